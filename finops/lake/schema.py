@@ -1,0 +1,190 @@
+"""What one row of fact is: the columns of cost and usage segments, and how keys become column names.
+
+Pure: no Django, no files. A segment's columns are the base columns of its kind, in order, then `tag:…` columns
+(cost) or `dim:…` columns (usage), all strings.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+import pyarrow as pa
+
+# Real bills carry 14 decimals; 18 holds them and every product of the clouds' price lists (ADR 0002).
+MONEY: Final = pa.decimal128(38, 18)
+# The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add a million such events.
+QUANTITY: Final = pa.decimal128(38, 12)
+
+MAX_KEYS: Final = 1_000
+"""Tag or dimension columns one segment may have; the importer keeps the most used and reports the rest."""
+
+TAG_PREFIX: Final = "tag:"
+DIMENSION_PREFIX: Final = "dim:"
+
+
+class Kind(StrEnum):
+    """What the rows of a segment are."""
+
+    COST = "cost"
+    USAGE = "usage"
+
+
+COST_SCHEMA: Final = pa.schema(
+    [
+        ("charge_date", pa.date32()),
+        ("billing_period", pa.date32()),
+        ("source", pa.string()),
+        ("provider", pa.string()),
+        ("service", pa.string()),
+        ("service_category", pa.string()),
+        ("region", pa.string()),
+        ("account_id", pa.string()),
+        ("account_name", pa.string()),
+        ("usage_type", pa.string()),
+        ("sku_id", pa.string()),
+        ("resource_id", pa.string()),
+        ("resource_name", pa.string()),
+        ("resource_type", pa.string()),
+        ("actor", pa.string()),
+        ("charge_category", pa.string()),
+        ("charge_class", pa.string()),
+        ("charge_frequency", pa.string()),
+        ("charge_description", pa.string()),
+        ("pricing_category", pa.string()),
+        ("commitment_id", pa.string()),
+        ("commitment_name", pa.string()),
+        ("commitment_type", pa.string()),
+        ("commitment_category", pa.string()),
+        ("commitment_status", pa.string()),
+        ("commitment_quantity", MONEY),
+        ("commitment_unit", pa.string()),
+        ("billed_cost", MONEY),
+        ("effective_cost", MONEY),
+        ("list_cost", MONEY),
+        ("contracted_cost", MONEY),
+        ("currency", pa.string()),
+        ("consumed_quantity", MONEY),
+        ("consumed_unit", pa.string()),
+        ("allocated_method_id", pa.string()),
+        ("allocated_method_details", pa.string()),
+        ("allocated_resource_id", pa.string()),
+        ("allocated_resource_name", pa.string()),
+    ]
+)
+
+USAGE_SCHEMA: Final = pa.schema(
+    [
+        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("day", pa.date32()),
+        ("source", pa.string()),
+        ("customer_id", pa.string()),
+        ("metric", pa.string()),
+        ("unit", pa.string()),
+        ("quantity", QUANTITY),
+        ("received_at", pa.timestamp("us", tz="UTC")),
+        ("batch", pa.string()),
+    ]
+)
+
+
+def base_schema(kind: Kind) -> pa.Schema:
+    """The columns every segment of `kind` has."""
+    return COST_SCHEMA if kind is Kind.COST else USAGE_SCHEMA
+
+
+def day_column(kind: Kind) -> str:
+    """The date column that a query's range is about."""
+    return "charge_date" if kind is Kind.COST else "day"
+
+
+def key_prefix(kind: Kind) -> str:
+    """The prefix of the key columns of `kind`."""
+    return TAG_PREFIX if kind is Kind.COST else DIMENSION_PREFIX
+
+
+def key_column(kind: Kind, key: str) -> str:
+    """The column that holds tag key (cost) or dimension key (usage) `key`."""
+    return key_prefix(kind) + _escape(key)
+
+
+def tag_column(key: str) -> str:
+    """The column of tag `key`: `env` is `tag:env`, `Env` is `tag:^env`, `a^b` is `tag:a^^b`."""
+    return TAG_PREFIX + _escape(key)
+
+
+def tag_key(column: str) -> str:
+    """The tag key of a column that `tag_column` named; ValueError for any other column."""
+    return _unescape(_without(TAG_PREFIX, column))
+
+
+def dimension_column(key: str) -> str:
+    """The column of usage dimension `key`, escaped as `tag_column` does."""
+    return DIMENSION_PREFIX + _escape(key)
+
+
+def dimension_key(column: str) -> str:
+    """The dimension key of a column that `dimension_column` named; ValueError for any other column."""
+    return _unescape(_without(DIMENSION_PREFIX, column))
+
+
+def is_key_column(column: str) -> bool:
+    return column.startswith((TAG_PREFIX, DIMENSION_PREFIX))
+
+
+def segment_schema(kind: Kind, keys: list[str]) -> pa.Schema:
+    """The full schema of a segment of `kind` with the key columns of `keys`, in their order."""
+    fields = [pa.field(key_column(kind, key), pa.string()) for key in keys]
+    return pa.schema([*base_schema(kind), *fields])
+
+
+def _without(prefix: str, column: str) -> str:
+    if not column.startswith(prefix):
+        raise ValueError(f"Column {column!r} does not begin with {prefix!r}.")
+    return column[len(prefix) :]
+
+
+def _escape(key: str) -> str:
+    return "".join(_escaped(char) for char in key)
+
+
+def _escaped(char: str) -> str:
+    """One character such that no engine's case folding makes two different keys the same column.
+
+    A capital is `^` and its small letter. Anything else that folds to another character (ß, ſ, the Kelvin sign) and
+    what a column name cannot hold (control characters, lone surrogates) is `^{hex}`.
+    """
+    if char == "^":
+        return "^^"
+    if _is_stable(char):
+        return char
+    small = char.lower()
+    if small.upper() == char and small != char and _is_stable(small):
+        return "^" + small
+    return f"^{{{ord(char):x}}}"
+
+
+def _is_stable(char: str) -> bool:
+    writable = char >= " " and not "\x7f" <= char <= "\x9f" and not "\ud800" <= char <= "\udfff"
+    return writable and char.casefold() == char and char.upper().lower() == char
+
+
+def _unescape(text: str) -> str:
+    key, at = [], 0
+    while at < len(text):
+        char, step = _unescaped_at(text, at)
+        key.append(char)
+        at += step
+    return "".join(key)
+
+
+def _unescaped_at(text: str, at: int) -> tuple[str, int]:
+    if text[at] != "^":
+        return text[at], 1
+    mark = text[at + 1 : at + 2]
+    if mark == "{":
+        end = text.index("}", at)
+        return chr(int(text[at + 2 : end], 16)), end - at + 1
+    if mark == "":
+        raise ValueError(f"Column name {text!r} ends in the middle of an escape.")
+    return ("^" if mark == "^" else mark.upper()), 2
