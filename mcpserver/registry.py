@@ -1,0 +1,217 @@
+"""The tools and prompts that the door offers: each is data, registered once, frozen when the server starts.
+
+A tool lives in `mcpserver/tools/<noun>.py` and holds no business logic; it calls the function that the page calls:
+
+    class ListTeamsArguments(msgspec.Struct, kw_only=True):
+        search: Annotated[str, Meta(description="Part of a team's name.")] = ""
+
+    @tool(
+        name="listTeams",
+        title="List teams",
+        access=Access.READ,
+        description="The account's teams and the tag values each one owns. Start here before filtering by team.",
+        examples=[{}, {"search": "core"}],
+    )
+    def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
+        return team_queries.list_teams(call.account, search=arguments.search)
+
+* Arguments and answer are msgspec Structs; `inputSchema` and `outputSchema` come from them (schema.py), so say units
+  and meaning in `Meta(description=…)`. Arguments take `Literal` or `enum.StrEnum` for choices, `datetime.date` for
+  days, `Decimal` for amounts. A type must be a module-level name, because annotations are read as text.
+* The door has decoded the arguments kindly (coerce.py), opened the account's scope and, for a read tool, a READ ONLY
+  transaction with a statement timeout. Raise `finops.lib.errors.UserError` for what the caller can repair; anything
+  else becomes an incident number.
+* Every answer has the fields of ANSWER_FIELDS. Amounts are Decimal with `currency` beside them, not rounded: the door
+  rounds to six places when it encodes (results.py).
+* `examples` are argument objects that work on any account with data. The tests call every one: they check its answer
+  against the schema, its size, and that the database is the same afterwards. A read tool has at least one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from mcpserver.schema import Schema, answer_schema, arguments_schema
+
+ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the strictest host accepts
+
+Handler = TypeVar("Handler", bound=Callable[..., msgspec.Struct])
+
+
+class RegistryError(RuntimeError):
+    """A tool or prompt is wrong in itself, registered twice, or registered after the start."""
+
+
+class Access(enum.Enum):
+    """What a tool needs: any credential, or one with read/write access."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tool:
+    name: str
+    title: str
+    description: str
+    access: Access
+    destructive: bool
+    idempotent: bool
+    arguments: type[msgspec.Struct]
+    answer: type[msgspec.Struct]
+    handler: Callable[..., msgspec.Struct]
+    examples: tuple[Mapping[str, Any], ...]
+    input_schema: Schema
+    output_schema: Schema
+
+    @property
+    def annotations(self) -> dict[str, object]:
+        """All four hints are spelled out: left out, a host takes the dangerous default."""
+        return {
+            "title": self.title,
+            "readOnlyHint": self.access is Access.READ,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": False,
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PromptArgument:
+    name: str
+    description: str
+    title: str = ""
+    required: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """A conversation starter. `render` gets the arguments, all text, and gives the user's message."""
+
+    name: str
+    title: str
+    description: str
+    render: Callable[[Mapping[str, str]], str]
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+class Registry:
+    """Tools and prompts by name, in the order of their names (clients cache lists and compare them)."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._prompts: dict[str, Prompt] = {}
+        self._frozen = False
+
+    def tool(
+        self,
+        *,
+        name: str,
+        title: str,
+        description: str,
+        access: Access,
+        examples: Sequence[Mapping[str, Any]] = (),
+        destructive: bool = False,
+        idempotent: bool | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Registers the function below as a tool and returns it unchanged; raises RegistryError.
+
+        A read tool is idempotent unless it says otherwise, a write tool is not.
+        """
+
+        def register(handler: Handler) -> Handler:
+            arguments, answer = _types_of(name, handler)
+            self.add(
+                Tool(
+                    name=name,
+                    title=title,
+                    description=inspect.cleandoc(description),
+                    access=access,
+                    destructive=destructive,
+                    idempotent=access is Access.READ if idempotent is None else idempotent,
+                    arguments=arguments,
+                    answer=answer,
+                    handler=handler,
+                    examples=tuple(examples),
+                    input_schema=arguments_schema(arguments),
+                    output_schema=answer_schema(answer),
+                )
+            )
+            return handler
+
+        return register
+
+    def add(self, tool: Tool) -> None:
+        self._check_new(tool.name, self._tools, tool.description)
+        if tool.access is Access.READ and (tool.destructive or not tool.examples):
+            raise RegistryError(f"{tool.name}: a read tool is not destructive and has at least one example")
+        self._tools[tool.name] = tool
+
+    def add_prompt(self, prompt: Prompt) -> None:
+        self._check_new(prompt.name, self._prompts, prompt.description)
+        self._prompts[prompt.name] = prompt
+
+    def _check_new(self, name: str, known: Mapping[str, object], description: str) -> None:
+        if self._frozen:
+            raise RegistryError(f"{name}: the registry is frozen; register when the module is imported")
+        if not _NAME.fullmatch(name):
+            raise RegistryError(f"{name!r}: a name is 1 to 64 of A-Z a-z 0-9 _ -")
+        if name in known:
+            raise RegistryError(f"{name} is registered twice")
+        if not description.strip():
+            raise RegistryError(f"{name} has no description")
+
+    def freeze(self) -> None:
+        self._frozen = True
+        self._tools = dict(sorted(self._tools.items()))
+        self._prompts = dict(sorted(self._prompts.items()))
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    def get_prompt(self, name: str) -> Prompt | None:
+        return self._prompts.get(name)
+
+    def names(self) -> Iterable[str]:
+        return self._tools.keys()
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        return tuple(self._prompts.values())
+
+    def callable_by(self, *, may_write: bool) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self if may_write or tool.access is Access.READ)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+
+def _types_of(name: str, handler: Callable[..., object]) -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
+    hints = typing.get_type_hints(handler)
+    parameters = list(inspect.signature(handler).parameters)
+    if len(parameters) != 2:
+        raise RegistryError(f"{name}: a tool takes (call: ToolCall, arguments: …Arguments)")
+    arguments, answer = hints.get(parameters[1]), hints.get("return")
+    for kind in (arguments, answer):
+        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+            raise RegistryError(f"{name}: arguments and answer are msgspec Structs, not {kind!r}")
+    missing = [field for field in ANSWER_FIELDS if field not in answer.__struct_fields__]
+    if missing:
+        raise RegistryError(f"{name}: its answer lacks {', '.join(missing)}")
+    return arguments, answer
+
+
+registry = Registry()
+tool = registry.tool
