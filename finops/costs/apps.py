@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class CostsConfig(AppConfig):
+    name = "finops.costs"
+    label = "costs"
+    verbose_name = "Costs"

@@ -1,0 +1,169 @@
+"""Where cost comes from, what was imported, and how the account looks at it. The cost lines are in the lake."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+DEFAULT_ACTOR_TAG_KEYS = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
+
+
+def default_actor_tag_keys() -> list[str]:
+    return list(DEFAULT_ACTOR_TAG_KEYS)
+
+
+class Basis(models.TextChoices):
+    """Which amount of a cost line counts: what the invoice says, or what the usage is worth."""
+
+    BILLED = "billed", "Billed"
+    AMORTIZED = "amortized", "Amortized"
+
+
+class CostSource(AccountOwned):
+    """A connection that cost lines come in by. Its months are replaced as a whole."""
+
+    class Kind(models.TextChoices):
+        FOCUS = "focus", "FOCUS files"
+
+    name = models.CharField(max_length=100)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.FOCUS)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "name"],
+                name="cost_source_name_unique",
+                violation_error_message="A cost source of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name=""),
+                name="cost_source_has_a_name",
+                violation_error_message="Give the cost source a name.",
+            ),
+            models.CheckConstraint(condition=models.Q(kind__in=["focus"]), name="cost_source_kind_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CostImport(AccountOwned):
+    """One import of one or several files into a source: what is asked, how far it is, what came of it.
+
+    The row is the queue: `queued` ones are due, and a `running` one whose heartbeat is old is taken up again.
+    """
+
+    class Status(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="imports")
+    file_name = models.CharField(max_length=255, help_text="As the person knows it; several are joined by commas.")
+    files = models.JSONField(default=list, help_text="Each file: name, path, bytes, and whether it is ours to remove.")
+    defaults = models.JSONField(default=dict, help_text="Values for columns that the files lack.")
+    actor_label = models.CharField(max_length=254, blank=True)
+    actor_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
+    stage = models.CharField(max_length=60, blank=True)
+    bytes_total = models.BigIntegerField(default=0)
+    bytes_done = models.BigIntegerField(default=0)
+    rows = models.BigIntegerField(default=0)
+    months = models.JSONField(default=list, help_text="Billing months replaced, as 2026-05.")
+    report = models.JSONField(default=dict, help_text="finops.costs.focus.report.ImportReport.")
+    error = models.TextField(blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["account", "-id"], name="cost_import_newest"),
+            models.Index(
+                fields=["status", "heartbeat_at"],
+                name="cost_import_due",
+                condition=models.Q(status__in=["queued", "running"]),
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=["queued", "running", "done", "failed"]),
+                name="cost_import_status_is_known",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file_name} ({self.status})"
+
+    @property
+    def percent(self) -> int:
+        """How much of the files has been read, 0 to 100."""
+        if self.status == self.Status.DONE:
+            return 100
+        return min(100, self.bytes_done * 100 // self.bytes_total) if self.bytes_total else 0
+
+
+class CostView(AccountOwned):
+    """How the account looks at cost unless a call says otherwise. An account without a row has the defaults."""
+
+    account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="cost_view")
+    basis = models.CharField(max_length=10, choices=Basis.choices, default=Basis.BILLED)
+    charge_categories = ArrayField(
+        models.CharField(max_length=60), default=list, blank=True, help_text="Those that count; empty means all."
+    )
+    actor_tag_keys = ArrayField(
+        models.CharField(max_length=256),
+        default=default_actor_tag_keys,
+        blank=True,
+        help_text="Tags that name who caused a cost, the first present wins. Used when files are imported.",
+    )
+    product_key = models.CharField(max_length=256, blank=True, help_text="Tag key of the product dimension.")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(basis__in=Basis.values), name="cost_view_basis_is_known")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.account_id}: {self.basis}"
+
+
+class ContractCommitment(AccountOwned):
+    """A row of a FOCUS Contract Commitment file; a source's rows are replaced as a whole."""
+
+    source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="contract_commitments")
+    commitment_id = models.CharField(max_length=500)
+    commitment_type = models.CharField(max_length=200, blank=True)
+    category = models.CharField(max_length=60, blank=True)
+    description = models.TextField(blank=True)
+    cost = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
+    quantity = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
+    unit = models.CharField(max_length=200, blank=True)
+    period_start = models.DateTimeField()
+    period_end = models.DateTimeField()
+    contract_id = models.CharField(max_length=500, blank=True)
+    contract_start = models.DateTimeField(null=True, blank=True)
+    contract_end = models.DateTimeField(null=True, blank=True)
+    currency = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        ordering = ["period_start", "commitment_id"]
+        indexes = [models.Index(fields=["account", "commitment_id"], name="contract_commitment_by_id")]
+
+    def __str__(self) -> str:
+        return self.commitment_id
