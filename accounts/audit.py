@@ -1,0 +1,43 @@
+"""The audit log: every write service records itself here, in its own transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Self
+
+from accounts.models import Account, AuditEntry, MCPKey, User
+
+
+@dataclasses.dataclass(frozen=True)
+class Actor:
+    """Who acts: a person, an MCP key, or a command."""
+
+    label: str
+    user: User | None = None
+
+    @classmethod
+    def of_user(cls, user: User) -> Self:
+        return cls(label=user.email, user=user)
+
+    @classmethod
+    def of_key(cls, key: MCPKey) -> Self:
+        return cls(label=f"MCP key {key.name} ({key.masked})")
+
+    @classmethod
+    def command(cls, name: str) -> Self:
+        return cls(label=f"command {name}")
+
+
+def record(
+    *, account: Account, actor: Actor, action: str, target: str = "", detail: dict[str, Any] | None = None
+) -> None:
+    """Keep one line of what happened. `action` is `noun.verb`; detail holds no secret and is JSON."""
+    entry = AuditEntry(
+        account=account,
+        actor_user=actor.user,
+        actor_label=actor.label[:254],
+        action=action,
+        target=target[:254],
+        detail=detail or {},
+    )
+    entry.save(force_insert=True)

@@ -1,0 +1,55 @@
+"""What a bearer token at the MCP door stands for: one account, read or read and write."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from accounts.audit import Actor
+from accounts.keys import PREFIX, authenticate_mcp_key
+from accounts.models import Account, MCPKey
+
+
+class Access(enum.StrEnum):
+    READ = "read"
+    READ_WRITE = "read_write"
+
+
+class CredentialKind(enum.StrEnum):
+    MCP_KEY = "mcp_key"
+    OAUTH = "oauth"
+
+
+@dataclasses.dataclass(frozen=True)
+class Credential:
+    """A checked credential. `id` with `kind` names the row; `label` may be shown and logged."""
+
+    kind: CredentialKind
+    id: int
+    account: Account
+    access: Access
+    label: str
+    actor: Actor
+
+    @property
+    def may_write(self) -> bool:
+        return self.access is Access.READ_WRITE
+
+
+def authenticate_bearer(token: str, *, client: str = "") -> Credential | None:
+    """The credential that a bearer token is, its use noted, or None. One statement at most."""
+    if not token.startswith(PREFIX):
+        return None
+    key = authenticate_mcp_key(token, client=client)
+    return key and _of_key(key)
+
+
+def _of_key(key: MCPKey) -> Credential:
+    return Credential(
+        kind=CredentialKind.MCP_KEY,
+        id=key.pk,
+        account=key.account,
+        access=Access(key.scope),
+        label=f"{key.name} ({key.masked})",
+        actor=Actor.of_key(key),
+    )

@@ -1,0 +1,70 @@
+"""Ring 1 of tenancy: the guarded door of every page beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django_htmx.middleware import HtmxDetails
+
+from accounts.audit import Actor
+from accounts.models import Account, Membership, Role, User
+from accounts.scoping import account_scope
+
+P = ParamSpec("P")
+
+
+class AccountRequest(HttpRequest):
+    """A request that passed the door: who, in which account, as what."""
+
+    user: User
+    account: Account
+    membership: Membership
+    actor: Actor
+    htmx: HtmxDetails
+
+
+View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
+
+
+def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., HttpResponseBase]]:
+    """Let in members of the account in the URL who have the role, and put the account in scope.
+
+    Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403. Cost: one query.
+    """
+
+    def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
+        @functools.wraps(view)
+        def door(request: Any, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            membership = (
+                Membership.objects.select_related("account")
+                .filter(account__slug=slug, user=request.user)
+                .first()
+            )
+            if membership is None:
+                raise Http404("no such account")
+            if not membership.may(role):
+                raise PermissionDenied(
+                    f"This needs the role {role.label}; you are {membership.get_role_display()}."
+                )
+            request.account, request.membership = membership.account, membership
+            request.actor = Actor.of_user(request.user)
+            with account_scope(membership.account):
+                return _rendered(view(request, *args, **kwargs))
+
+        door.required_role = role  # type: ignore[attr-defined]
+        return door
+
+    return decorate
+
+
+def _rendered(response: HttpResponseBase) -> HttpResponseBase:
+    """A lazy template response rendered while the account is still in scope."""
+    render = getattr(response, "render", None)
+    return render() if callable(render) else response

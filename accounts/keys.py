@@ -1,0 +1,145 @@
+"""The life of an MCP key: mint, authenticate, revoke.
+
+A key is `fmcp_<lookup><secret><checksum>`: a prefix that secret scanners know, 10 public characters to find the
+row, 32 random ones (190 bits), and 6 of CRC-32 so that a scanner, or we, can tell a typing error from a dead key
+without asking the database. Stored: the lookup, and HMAC-SHA-256 of the whole under the server's pepper.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import zlib
+from datetime import datetime
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, MCPKey
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+PREFIX = "fmcp_"
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_LOOKUP, _SECRET, _CHECKSUM = 10, 32, 6
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def _checksum(text: str) -> str:
+    value, digits = zlib.crc32(text.encode()), ""
+    for _ in range(_CHECKSUM):
+        value, rest = divmod(value, 62)
+        digits = _ALPHABET[rest] + digits
+    return digits
+
+
+def new_secret(prefix: str) -> tuple[str, str]:
+    """A fresh plaintext key with the given prefix, and its public lookup part."""
+    lookup = _random(_LOOKUP)
+    body = f"{prefix}{lookup}{_random(_SECRET)}"
+    return body + _checksum(body), lookup
+
+
+def lookup_of(plaintext: str, prefix: str) -> str | None:
+    """The lookup part of a well-formed key, None for anything else. Costs no query."""
+    body, checksum = plaintext[:-_CHECKSUM], plaintext[-_CHECKSUM:]
+    if (
+        not plaintext.startswith(prefix)
+        or len(body) != len(prefix) + _LOOKUP + _SECRET
+        or not plaintext.isascii()
+    ):
+        return None
+    if not hmac.compare_digest(_checksum(body), checksum):
+        return None
+    return body[len(prefix) : len(prefix) + _LOOKUP]
+
+
+def digest_of(plaintext: str) -> bytes:
+    return hmac.new(settings.KEY_PEPPER.encode(), plaintext.encode(), hashlib.sha256).digest()
+
+
+@transaction.atomic
+def mint_mcp_key(
+    *,
+    account: Account,
+    actor: Actor,
+    name: str,
+    scope: str = MCPKey.Scope.READ,
+    expires_at: datetime | None = None,
+) -> tuple[MCPKey, str]:
+    """A new key of the account and its plaintext, which exists nowhere afterwards but with the caller.
+
+    Raises ValidationError for a bad name or scope, UserError for an expiry that is past.
+    """
+    if expires_at is not None and expires_at <= clock.now():
+        raise UserError("The expiry lies in the past; choose a later day, or none.", field="expires_at")
+    plaintext, lookup = new_secret(PREFIX)
+    key = MCPKey(
+        account=account,
+        name=name.strip(),
+        scope=scope,
+        lookup=lookup,
+        digest=digest_of(plaintext),
+        created_by=actor.user,
+        created_by_label=actor.label,
+        expires_at=expires_at,
+    )
+    key.full_clean(exclude=["digest"], validate_unique=False)
+    key.save(force_insert=True)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="mcp_key.mint",
+        target=key.name,
+        detail={"id": key.pk, "scope": key.scope},
+    )
+    return key, plaintext
+
+
+@transaction.atomic
+def revoke_mcp_key(*, key: MCPKey, actor: Actor) -> None:
+    """End a key: dead on its next request in every process, since keys are never cached. Twice is once."""
+    changed = MCPKey.objects.unscoped().filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if changed:
+        audit.record(
+            account=key.account, actor=actor, action="mcp_key.revoke", target=key.name, detail={"id": key.pk}
+        )
+
+
+# One statement: find, check, note the use. A last-used time may be lost in a crash, so its commit waits for no disk.
+_USE = """
+WITH loose AS (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE accounts_mcpkey k
+   SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN k.last_client ELSE %(client)s END
+  FROM accounts_account a, loose
+ WHERE k.lookup = %(lookup)s AND k.digest = %(digest)s AND k.revoked_at IS NULL
+   AND (k.expires_at IS NULL OR k.expires_at > %(now)s) AND a.id = k.account_id
+RETURNING k.id, k.name, k.scope, k.lookup, k.digest, a.id, a.name, a.slug, a.fiscal_start_month
+"""
+
+
+def authenticate_mcp_key(plaintext: str, *, client: str = "") -> MCPKey | None:
+    """The living key that this is, its account attached and its use noted; None for anything else.
+
+    Cost: one statement, none for text that is no key. `client` (a User-Agent) is kept when it says something.
+    """
+    lookup = lookup_of(plaintext, PREFIX)
+    if lookup is None:
+        return None
+    digest = digest_of(plaintext)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _USE, {"lookup": lookup, "digest": digest, "now": timezone.now(), "client": client[:120]}
+        )
+        row = cursor.fetchone()
+    if row is None or not hmac.compare_digest(bytes(row[4]), digest):
+        return None
+    account = Account(id=row[5], name=row[6], slug=row[7], fiscal_start_month=row[8])
+    return MCPKey(id=row[0], name=row[1], scope=row[2], lookup=row[3], account=account)

@@ -1,0 +1,26 @@
+from accounts.models.audit import AuditEntry
+from accounts.models.keys import MCPKey
+from accounts.models.oauth import (
+    OAuthAccessToken,
+    OAuthApplication,
+    OAuthDeviceGrant,
+    OAuthGrant,
+    OAuthIDToken,
+    OAuthRefreshToken,
+)
+from accounts.models.people import Account, Membership, Role, User
+
+__all__ = [
+    "Account",
+    "AuditEntry",
+    "MCPKey",
+    "Membership",
+    "OAuthAccessToken",
+    "OAuthApplication",
+    "OAuthDeviceGrant",
+    "OAuthGrant",
+    "OAuthIDToken",
+    "OAuthRefreshToken",
+    "Role",
+    "User",
+]

@@ -1,0 +1,30 @@
+"""Who did what, when, in an account."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class AuditEntry(AccountOwned):
+    """One write, kept as it was said; never changed, never holding a secret."""
+
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    actor_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    actor_label = models.CharField(max_length=254)
+    action = models.CharField(max_length=60)
+    target = models.CharField(max_length=254, blank=True)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["account", "-at"], name="audit_newest_of_account")]
+        verbose_name_plural = "audit entries"
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.actor_label} {self.action} {self.target}"

@@ -1,0 +1,123 @@
+"""People, the accounts they work in, and what they may do there."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
+        user = self.model(email=self.normalize_email(email).lower(), **extra)
+        user.set_password(password)
+        user.full_clean(exclude=["password"])
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email__iexact=username or "")
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person, who signs in by e-mail and may belong to several accounts."""
+
+    email = models.EmailField("e-mail", max_length=254)
+    name = models.CharField(max_length=150, blank=True)
+    is_staff = models.BooleanField(default=False, help_text="May open the operators' console.")
+    is_active = models.BooleanField(default=True)
+    date_joined = models.DateTimeField(default=timezone.now)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"),
+                name="user_email_unique",
+                violation_error_message="This e-mail already has a sign-in.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def label(self) -> str:
+        return self.name or self.email
+
+
+class Role(models.TextChoices):
+    """What a member of an account may do; each includes those before it."""
+
+    VIEWER = "viewer", "Viewer"
+    MEMBER = "member", "Member"
+    ADMIN = "admin", "Admin"
+    OWNER = "owner", "Owner"
+
+    def at_least(self, other: Role) -> bool:
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
+    @classmethod
+    def parse(cls, value: str) -> Self:
+        return cls(value)
+
+
+class Account(models.Model):
+    """The tenant: everything else hangs off one."""
+
+    name = models.CharField(max_length=100)
+    slug = models.SlugField(
+        max_length=60, unique=True, error_messages={"unique": "Another account has this address already."}
+    )
+    fiscal_start_month = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(fiscal_start_month__range=(1, 12)),
+                name="account_fiscal_start_month_is_a_month",
+                violation_error_message="The fiscal year starts in a month from 1 to 12.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """That a person belongs to an account, and as what."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "user"],
+                name="membership_once_per_person",
+                violation_error_message="This person is a member already.",
+            ),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.account_id} as {self.role}"
+
+    def may(self, role: Role) -> bool:
+        return Role(self.role).at_least(role)

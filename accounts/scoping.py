@@ -1,0 +1,73 @@
+"""Ring 2 of tenancy: rows of an account are reachable only while that account is in scope.
+
+`Model.objects` is filtered by the account in scope and raises with none. `Model.objects.unscoped()` is the named,
+greppable way out (doors that resolve a credential, sweeps over all accounts). Limits: related access
+(`row.account`) goes through Django's base manager, and raw SQL is on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from django.db import models
+
+if TYPE_CHECKING:
+    from accounts.models import Account
+
+_scope: ContextVar[Account | None] = ContextVar("account_scope", default=None)
+
+M = TypeVar("M", bound=models.Model)
+
+
+class NoAccountInScope(RuntimeError):
+    """An account-owned model was queried without saying whose rows are meant."""
+
+
+def current_account() -> Account:
+    account = _scope.get()
+    if account is None:
+        raise NoAccountInScope(
+            "no account is in scope: wrap the call in accounts.scoping.account_scope(account)"
+        )
+    return account
+
+
+@contextmanager
+def account_scope(account: Account) -> Iterator[Account]:
+    """Inside, account-owned models show this account's rows. Scopes nest; the innermost counts."""
+    token = _scope.set(account)
+    try:
+        yield account
+    finally:
+        _scope.reset(token)
+
+
+class ScopedManager(models.Manager[M]):
+    use_in_migrations = False
+
+    def get_queryset(self) -> models.QuerySet[M]:
+        return super().get_queryset().filter(account=current_account())
+
+    def unscoped(self) -> models.QuerySet[M]:
+        """Rows of every account. Each use has a reason beside it."""
+        return super().get_queryset()
+
+    def create(self, **kwargs: Any) -> M:
+        kwargs.setdefault("account", current_account())
+        return super().create(**kwargs)
+
+
+class AccountOwned(models.Model):
+    """A row that belongs to one account."""
+
+    account: models.ForeignKey[Account, Account] = models.ForeignKey(
+        "accounts.Account", on_delete=models.CASCADE, related_name="+"
+    )
+
+    objects: ScopedManager[Self] = ScopedManager()
+
+    class Meta:
+        abstract = True

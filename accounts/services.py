@@ -1,0 +1,103 @@
+"""Writes on accounts and memberships."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Membership, Role, User
+from finops.lib.errors import UserError
+
+
+def _free_slug(name: str) -> str:
+    base = slugify(name)[:50] or "account"
+    if not Account.objects.filter(slug=base).exists():
+        return base
+    return f"{base}-{secrets.token_hex(3)}"
+
+
+@transaction.atomic
+def create_account(*, name: str, owner: User, slug: str = "", actor: Actor | None = None) -> Account:
+    """A new account with its owner. The slug is made from the name when none is given.
+
+    Raises ValidationError for a name or slug that the database would refuse.
+    """
+    account = Account(name=name.strip(), slug=slug or _free_slug(name))
+    account.full_clean()
+    account.save(force_insert=True)
+    Membership.objects.create(account=account, user=owner, role=Role.OWNER)
+    audit.record(
+        account=account, actor=actor or Actor.of_user(owner), action="account.create", target=account.name
+    )
+    return account
+
+
+@transaction.atomic
+def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Membership:
+    """Make a person a member. Raises ValidationError when she is one already."""
+    membership = Membership(account=account, user=user, role=role)
+    membership.full_clean()
+    membership.save(force_insert=True)
+    audit.record(
+        account=account, actor=actor, action="member.add", target=user.email, detail={"role": membership.role}
+    )
+    return membership
+
+
+def _refuse_last_owner(membership: Membership) -> None:
+    owners = Membership.objects.select_for_update().filter(account=membership.account, role=Role.OWNER)
+    if membership.role == Role.OWNER and [owner.pk for owner in owners] == [membership.pk]:
+        raise UserError("An account keeps at least one owner; make somebody else owner first.", field="role")
+
+
+@transaction.atomic
+def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
+    """Give a member another role. Raises UserError when the account would lose its last owner."""
+    before = membership.role
+    if role != Role.OWNER:
+        _refuse_last_owner(membership)
+    membership.role = role
+    membership.full_clean()
+    membership.save(update_fields=["role"])
+    audit.record(
+        account=membership.account,
+        actor=actor,
+        action="member.change_role",
+        target=membership.user.email,
+        detail={"from": before, "to": role},
+    )
+
+
+@transaction.atomic
+def remove_member(*, membership: Membership, actor: Actor) -> None:
+    """End a membership. Raises UserError for the last owner."""
+    _refuse_last_owner(membership)
+    audit.record(
+        account=membership.account,
+        actor=actor,
+        action="member.remove",
+        target=membership.user.email,
+        detail={},
+    )
+    membership.delete()
+
+
+@transaction.atomic
+def change_account(*, account: Account, actor: Actor, name: str, fiscal_start_month: int) -> None:
+    """Rename an account, or move its fiscal year. The slug stays: links and bookmarks hold it."""
+    before = {"name": account.name, "fiscal_start_month": account.fiscal_start_month}
+    account.name, account.fiscal_start_month = name.strip(), fiscal_start_month
+    account.full_clean()
+    account.save(update_fields=["name", "fiscal_start_month"])
+    after = {"name": account.name, "fiscal_start_month": account.fiscal_start_month}
+    audit.record(
+        account=account,
+        actor=actor,
+        action="account.change",
+        target=account.name,
+        detail={"from": before, "to": after},
+    )

@@ -1,0 +1,1 @@
+"""The FinOps console: the Django project and, folder by folder, its domain."""

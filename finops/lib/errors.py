@@ -1,0 +1,44 @@
+"""The one exception a door shows to whoever called."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class UserError(Exception):
+    """A problem that the caller can repair.
+
+    `message` is whole sentences that alone say what is wrong, with which value, and what to do instead; doors
+    show it as it is (a tool as an error result, a page beside the field). `field` names the argument or form
+    field, or is empty.
+    """
+
+    def __init__(self, message: str, *, field: str = "", value: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.value = value
+
+
+def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
+    """The choices that most resemble value, best first; an empty list when none does."""
+    by_fold = {choice.casefold(): choice for choice in choices}
+    found = difflib.get_close_matches(value.casefold(), by_fold, n=limit, cutoff=0.5)
+    inside = [fold for fold in by_fold if value and value.casefold() in fold]
+    return [by_fold[fold] for fold in dict.fromkeys([*found, *inside])][:limit]
+
+
+def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: str = "") -> UserError:
+    """The error for a value outside a set: names the field, the value, the nearest choices, who lists them."""
+    known = list(choices)
+    close = nearest(value, known)
+    parts = [f"{field}: {value!r} is not known."]
+    if close:
+        parts.append(f"Nearest: {', '.join(close)}.")
+    elif len(known) <= 20:
+        parts.append(f"Valid: {', '.join(known)}.")
+    if listed_by:
+        parts.append(f"{listed_by} lists them.")
+    return UserError(" ".join(parts), field=field, value=value)

@@ -1,0 +1,32 @@
+"""Amounts: Decimal inside, six places outside, the currency always beside them."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+import msgspec
+
+MONEY_SCALE = 18
+MONEY_PRECISION = 38
+
+_SIX_PLACES = Decimal("0.000001")
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+
+
+class Money(msgspec.Struct, frozen=True):
+    """An amount and the currency it is in (ISO 4217, or a virtual currency's own name)."""
+
+    amount: Decimal
+    currency: str
+
+
+def rounded(amount: Decimal) -> Decimal:
+    """Six places, half to even. Only for the very end: sums are taken before."""
+    return amount.quantize(_SIX_PLACES, context=_CONTEXT)
+
+
+def ratio(numerator: Decimal, denominator: Decimal) -> Decimal | None:
+    """numerator ÷ denominator in 38 digits, None when the denominator is 0."""
+    if not denominator:
+        return None
+    return Context(prec=38, rounding=ROUND_HALF_EVEN).divide(numerator, denominator)

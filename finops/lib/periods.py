@@ -1,0 +1,143 @@
+"""Named periods, ranges of days, and the earlier range that a comparison takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import msgspec
+
+from finops.lib.errors import UserError, unknown_value
+
+
+class DateRange(msgspec.Struct, frozen=True):
+    """Days in UTC, both ends inside."""
+
+    start: date
+    end: date
+
+    @property
+    def days(self) -> int:
+        return (self.end - self.start).days + 1
+
+
+def month_start(day: date) -> date:
+    return day.replace(day=1)
+
+
+def add_months(day: date, months: int) -> date:
+    """The first of the month `months` after day's month."""
+    index = day.year * 12 + day.month - 1 + months
+    return date(index // 12, index % 12 + 1, 1)
+
+
+def month_end(day: date) -> date:
+    return add_months(day, 1) - timedelta(days=1)
+
+
+def quarter_start(day: date, fiscal_start_month: int = 1) -> date:
+    """The first day of the quarter, quarters being counted from the fiscal start month."""
+    return add_months(day, -((day.month - fiscal_start_month) % 3))
+
+
+def year_start(day: date, fiscal_start_month: int = 1) -> date:
+    return add_months(day, -((day.month - fiscal_start_month) % 12))
+
+
+def _last_days(count: int) -> Callable[[date, int], DateRange]:
+    return lambda today, _fiscal: DateRange(today - timedelta(days=count), today - timedelta(days=1))
+
+
+def _last_months(count: int) -> Callable[[date, int], DateRange]:
+    return lambda today, _fiscal: DateRange(add_months(today, -count), month_start(today) - timedelta(days=1))
+
+
+_PERIODS: dict[str, Callable[[date, int], DateRange]] = {
+    "today": lambda today, _fiscal: DateRange(today, today),
+    "yesterday": _last_days(1),
+    "last_7_days": _last_days(7),
+    "last_30_days": _last_days(30),
+    "last_90_days": _last_days(90),
+    "month_to_date": lambda today, _fiscal: DateRange(month_start(today), today),
+    "last_month": _last_months(1),
+    "last_3_months": _last_months(3),
+    "last_6_months": _last_months(6),
+    "last_12_months": _last_months(12),
+    "quarter_to_date": lambda today, fiscal: DateRange(quarter_start(today, fiscal), today),
+    "year_to_date": lambda today, fiscal: DateRange(year_start(today, fiscal), today),
+}
+
+PERIODS: tuple[str, ...] = tuple(_PERIODS)
+
+
+def named_period(name: str, *, today: date, fiscal_start_month: int = 1) -> DateRange:
+    """The days of a named period. The `last_…_days` end yesterday, the `last_…_months` before this month."""
+    if name not in _PERIODS:
+        raise unknown_value("period", name, PERIODS)
+    return _PERIODS[name](today, fiscal_start_month)
+
+
+def resolve_range(
+    *,
+    start: date | None,
+    end: date | None,
+    period: str | None,
+    default: str,
+    today: date,
+    fiscal_start_month: int,
+) -> DateRange:
+    """The days a caller means: start and end, or a named period, or the default period.
+
+    Raises UserError when both ways are used, one end is missing, or the end lies before the start.
+    """
+    if period and (start or end):
+        raise UserError(
+            "Give either period, or start_date and end_date, not both.", field="period", value=period
+        )
+    if not (start or end):
+        return named_period(period or default, today=today, fiscal_start_month=fiscal_start_month)
+    if start is None or end is None:
+        missing = "start_date" if start is None else "end_date"
+        raise UserError(
+            f"{missing} is missing: start_date and end_date (both inclusive) go together.", field=missing
+        )
+    if end < start:
+        raise UserError(f"end_date {end} lies before start_date {start}.", field="end_date", value=str(end))
+    if (end - start).days > MAX_RANGE_DAYS:
+        raise UserError(
+            f"start_date to end_date spans over {MAX_RANGE_DAYS} days; ask for less.", field="start_date"
+        )
+    return DateRange(start, end)
+
+
+MAX_RANGE_DAYS = 3660
+
+
+def _year_before(day: date) -> date:
+    try:
+        return day.replace(year=day.year - 1)
+    except ValueError:
+        return date(day.year - 1, 2, 28)
+
+
+def previous_year(days: DateRange) -> DateRange:
+    """The same days a year earlier; whole months stay whole months."""
+    if days.start.day == 1 and days.end == month_end(days.end):
+        return DateRange(add_months(days.start, -12), month_end(add_months(days.end, -12)))
+    return DateRange(_year_before(days.start), _year_before(days.end))
+
+
+def previous_period(days: DateRange, *, unit: str = "") -> DateRange:
+    """The range just before. Whole calendar months take as many whole months; else as many days.
+
+    `unit` month, quarter or year: days is the elapsed part of that unit, and the same elapsed days of the unit
+    before are taken (never beyond its end).
+    """
+    months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
+    if months:
+        start = add_months(days.start, -months)
+        return DateRange(start, min(start + timedelta(days=days.days - 1), days.start - timedelta(days=1)))
+    if days.start.day == 1 and days.end == month_end(days.end):
+        count = (days.end.year - days.start.year) * 12 + days.end.month - days.start.month + 1
+        return DateRange(add_months(days.start, -count), days.start - timedelta(days=1))
+    return DateRange(days.start - timedelta(days=days.days), days.start - timedelta(days=1))

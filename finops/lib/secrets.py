@@ -1,0 +1,71 @@
+"""Secrets of a development checkout: made up once, kept in `var/secrets.json`.
+
+Production never comes here: it must have its secrets in the environment (`finops/checks.py` refuses otherwise).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class SecretsUnreadable(RuntimeError):
+    """The secrets of this checkout belong to another user of the machine."""
+
+
+def development_secret(name: str, var_dir: Path) -> str:
+    """The secret called `name` of this checkout: 64 characters, the same at every call and in every process."""
+    path = var_dir / "secrets.json"
+    make_private_dir(var_dir)
+    try:
+        with _locked(var_dir / "secrets.lock"):
+            known = _read(path)
+            if name not in known:
+                known[name] = secrets.token_urlsafe(48)
+                write_private(path, json.dumps(known, indent=1))
+            return known[name]
+    except PermissionError as error:
+        raise SecretsUnreadable(
+            f"{path} belongs to another user of this machine. Run as that user (was it started by root?), "
+            f"or give this checkout a folder of its own with VAR_DIR=/some/folder."
+        ) from error
+
+
+def make_private_dir(path: Path) -> None:
+    """Create `path` for this user alone. As root others may pass through it (never list it): PostgreSQL
+    refuses to run as root, so its data directory beneath belongs to another user."""
+    if not path.is_dir():
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o711 if os.geteuid() == 0 else 0o700)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file in one step; nobody else on this machine can read it at any moment (mode 0600)."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _read(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    known = json.loads(path.read_text())
+    if not isinstance(known, dict):
+        raise TypeError(f"{path} must hold a JSON object of names and secrets.")
+    return {str(name): str(value) for name, value in known.items()}
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,250 @@
+"""Settings, from the environment. `finops/checks.py` refuses combinations that are unsafe in production."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONCE, NONE, SELF
+
+from finops.lib.secrets import development_secret
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+PRODUCTION: bool = env.str("FINOPS_ENV", "development") == "production"
+DEBUG: bool = env.bool("DEBUG", False)
+VAR_DIR = Path(env.str("VAR_DIR", str(BASE_DIR / "var")))
+
+SECRET_KEY: str = (
+    env.str("SECRET_KEY", "")
+    if PRODUCTION
+    else env.str("SECRET_KEY", "") or development_secret("SECRET_KEY", VAR_DIR)
+)
+KEY_PEPPER: str = (
+    env.str("KEY_PEPPER", "")
+    if PRODUCTION
+    else env.str("KEY_PEPPER", "") or development_secret("KEY_PEPPER", VAR_DIR)
+)
+
+# Where people and clients reach the console; links, the MCP resource name and cookies follow it.
+PUBLIC_URL: str = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+_public = urlsplit(PUBLIC_URL)
+ALLOWED_HOSTS: list[str] = env.list(
+    "ALLOWED_HOSTS",
+    default=[
+        _public.hostname or "127.0.0.1",
+        *([] if PRODUCTION else ["127.0.0.1", "localhost", "[::1]", "testserver"]),
+    ],
+)
+CSRF_TRUSTED_ORIGINS: list[str] = [PUBLIC_URL]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_TLS_PROXY", False) else None
+SECURE_SSL_REDIRECT = False
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "finops_session", "finops_csrf"
+CSRF_COOKIE_HTTPONLY = True
+SECURE_HSTS_SECONDS = 31_536_000 if _public.scheme == "https" else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_linear_migrations",
+    "django_htmx",
+    "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "oauth2_provider",
+    "rest_framework",
+    "finops",
+    "accounts",
+    "finops.lake",
+    "finops.costs",
+    "ingestion",
+    "mcpserver",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+
+ROOT_URLCONF = "finops.urls"
+WSGI_APPLICATION = "finops.wsgi.application"
+APPEND_SLASH = True
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "accounts.context.frame",
+            ],
+        },
+    }
+]
+
+# PostgreSQL always. Unset, `manage.py up` runs one of its own and passes its address; other commands find it there.
+DATABASE_URL: str = env.str("DATABASE_URL", "")
+if not DATABASE_URL and (VAR_DIR / "database_url").exists():
+    DATABASE_URL = (VAR_DIR / "database_url").read_text().strip()
+DATABASES = {
+    "default": {
+        **environ.Env.db_url_config(DATABASE_URL or "postgres://finops@127.0.0.1:5432/finops"),
+        "ENGINE": "django.db.backends.postgresql",
+    }
+}
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    "pool": {"min_size": 0, "max_size": env.int("DATABASE_POOL", 20), "timeout": 10},
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Redis as soon as there is more than one process; without it limits and cache live in the one web process.
+REDIS_URL: str = env.str("REDIS_URL", "")
+WEB_PROCESSES: int = env.int("WEB_PROCESSES", 1)
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+}
+
+# The lake.
+LAKE_URL: str = env.str("LAKE_URL", str(VAR_DIR / "lake"))
+LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
+LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
+LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
+LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
+
+# The MCP door.
+MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)
+MCP_MAX_BODY_BYTES: int = env.int("MCP_MAX_BODY_BYTES", 1024**2)
+MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
+
+# Sign-in.
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "none")
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_PREVENT_ENUMERATION = True
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
+EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+vars().update(EMAIL_CONFIG)
+DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "FinOps Console <noreply@localhost>")
+
+OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthApplication"
+OAUTH2_PROVIDER_GRANT_MODEL = "accounts.OAuthGrant"
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "accounts.OAuthAccessToken"  # noqa: S105 a model's name
+OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "accounts.OAuthRefreshToken"  # noqa: S105 a model's name
+OAUTH2_PROVIDER_ID_TOKEN_MODEL = "accounts.OAuthIDToken"  # noqa: S105 a model's name
+OAUTH2_PROVIDER_DEVICE_GRANT_MODEL = "accounts.OAuthDeviceGrant"
+OAUTH2_PROVIDER = {
+    "SCOPES": {"mcp:read": "Read cost data", "mcp:write": "Create budgets, alerts and dashboards"}
+}
+
+# Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
+CELERY_BROKER_URL: str = REDIS_URL or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {}
+    if REDIS_URL
+    else {
+        "data_folder_in": str(VAR_DIR / "broker" / "messages"),
+        "data_folder_out": str(VAR_DIR / "broker" / "messages"),
+        "control_folder": str(VAR_DIR / "broker" / "control"),
+    }
+)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# Uploads stream to disk; only forms are held in memory.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_TEMP_DIR = str(VAR_DIR / "uploads")
+Path(FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
+FILE_UPLOAD_PERMISSIONS = 0o600
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_MAX_AGE = 3600
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
+}
+# auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.
+SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004"]

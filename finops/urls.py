@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+from finops import home
+
+account_pages: list[object] = []
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("auth/", include("allauth.urls")),
+    path("operators/", admin.site.urls),
+    path("a/<slug:slug>/", include(account_pages)),
+]
