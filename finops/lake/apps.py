@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class LakeConfig(AppConfig):
+    name = "finops.lake"
+    label = "lake"
+    verbose_name = "Lake"

@@ -1,0 +1,77 @@
+"""The manifest: which immutable files hold an account's facts, and which of them count now."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.scoping import AccountOwned
+from finops.lake import schema
+from finops.lib import clock
+
+
+class LakeSegment(AccountOwned):
+    """One immutable Parquet file. It counts from the commit of its row until `retired_at`; its file stays an hour more.
+
+    `source_id` is a cost source or usage source (the lake knows neither). `month` is the billing month of cost and the
+    month of receipt of usage; `first_day` and `last_day` are what a date range is held against.
+    """
+
+    KINDS: ClassVar[list[tuple[str, str]]] = [(kind.value, kind.value) for kind in schema.Kind]
+
+    kind = models.CharField(max_length=8, choices=KINDS)
+    source_id = models.BigIntegerField()
+    month = models.DateField(help_text="The first day of the month.")
+    path = models.CharField(max_length=200, help_text="Below LAKE_URL; unguessable, and never used twice.")
+    columns: models.JSONField[list[str], list[str]] = models.JSONField(
+        help_text="Column names, base columns first."
+    )
+    rows = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    first_day = models.DateField()
+    last_day = models.DateField()
+    checksum = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["path"], name="lake_segment_path_unique"),
+            models.CheckConstraint(
+                condition=Q(kind__in=[kind.value for kind in schema.Kind]), name="lake_segment_kind_known"
+            ),
+            models.CheckConstraint(condition=Q(month__day=1), name="lake_segment_month_is_a_first_day"),
+            models.CheckConstraint(condition=Q(rows__gt=0, bytes__gt=0), name="lake_segment_not_empty"),
+            models.CheckConstraint(
+                condition=Q(first_day__lte=F("last_day")), name="lake_segment_days_in_order"
+            ),
+        ]
+        indexes = [
+            # Every lake query: the account's live segments that overlap its dates.
+            models.Index(
+                fields=["account", "kind", "last_day", "first_day"],
+                condition=Q(retired_at__isnull=True),
+                name="lake_segment_live_days",
+            ),
+            # Every swap: the live segments of a source and month.
+            models.Index(
+                fields=["account", "kind", "source_id", "month"],
+                condition=Q(retired_at__isnull=True),
+                name="lake_segment_live_months",
+            ),
+            # The sweep: files whose hour is over.
+            models.Index(
+                fields=["retired_at"], condition=Q(retired_at__isnull=False), name="lake_segment_retired"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.month:%Y-%m} of source {self.source_id}, {self.rows} rows"
+
+    @property
+    def key_columns(self) -> dict[str, str]:
+        """Tag keys (cost) or dimension keys (usage) of this file, and the column that holds each."""
+        key_of: Any = schema.tag_key if self.kind == schema.Kind.COST else schema.dimension_key
+        return {key_of(column): column for column in self.columns if schema.is_key_column(column)}

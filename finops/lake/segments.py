@@ -1,0 +1,291 @@
+"""Writing segments, making them count, and clearing away what counts no more."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from django.db import connection, transaction
+
+from accounts.models import Account
+from finops.lake import schema as schemas
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.storage import storage
+from finops.lib import clock
+
+ROW_GROUP_ROWS: Final = 122_880
+"""DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
+
+RETIRED_FILES_STAY: Final = timedelta(hours=1)
+"""A reader that took its manifest before a swap still finds its files; a query has 20 s."""
+
+ORPHANS_STAY: Final = timedelta(hours=24)
+"""A file without a manifest row may belong to an import that still runs."""
+
+SWAP_WITHIN: Final = ORPHANS_STAY / 2
+"""Older files are refused by a swap, so that the sweep can never take a file about to be named."""
+
+
+@dataclass(frozen=True)
+class NewSegment:
+    """A finished file that no manifest row names yet."""
+
+    account_id: int
+    kind: Kind
+    source_id: int
+    month: date
+    path: str
+    columns: list[str]
+    rows: int
+    bytes: int
+    first_day: date
+    last_day: date
+    checksum: str
+    written_at: datetime
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What one sweep removed, in files."""
+
+    retired: int
+    orphans: int
+
+
+def write_segment(
+    *,
+    account_id: int,
+    kind: Kind,
+    source_id: int,
+    month: date,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+) -> NewSegment:
+    """Write one immutable file, durably; no query sees it before `swap_segments`.
+
+    `schema` has the base columns of `kind` and then key columns (at most 1,000); the string columns may be
+    dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows. `month` is its first day.
+    ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.
+    """
+    _check_schema(kind, schema)
+    store = storage()
+    file = store.new_file()
+    try:
+        rows, first_day, last_day = _write(file, batches, schema, schemas.day_column(kind))
+        size, checksum = file.stat().st_size, _sha256(file)
+        path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
+        store.put(file, path)
+    finally:
+        file.unlink(missing_ok=True)
+    return NewSegment(
+        account_id=account_id,
+        kind=kind,
+        source_id=source_id,
+        month=month.replace(day=1),
+        path=path,
+        columns=schema.names,
+        rows=rows,
+        bytes=size,
+        first_day=first_day,
+        last_day=last_day,
+        checksum=checksum,
+        written_at=clock.now(),
+    )
+
+
+def swap_segments(
+    *,
+    account: Account,
+    kind: Kind,
+    source_id: int,
+    months: Collection[date],
+    new: Sequence[NewSegment],
+) -> None:
+    """Make `new` the whole truth about these months of a source, in one transaction.
+
+    Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards.
+    Two swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account,
+    source or month, and for one written more than 12 hours ago.
+    """
+    first_days = {month.replace(day=1) for month in months}
+    for segment in new:
+        _check_belongs(segment, account, kind, source_id, first_days)
+    with transaction.atomic():
+        _lock_source(account, kind, source_id)
+        live = _live(account, kind, source_id).filter(month__in=first_days)
+        live.update(retired_at=clock.now())
+        LakeSegment.objects.unscoped().bulk_create(_row(account, segment) for segment in new)
+
+
+def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
+    """Take every segment of a source out of all queries: the source is being deleted."""
+    with transaction.atomic():
+        _lock_source(account, kind, source_id)
+        _live(account, kind, source_id).update(retired_at=clock.now())
+
+
+def discard(new: Iterable[NewSegment]) -> None:
+    """Remove files of an import that will not be swapped in, now instead of at the sweep a day later."""
+    paths = [segment.path for segment in new]
+    named = _named(paths)
+    for path in paths:
+        if path not in named:
+            storage().delete(path)
+
+
+def sweep() -> Swept:
+    """Remove files retired for an hour with their rows, and files older than a day that no row names.
+
+    Over all accounts; safe to run twice at once and to be killed anywhere.
+    """
+    swept = Swept(retired=_sweep_retired(), orphans=_sweep_orphans())
+    storage().trim()
+    return swept
+
+
+def _check_schema(kind: Kind, schema: pa.Schema) -> None:
+    base = schemas.base_schema(kind)
+    keys = schema.names[len(base) :]
+    if schema.names[: len(base)] != base.names:
+        raise ValueError(
+            f"A {kind} segment begins with the columns {base.names}, not {schema.names[: len(base)]}."
+        )
+    wrong = [field.name for field in schema if _plain_type(field.type) != _expected_type(base, field.name)]
+    if wrong:
+        raise ValueError(f"These columns do not have the type of a {kind} segment: {wrong}.")
+    if len(keys) > schemas.MAX_KEYS or len(set(keys)) < len(keys):
+        raise ValueError(f"A segment has at most {schemas.MAX_KEYS} different key columns, not {len(keys)}.")
+    foreign = [name for name in keys if not name.startswith(schemas.key_prefix(kind))]
+    if foreign:
+        raise ValueError(
+            f"Key columns of a {kind} segment begin with {schemas.key_prefix(kind)!r}: {foreign}."
+        )
+
+
+def _expected_type(base: pa.Schema, name: str) -> pa.DataType:
+    return base.field(name).type if name in base.names else pa.string()
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _write(
+    file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, day: str
+) -> tuple[int, date, date]:
+    rows, days = 0, []
+    # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=1, store_schema=False
+    ) as writer:
+        for table in _row_groups(batches, schema):
+            if table[day].null_count:
+                raise ValueError(f"{table[day].null_count} rows have no {day}.")
+            days += pc.min_max(table[day]).as_py().values()
+            rows += table.num_rows
+            writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+    if not rows:
+        raise ValueError("A segment has at least one row.")
+    return rows, min(days), max(days)
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows in tables of a row group each: many small groups would make every query slower."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count >= ROW_GROUP_ROWS:
+            table = pa.Table.from_batches(waiting, schema)
+            whole = count - count % ROW_GROUP_ROWS
+            yield table.slice(0, whole)
+            waiting = table.slice(whole).to_batches()
+            count -= whole
+    if count:
+        yield pa.Table.from_batches(waiting, schema)
+
+
+def _sha256(file: Path) -> str:
+    with open(file, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _check_belongs(
+    segment: NewSegment, account: Account, kind: Kind, source_id: int, months: set[date]
+) -> None:
+    found = (segment.account_id, segment.kind, segment.source_id)
+    if found != (account.pk, kind, source_id) or segment.month not in months:
+        raise ValueError(f"Segment {segment.path} is not of this account, kind, source and months.")
+    if clock.now() - segment.written_at > SWAP_WITHIN:
+        raise ValueError(f"Segment {segment.path} was written more than 12 hours ago; write it again.")
+
+
+def _lock_source(account: Account, kind: Kind, source_id: int) -> None:
+    """Wait for other swaps of this source, until the transaction ends.
+
+    Row locks would not do: the second of two swaps would not see, and so not retire, the rows the first inserted.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"lake {account.pk} {kind} {source_id}"]
+        )
+
+
+def _live(account: Account, kind: Kind, source_id: int) -> Any:
+    # Unscoped: imports and tasks name the account themselves.
+    rows = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value, source_id=source_id)
+    return rows.filter(retired_at__isnull=True)
+
+
+def _row(account: Account, segment: NewSegment) -> LakeSegment:
+    return LakeSegment(
+        account=account,
+        kind=segment.kind.value,
+        source_id=segment.source_id,
+        month=segment.month,
+        path=segment.path,
+        columns=segment.columns,
+        rows=segment.rows,
+        bytes=segment.bytes,
+        first_day=segment.first_day,
+        last_day=segment.last_day,
+        checksum=segment.checksum,
+    )
+
+
+def _named(paths: Collection[str]) -> set[str]:
+    # Unscoped: a file belongs to whichever account's row names it.
+    return set(LakeSegment.objects.unscoped().filter(path__in=paths).values_list("path", flat=True))
+
+
+def _sweep_retired() -> int:
+    # Unscoped: the sweep serves every account.
+    over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_FILES_STAY)
+    count = 0
+    for segment in over.iterator():
+        storage().delete(segment.path)  # the file first: a crash in between leaves a row to come back to
+        segment.delete()
+        count += 1
+    return count
+
+
+def _sweep_orphans() -> int:
+    oldest = clock.now() - ORPHANS_STAY
+    aged = (file.path for file in storage().files() if file.modified < oldest)
+    count = 0
+    while paths := set(islice(aged, 1_000)):
+        for path in paths - _named(paths):
+            storage().delete(path)
+            count += 1
+    return count
