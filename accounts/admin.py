@@ -1,0 +1,63 @@
+"""The operators' console. Operators see every account; what must not be changed by hand is read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db import models
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from accounts.models import Account, AuditEntry, Membership, MCPKey, User
+
+
+class AccountOwnedAdmin(ModelAdmin):
+    """Rows of all accounts, to look at. Changes go through the services, which validate and audit."""
+
+    list_filter = ("account",)
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        rows: models.QuerySet[Any] = self.model.objects.unscoped()  # operators look over all accounts
+        return rows.select_related("account")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class UserAdmin(ModelAdmin):
+    list_display = ("email", "name", "is_active", "is_staff", "date_joined", "last_login")
+    search_fields = ("email", "name")
+    fields = ("email", "name", "is_active", "is_staff", "is_superuser", "groups", "date_joined", "last_login")
+    readonly_fields = ("date_joined", "last_login")
+
+
+@admin.register(Account)
+class AccountAdmin(ModelAdmin):
+    list_display = ("name", "slug", "fiscal_start_month", "created_at")
+    search_fields = ("name", "slug")
+
+
+@admin.register(Membership)
+class MembershipAdmin(ModelAdmin):
+    list_display = ("account", "user", "role", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("account", "user")
+
+
+@admin.register(MCPKey)
+class MCPKeyAdmin(AccountOwnedAdmin):
+    list_display = ("name", "account", "scope", "masked", "created_at", "last_used_at", "revoked_at")
+    exclude = ("digest",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(AccountOwnedAdmin):
+    list_display = ("at", "account", "actor_label", "action", "target")
