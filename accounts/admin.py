@@ -9,7 +9,7 @@ from django.db import models
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from accounts.models import Account, AuditEntry, Membership, MCPKey, User
+from accounts.models import Account, AuditEntry, MCPKey, Membership, User
 
 
 class AccountOwnedAdmin(ModelAdmin):

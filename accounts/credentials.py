@@ -41,7 +41,7 @@ def authenticate_bearer(token: str, *, client: str = "") -> Credential | None:
     if not token.startswith(PREFIX):
         return None
     key = authenticate_mcp_key(token, client=client)
-    return key and _of_key(key)
+    return _of_key(key) if key is not None else None
 
 
 def _of_key(key: MCPKey) -> Credential:

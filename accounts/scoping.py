@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db import models
 
@@ -67,7 +67,7 @@ class AccountOwned(models.Model):
         "accounts.Account", on_delete=models.CASCADE, related_name="+"
     )
 
-    objects: ScopedManager[Self] = ScopedManager()
+    objects = ScopedManager()
 
     class Meta:
         abstract = True

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONCE, NONE, SELF
 
+from finops import embedded
 from finops.lib.secrets import development_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -110,10 +111,11 @@ TEMPLATES = [
     }
 ]
 
-# PostgreSQL always. Unset, `manage.py up` runs one of its own and passes its address; other commands find it there.
+# PostgreSQL always. Unset, `manage.py up` runs one of its own at this address; other commands find it there.
 DATABASE_URL: str = env.str("DATABASE_URL", "")
-if not DATABASE_URL and (VAR_DIR / "database_url").exists():
-    DATABASE_URL = (VAR_DIR / "database_url").read_text().strip()
+EMBEDDED_DATABASE: bool = not DATABASE_URL and not PRODUCTION
+if EMBEDDED_DATABASE:
+    DATABASE_URL = embedded.database_url(VAR_DIR)
 DATABASES = {
     "default": {
         **environ.Env.db_url_config(DATABASE_URL or "postgres://finops@127.0.0.1:5432/finops"),

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from finops import home
 
-account_pages: list[object] = []
+account_pages: list[URLPattern | URLResolver] = []
 
 urlpatterns = [
     path("", home.home, name="home"),

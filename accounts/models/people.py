@@ -25,7 +25,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username or "")
 
 
-class User(AbstractBaseUser, PermissionsMixin):
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # oauth_toolkit is untyped
     """A person, who signs in by e-mail and may belong to several accounts."""
 
     email = models.EmailField("e-mail", max_length=254)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from tests.cast import Cast, make_cast, signed_in
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def client_for() -> Callable[[User], Client]:
+    return signed_in

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from finops.lib.errors import nearest, unknown_value
+from finops.lib.money import ratio, rounded
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ("1.0000005", "1.000000"),
+        ("1.0000015", "1.000002"),
+        ("-0.0000004", "-0.000000"),
+        ("12345678901234567890.5", None),
+    ],
+)
+def test_amounts_round_half_to_even_at_six_places(amount: str, shown: str | None) -> None:
+    assert str(rounded(Decimal(amount))) == (shown or "12345678901234567890.500000")
+
+
+def test_a_ratio_over_nothing_is_unknown() -> None:
+    assert ratio(Decimal(5), Decimal(0)) is None
+    assert ratio(Decimal(1), Decimal(4)) == Decimal("0.25")
+
+
+def test_an_unknown_value_says_what_was_meant() -> None:
+    error = unknown_value("dimension", "servce", ["service", "region", "sku"], listed_by="getAccountContext")
+
+    assert (
+        error.message == "dimension: 'servce' is not known. Nearest: service. getAccountContext lists them."
+    )
+
+
+def test_nearest_finds_parts_of_names() -> None:
+    assert nearest("ec2", ["AmazonEC2", "AmazonS3"]) == ["AmazonEC2"]
+    assert nearest("", ["AmazonEC2"]) == []

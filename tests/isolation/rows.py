@@ -1,0 +1,42 @@
+"""For each URL argument below `/a/<slug>/`: how to make the row of an account that it names.
+
+A URL with a new argument fails the walk until it has its maker here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import Account, Membership
+from accounts.scoping import account_scope
+from finops.costs.models import CostImport, CostSource
+
+
+def _mcp_key(account: Account) -> object:
+    key, _plaintext = mint_mcp_key(account=account, actor=Actor.command("test"), name="walk")
+    return key.pk
+
+
+def _membership(account: Account) -> object:
+    return Membership.objects.filter(account=account).order_by("pk").values_list("pk", flat=True)[0]
+
+
+def _source(account: Account) -> int:
+    with account_scope(account):
+        return CostSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
+
+
+def _import(account: Account) -> int:
+    with account_scope(account):
+        return CostImport.objects.create(account=account, source_id=_source(account), file_name="walk.csv").pk
+
+
+MAKERS: dict[str, Callable[[Account], object]] = {
+    "key_id": _mcp_key,
+    "membership_id": _membership,
+    "source_id": _source,
+    "import_id": _import,
+}

@@ -1,0 +1,102 @@
+"""Every URL as a signed-out visitor, a stranger, and a viewer. A new URL joins by itself."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account, Role
+from tests.cast import Cast, signed_in
+from tests.isolation.rows import MAKERS
+from tests.isolation.walk import Route, account_routes, fill, fingerprint, routes
+
+ROUTES = account_routes()
+each_route = pytest.mark.parametrize("route", ROUTES, ids=str)
+
+# Outside /a/<slug>/, who may come. Prefix → why it needs no account door.
+OUTSIDE = {
+    "": "sends on to sign-in or to the person's account",
+    "auth/": "django-allauth: sign-in itself",
+    "operators/": "django admin: staff only",
+    "accounts/": "signed-in pages that make an account",
+    "api/mcp": "takes its own credential",
+    "healthz": "public: the process is alive",
+    "readyz": "public: what is ready, no secrets",
+    "docs/": "public documentation",
+    "static/": "public files",
+    "robots.txt": "public",
+    "favicon.ico": "public",
+}
+
+
+def url_of(route: Route, account: Account) -> str:
+    missing = [name for name in route.arguments if name != "slug" and name not in MAKERS]
+    assert not missing, f"{route}: say in tests/isolation/rows.py how to make {missing}"
+    values = {name: MAKERS[name](account) for name in route.arguments if name != "slug"}
+    return fill(route, account.slug, values)
+
+
+def test_every_url_outside_an_account_is_known() -> None:
+    outside = {route.path for route in routes()} - {route.path for route in ROUTES}
+
+    stray = [path for path in outside if path and not path.startswith(tuple(key for key in OUTSIDE if key))]
+
+    assert stray == []
+
+
+@each_route
+def test_every_account_page_has_the_door(route: Route) -> None:
+    assert isinstance(getattr(route.view, "required_role", None), Role), f"{route} lacks @account_page"
+
+
+@each_route
+def test_a_signed_out_visitor_is_sent_to_sign_in(cast: Cast, route: Route) -> None:
+    url = url_of(route, cast.account)
+
+    for answer in (Client().get(url), Client().post(url)):
+        assert answer.status_code == 302
+        assert answer.headers["Location"].startswith("/auth/login/")
+
+
+@each_route
+def test_a_stranger_finds_nothing_and_changes_nothing(cast: Cast, route: Route) -> None:
+    url, client = url_of(route, cast.account), signed_in(cast.stranger)
+    before = fingerprint()
+
+    assert [client.get(url).status_code, client.post(url).status_code] == [404, 404]
+
+    assert fingerprint() == before
+
+
+@each_route
+def test_a_row_of_another_account_is_not_found_below_ones_own(cast: Cast, route: Route) -> None:
+    if route.arguments == ("slug",):
+        return
+    values = {name: MAKERS[name](cast.account) for name in route.arguments if name != "slug"}
+    url, client = fill(route, cast.other_account.slug, values), signed_in(cast.stranger)
+    before = fingerprint()
+
+    for answer in (client.get(url), client.post(url)):
+        assert answer.status_code in {404, 405}
+
+    assert fingerprint() == before
+
+
+@each_route
+def test_a_viewer_can_post_nothing_that_changes_anything(cast: Cast, route: Route) -> None:
+    url, client = url_of(route, cast.account), signed_in(cast.viewer)
+    before = fingerprint()
+
+    assert client.post(url).status_code in {403, 405}
+
+    assert fingerprint() == before
+
+
+@each_route
+def test_a_get_changes_nothing(cast: Cast, route: Route) -> None:
+    url, client = url_of(route, cast.account), signed_in(cast.owner)
+    before = fingerprint()
+
+    assert client.get(url).status_code in {200, 405}
+
+    assert fingerprint() == before
