@@ -1,0 +1,238 @@
+"""The forms of answers about cost, the same for tools and pages.
+
+Amounts are exact Decimals, with their currency in the same object; a door rounds them to six places when it writes
+them. A ratio is None when its denominator is 0 or missing, and the reason stands beside it. Sentences are whole.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+
+
+class AccountRef(msgspec.Struct, frozen=True, kw_only=True):
+    """The account (tenant) that an answer is about."""
+
+    slug: str
+    name: str
+
+
+class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """How cost was counted: the basis, and the charge categories that count (`all`, or their names)."""
+
+    basis: str
+    charge_categories: list[str]
+    is_account_view: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.basis}, {' + '.join(self.charge_categories)} charge categories"
+
+
+class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The days asked for, both inside. `unfinished`: some of them have no complete data yet."""
+
+    start_date: date
+    end_date: date
+    days: int
+    name: str
+    unfinished: bool
+
+
+class PartAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a total: `credits`, `refunds`, `tax`, `one_time_fees`, or a charge category that was left out."""
+
+    part: str
+    amount: Decimal
+    currency: str
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What moved between the compared days. `ratio` is change ÷ previous_amount (0.1 is +10 %)."""
+
+    current_amount: Decimal
+    previous_amount: Decimal | None
+    change: Decimal | None
+    ratio: Decimal | None
+    currency: str
+    reason: str = ""
+
+
+Series = dict[str, Decimal | None]
+"""The first day of each bucket (ISO) and the amount in it; None where the account has no data for those days."""
+
+
+class SpendTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The spend in one currency. amount + left_out_amount = whole_amount, the whole of the basis."""
+
+    amount: Decimal
+    currency: str
+    inside: list[PartAmount]
+    left_out: list[PartAmount]
+    left_out_amount: Decimal
+    whole_amount: Decimal
+    change: Change | None = None
+    series: Series = msgspec.field(default_factory=dict)
+
+
+class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The spend of one group in one currency. `share` is of the total of that currency.
+
+    `group` has a value for each dimension asked for, `labels` the names of those values that are ids. The row with
+    `other_groups` is the sum of so many groups that are not listed.
+    """
+
+    group: dict[str, str]
+    amount: Decimal
+    currency: str
+    share: Decimal | None
+    share_reason: str = ""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    other_groups: int = 0
+    change: Change | None = None
+    series: Series = msgspec.field(default_factory=dict)
+
+
+class ComparisonUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """The days that `change` compares, both ends inside; only days with complete data."""
+
+    compare_to: str
+    start_date: date
+    end_date: date
+    previous_start_date: date
+    previous_end_date: date
+    note: str
+
+
+class FilterUsed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A filter as it was applied: an alias such as EC2 stands resolved to the values that the data has."""
+
+    dimension: str
+    op: str
+    values: list[str]
+    asked: list[str] = msgspec.field(default_factory=list)
+
+
+class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all."""
+
+    account: AccountRef
+    summary: str
+    view: ViewUsed
+    period: PeriodUsed
+    granularity: str
+    group_by: list[str]
+    totals: list[SpendTotal]
+    rows: list[SpendRow]
+    comparison: ComparisonUsed | None
+    resolved_filters: list[FilterUsed]
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class DimensionValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One value that a dimension has in the data, and its cost: one amount for each currency."""
+
+    value: str
+    amounts: list[MoneyAmount]
+    label: str = ""
+
+
+class MoneyAmount(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount and its currency."""
+
+    amount: Decimal
+    currency: str
+
+
+class DimensionValuesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `list_dimension_values`: values by cost, the largest first."""
+
+    account: AccountRef
+    summary: str
+    view: ViewUsed
+    dimension: str
+    start_date: date | None
+    end_date: date | None
+    values: list[DimensionValue]
+    total_values: int
+    cursor: str
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class DimensionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A dimension to group and filter by."""
+
+    name: str
+    title: str
+    description: str
+
+
+class TagKeyInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A tag key; the dimension is `tag:<key>`. `coverage` is the share of recent cost lines that carry it."""
+
+    key: str
+    coverage: Decimal | None = None
+
+
+class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """A cost source: what data it brought, and whether it is well.
+
+    `status` is healthy, stale (behind the account's newest data or today), failing (its last import failed),
+    importing (its first import is under way) or no_data; `reason` says why in a sentence.
+    """
+
+    name: str
+    kind: str
+    status: str
+    reason: str
+    first_day: date | None
+    last_day: date | None
+    rows: int
+    last_import_at: datetime | None
+    last_error: str
+
+
+class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `account_context`: what an assistant should know before it asks anything else."""
+
+    account: AccountRef
+    summary: str
+    access: str
+    today: date
+    fiscal_start_month: int
+    view: ViewUsed
+    currencies: list[str]
+    data_from: date | None
+    data_through: date | None
+    sources: list[SourceHealth]
+    dimensions: list[DimensionInfo]
+    tag_keys: list[TagKeyInfo]
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of `data_health`: every connection, the unhealthy ones first."""
+
+    account: AccountRef
+    summary: str
+    today: date
+    data_from: date | None
+    data_through: date | None
+    sources: list[SourceHealth]
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,17 @@
+"""Reads about cost, the same for tools and pages. The account must be in scope."""
+
+from finops.costs.queries.context import account_context
+from finops.costs.queries.cost_view import CostViewSettings, cost_view
+from finops.costs.queries.sources import source_health
+from finops.costs.queries.spend import query_spend, shortened
+from finops.costs.queries.values import list_dimension_values
+
+__all__ = [
+    "CostViewSettings",
+    "account_context",
+    "cost_view",
+    "list_dimension_values",
+    "query_spend",
+    "shortened",
+    "source_health",
+]

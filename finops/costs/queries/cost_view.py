@@ -1,0 +1,57 @@
+"""The account's cost view, and the view that one answer uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from accounts.models import Account
+from finops.costs.answers import ViewUsed
+from finops.costs.models import Basis, CostView
+from finops.lib.errors import unknown_value
+
+CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
+"""The closed set of FOCUS."""
+
+ALL = "all"
+
+
+class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How an account looks at cost. Empty `charge_categories` means all."""
+
+    basis: str = Basis.BILLED.value
+    charge_categories: tuple[str, ...] = ()
+    product_key: str = ""
+
+
+def cost_view(account: Account) -> CostViewSettings:
+    """The account's cost view; billed and all charge categories when it never chose. One query."""
+    row = CostView.objects.filter(account=account).first()
+    if row is None:
+        return CostViewSettings()
+    return CostViewSettings(
+        basis=row.basis, charge_categories=tuple(row.charge_categories), product_key=row.product_key
+    )
+
+
+def view_used(view: CostViewSettings, *, basis: str | None, charge_categories: Sequence[str]) -> ViewUsed:
+    """The account's view with what a call overrides. Raises UserError for an unknown charge category."""
+    categories = _categories(charge_categories) if charge_categories else list(view.charge_categories)
+    used = ViewUsed(basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False)
+    account_view = ViewUsed(
+        basis=view.basis, charge_categories=list(view.charge_categories) or [ALL], is_account_view=False
+    )
+    return msgspec.structs.replace(used, is_account_view=used == account_view)
+
+
+def _categories(asked: Sequence[str]) -> list[str]:
+    by_fold = {name.casefold(): name for name in CHARGE_CATEGORIES}
+    folded = [name.strip().casefold() for name in asked]
+    for name, fold in zip(asked, folded, strict=True):
+        if fold != ALL and fold not in by_fold:
+            raise unknown_value("charge_categories", name, [*CHARGE_CATEGORIES, ALL])
+    wanted = set(folded)
+    if ALL in wanted or wanted == set(by_fold):
+        return []
+    return [name for name in CHARGE_CATEGORIES if name.casefold() in wanted]

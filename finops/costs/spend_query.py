@@ -1,0 +1,137 @@
+"""What is asked about spend: the arguments of the tool `querySpend` and the URL of the cost explorer, one type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+from msgspec import Meta
+
+from finops.lib.errors import UserError
+
+Period = Literal[
+    "today",
+    "yesterday",
+    "last_7_days",
+    "last_30_days",
+    "last_90_days",
+    "month_to_date",
+    "last_month",
+    "last_3_months",
+    "last_6_months",
+    "last_12_months",
+    "quarter_to_date",
+    "year_to_date",
+]
+Granularity = Literal["none", "day", "week", "month"]
+Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "absent"]
+BasisName = Literal["billed", "amortized"]
+CompareTo = Literal["none", "previous_period", "previous_year"]
+
+DEFAULT_PERIOD: Period = "last_30_days"
+DEFAULT_TOP = 10
+MAX_TOP = 50
+MAX_GROUPS = 2
+MAX_FILTERS = 20
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Cost lines whose dimension matches any of the values; without regard to case."""
+
+    dimension: Annotated[str, Meta(description="A dimension such as service, region, tag:env.")]
+    op: Annotated[
+        Op,
+        Meta(
+            description="not_in and not_contains keep lines without a value; absent keeps only those, values empty."
+        ),
+    ] = "in"
+    values: Annotated[list[str], Meta(description="listDimensionValues lists them.")] = []
+
+
+class SpendQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about spend. Days are UTC, both ends inside; without any dates, the last 30 days."""
+
+    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    period: Annotated[
+        Period | None,
+        Meta(description="Instead of dates. last_N_days end yesterday, last_N_months before this month."),
+    ] = None
+    granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
+    group_by: Annotated[list[str], Meta(description="Up to two dimensions.", max_length=MAX_GROUPS)] = []
+    filters: Annotated[list[Filter], Meta(description="Joined by and.", max_length=MAX_FILTERS)] = []
+    basis: Annotated[BasisName | None, Meta(description="Left out: the account's cost view.")] = None
+    charge_categories: Annotated[
+        list[str],
+        Meta(
+            description="Those that count: Usage, Purchase, Tax, Credit, Adjustment; or all. Left out: the cost view."
+        ),
+    ] = []
+    top: Annotated[
+        int,
+        Meta(description="Groups listed for each currency; the rest is summed in other.", ge=1, le=MAX_TOP),
+    ] = DEFAULT_TOP
+    compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
+        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
+
+        Filters are f0, f0op, f0v, f1 …: dimension, op, values. Raises UserError that names the parameter.
+        """
+        raw: dict[str, Any] = {
+            field.name: _field_value(field, [value for value in params[field.name] if value != ""])
+            for field in msgspec.structs.fields(cls)
+            if field.name != "filters" and any(params.get(field.name, ()))
+        }
+        raw["filters"] = _filters_from(params)
+        try:
+            return msgspec.convert(raw, cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise _bad_param(error) from error
+
+    def to_params(self) -> dict[str, list[str]]:
+        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
+        params: dict[str, list[str]] = {}
+        for field in msgspec.structs.fields(type(self)):
+            value = getattr(self, field.name)
+            if field.name == "filters" or value in (None, [], field.default):
+                continue
+            params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        for index, item in enumerate(self.filters):
+            params[f"f{index}"] = [item.dimension]
+            params[f"f{index}op"] = [item.op]
+            params[f"f{index}v"] = list(item.values)
+        return {name: values for name, values in params.items() if values}
+
+
+_LISTS = ("group_by", "charge_categories")
+_FILTER_NAME = re.compile(r"f(\d{1,3})")
+
+
+def _field_value(field: msgspec.structs.FieldInfo, values: list[str]) -> str | list[str]:
+    return values if field.name in _LISTS else values[-1]
+
+
+def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    found = []
+    for name in params:
+        match = _FILTER_NAME.fullmatch(name)
+        if match and any(params[name]):
+            found.append((int(match[1]), name))
+    return [_filter_from(params, name) for _, name in sorted(found)]
+
+
+def _filter_from(params: Mapping[str, Sequence[str]], name: str) -> dict[str, Any]:
+    op = [value for value in params.get(f"{name}op", ()) if value]
+    values = [value for value in params.get(f"{name}v", ()) if value != ""]
+    return {"dimension": params[name][-1], "op": op[-1] if op else "in", "values": values}
+
+
+def _bad_param(error: msgspec.ValidationError) -> UserError:
+    text, _, place = str(error).partition(" - at `")
+    field = place.rstrip("`").removeprefix("$.").partition("[")[0]
+    return UserError(f"{field}: {text}." if field else f"{text}.", field=field)
