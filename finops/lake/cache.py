@@ -106,13 +106,13 @@ class FileCache:
         self._locks.mkdir(parents=True, exist_ok=True)
         slot = "evict" if name == "evict" else str(zlib.crc32(name.encode()) % LOCK_FILES)
         # A lock belongs to the open file: threads of one process exclude each other too, and a kill releases it.
-        with open(self._locks / slot, "w") as handle:
+        with (self._locks / slot).open("w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 
 
 def _verify(written: Path, checksum: str, file: Path) -> None:
-    with open(written, "rb") as handle:
+    with written.open("rb") as handle:
         found = hashlib.file_digest(handle, "sha256").hexdigest()
     if found != checksum:
         raise DamagedFile(f"Segment {file.name} has checksum {found}, and the manifest says {checksum}.")

@@ -151,7 +151,7 @@ def _escape(key: str) -> str:
 def _escaped(char: str) -> str:
     """One character such that no engine's case folding makes two different keys the same column.
 
-    A capital is `^` and its small letter. Anything else that folds to another character (ß, ſ, the Kelvin sign) and
+    A capital is `^` and its small letter. Anything else that folds to another character (ß, the Kelvin sign) and
     what a column name cannot hold (control characters, lone surrogates) is `^{hex}`.
     """
     if char == "^":

@@ -217,7 +217,7 @@ def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterato
 
 
 def _sha256(file: Path) -> str:
-    with open(file, "rb") as handle:
+    with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

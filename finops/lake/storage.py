@@ -67,6 +67,7 @@ class Storage(ABC):
     def readable_directory(self) -> Path:
         """The one directory below which `local` answers."""
 
+    @abstractmethod
     def trim(self) -> None:
         """Give back what the storage keeps for speed and nobody used for long."""
 
@@ -104,6 +105,9 @@ class LocalStorage(Storage):
     @property
     def readable_directory(self) -> Path:
         return self._root
+
+    def trim(self) -> None:
+        """Nothing: here the files are the lake."""
 
 
 class RemoteStorage(Storage):

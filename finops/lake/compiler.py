@@ -1,0 +1,178 @@
+"""From an expression over facts to one SQL text over an account's files. Pure: runs nothing.
+
+Ibis builds and compiles; this module only puts the expression's one source, a common table expression over the
+chosen files, in front of it. Everything is assembled as a syntax tree, values included, never by hand as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Any, Final
+
+import ibis
+import pyarrow as pa
+from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
+from sqlglot import exp
+
+from finops.lake import schema as schemas
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+
+DIALECT: Final = "duckdb"
+_compiler: Final = DuckDBCompiler()
+
+Build = Callable[[Any], Any]
+"""From the table of facts to the wanted table, both as Ibis expressions."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read, and which of the needed columns it has."""
+
+    path: str
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A compiled expression: what it needs and what it gives, not yet over which files."""
+
+    kind: Kind
+    tree: exp.Query
+    needed: tuple[str, ...]
+    result: pa.Schema
+
+    def sql(self, files: Sequence[File], start: date, end: date) -> str:
+        """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold."""
+        tree = self.tree.copy()
+        facts = exp.CTE(this=_facts(self, files, start, end), alias=_alias(self.kind.value))
+        later = tree.args.get("with_")
+        tree.set("with_", exp.With(expressions=[facts, *(later.expressions if later else [])]))
+        text = tree.sql(DIALECT)
+        _check_text(text)
+        return text
+
+
+def compile_query(kind: Kind, build: Build, keys: Collection[str] = ()) -> Query:
+    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`."""
+    facts = fact_table(kind, tuple(keys))
+    wanted = build(facts)
+    tree = _compiler.to_sqlglot(wanted)
+    result = pa.schema([(name, _arrow_type(dtype)) for name, dtype in wanted.schema().items()])
+    return Query(
+        kind=kind, tree=tree, needed=_needed(kind, tree, facts.columns, wanted.columns), result=result
+    )
+
+
+def cost_table(tag_keys: Collection[str] = ()) -> Any:
+    """The unbound Ibis table of cost lines, with a column for each of these tag keys."""
+    return fact_table(Kind.COST, tuple(tag_keys))
+
+
+@lru_cache(maxsize=256)
+def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
+    """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
+    columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
+    return ibis.table({field.name: _ibis_type(field.type) for field in columns}, name=kind.value)
+
+
+def _needed(
+    kind: Kind, tree: exp.Query, columns: Collection[str], result: Collection[str]
+) -> tuple[str, ...]:
+    """The fact columns that the tree names, or passes on by a star; at least one.
+
+    Named here and not left to DuckDB's own pruning, because it reads every column of a table expression that is
+    used twice. A derived column of the same name adds one column too many, which is harmless.
+    """
+    named = {column.name for column in tree.find_all(exp.Column)}
+    passed_on = set(result) if tree.find(exp.Star) else set()
+    return tuple(name for name in columns if name in named | passed_on) or (schemas.day_column(kind),)
+
+
+def _facts(query: Query, files: Sequence[File], start: date, end: date) -> exp.Select:
+    types = {field.name: field.type for field in schemas.base_schema(query.kind)}
+    counts = {name: sum(name in file.columns for file in files) for name in query.needed}
+    columns = [
+        _column(name) if counts[name] else _null(name, types.get(name, pa.string())) for name in query.needed
+    ]
+    facts = exp.select(*columns)
+    if not files:
+        return facts.where(exp.false())
+    # Without union_by_name DuckDB takes the columns of the first file, opens no other before it reads it, and
+    # refuses a file that lacks one of them.
+    differ = any(0 < count < len(files) for count in counts.values())
+    days = exp.Between(this=_column(schemas.day_column(query.kind)), low=_day(start), high=_day(end))
+    return facts.from_(_read_parquet(files, union_by_name=differ)).where(days)
+
+
+def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:
+    paths = exp.Array(expressions=[exp.Literal.string(file.path) for file in files])
+    option = exp.EQ(this=exp.column("union_by_name"), expression=exp.true())
+    return exp.Table(this=exp.ReadParquet(expressions=[paths, option] if union_by_name else [paths]))
+
+
+def _alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+
+
+def _column(name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _null(name: str, type_: pa.DataType) -> exp.Alias:
+    return exp.alias_(exp.cast(exp.null(), _sql_type(type_), dialect=DIALECT), name, quoted=True)
+
+
+def _day(day: date) -> exp.Cast:
+    return exp.cast(exp.Literal.string(day.isoformat()), "DATE", dialect=DIALECT)
+
+
+def _check_text(sql: str) -> None:
+    if "\x00" in sql:
+        raise UserError("A filter value contains a NUL character, which no cost line has. Remove it.")
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            "A filter value is not valid Unicode text (half a surrogate pair). Remove it."
+        ) from error
+
+
+def _sql_type(type_: pa.DataType) -> str:
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return "TIMESTAMPTZ"
+    return {pa.date32(): "DATE", pa.string(): "VARCHAR"}[type_]
+
+
+def _ibis_type(type_: pa.DataType) -> str:
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision}, {type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return f"timestamp('{type_.tz}', 6)"
+    return {pa.date32(): "date", pa.string(): "string"}[type_]
+
+
+_ARROW_TYPES: Final = {
+    "String": pa.string(),
+    "Date": pa.date32(),
+    "Boolean": pa.bool_(),
+    "Int8": pa.int8(),
+    "Int16": pa.int16(),
+    "Int32": pa.int32(),
+    "Int64": pa.int64(),
+    "Float64": pa.float64(),
+}
+
+
+def _arrow_type(dtype: Any) -> pa.DataType:
+    """What Arrow calls an Ibis type. (Ibis has this too, behind a package that it does not require.)"""
+    if dtype.is_decimal():
+        return pa.decimal128(dtype.precision or 38, dtype.scale or 0)
+    if dtype.is_timestamp():
+        return pa.timestamp("us", tz=dtype.timezone)
+    return _ARROW_TYPES[type(dtype).__name__]
