@@ -203,14 +203,17 @@ def _types_of(name: str, handler: Callable[..., object]) -> tuple[type[msgspec.S
     parameters = list(inspect.signature(handler).parameters)
     if len(parameters) != 2:
         raise RegistryError(f"{name}: a tool takes (call: ToolCall, arguments: …Arguments)")
-    arguments, answer = hints.get(parameters[1]), hints.get("return")
-    for kind in (arguments, answer):
-        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-            raise RegistryError(f"{name}: arguments and answer are msgspec Structs, not {kind!r}")
+    arguments, answer = _struct(name, hints.get(parameters[1])), _struct(name, hints.get("return"))
     missing = [field for field in ANSWER_FIELDS if field not in answer.__struct_fields__]
     if missing:
         raise RegistryError(f"{name}: its answer lacks {', '.join(missing)}")
     return arguments, answer
+
+
+def _struct(name: str, kind: object) -> type[msgspec.Struct]:
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        raise RegistryError(f"{name}: arguments and answer are msgspec Structs, not {kind!r}")
+    return kind
 
 
 registry = Registry()

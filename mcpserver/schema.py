@@ -29,13 +29,14 @@ def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
 
 def answer_schema(kind: type[msgspec.Struct]) -> Schema:
     """The `outputSchema` of a tool: what every real answer, nulls included, fits."""
-    schema = _lean(_inlined(kind), ANSWER_DEPTH)
-    return {**schema, "required": list(schema["properties"])}
+    whole = _inlined(kind)
+    always = whole.get("required", []) if kind.__struct_config__.omit_defaults else list(whole["properties"])
+    return {**_lean(whole, ANSWER_DEPTH), "required": always}
 
 
 def _inlined(kind: type[msgspec.Struct]) -> Schema:
     (root,), components = msgspec.json.schema_components([kind], ref_template="{name}")
-    schema = _resolve(root, components, ())
+    schema: Schema = _resolve(root, components, ())
     if schema.get("type") != "object":
         raise SchemaError(f"{kind.__name__} is no object, so it cannot be a tool's arguments or answer")
     return schema
@@ -101,7 +102,7 @@ def _without_null(schema: Schema) -> Schema:
 def _lean(schema: Schema, depth: int) -> Schema:
     if "anyOf" in schema:
         return _lean_union(schema, depth)
-    kept = {key: schema[key] for key in ("type", "enum", "description") if key in schema}
+    kept: Schema = {key: schema[key] for key in ("type", "enum", "description") if key in schema}
     if "properties" in schema and depth >= 0:
         kept["properties"] = {name: _lean(value, depth - 1) for name, value in schema["properties"].items()}
     if schema.get("items") and depth >= 0:

@@ -1,0 +1,67 @@
+"""Runs one tool: arguments in, transaction around, answer or repair out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
+
+from accounts.scoping import account_scope
+from finops.lib.errors import UserError
+from mcpserver.coerce import decode_arguments
+from mcpserver.context import ToolCall
+from mcpserver.incidents import new_incident
+from mcpserver.registry import Access, Tool
+from mcpserver.results import Outcome, encode_answer
+
+MAX_ANSWER_BYTES = 25_000
+
+log = logging.getLogger(__name__)
+
+
+def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcome:
+    """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
+    try:
+        decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
+        return _noted(tool, Outcome(answer=encode_answer(_inside(tool, decoded, call))))
+    except UserError as problem:
+        return Outcome(problem=problem.message)
+    except Exception as error:
+        if _timed_out(error):
+            return Outcome(
+                problem=f"{tool.name} took too long and was stopped. Ask for a shorter period or less detail."
+            )
+        incident = new_incident()
+        log.exception("incident %s: tool %s of account %s failed", incident, tool.name, call.account.pk)
+        return Outcome(
+            problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more."
+        )
+
+
+def _timed_out(error: Exception) -> bool:
+    return isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled)
+
+
+def _inside(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.Struct:
+    with account_scope(call.account), transaction.atomic():
+        _limit_transaction(read_only=tool.access is Access.READ, seconds=call.seconds_left)
+        return tool.handler(call, arguments)
+
+
+def _limit_transaction(*, read_only: bool, seconds: float) -> None:
+    """PostgreSQL itself refuses a write of a read tool, and ends a statement that outlives the call."""
+    limits = f"SET LOCAL statement_timeout = {max(1, int(seconds * 1000))}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET TRANSACTION READ ONLY; {limits}" if read_only else limits)
+
+
+def _noted(tool: Tool, outcome: Outcome) -> Outcome:
+    if len(outcome.answer) > MAX_ANSWER_BYTES:
+        log.warning(
+            "an answer of %s has %d bytes, more than %d", tool.name, len(outcome.answer), MAX_ANSWER_BYTES
+        )
+    return outcome

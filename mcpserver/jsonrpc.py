@@ -1,0 +1,150 @@
+"""JSON-RPC 2.0: bytes to messages and results back to bytes. Knows neither HTTP nor MCP.
+
+Two things are stricter than the standard, as every MCP revision asks: `params` is an object, and an id is a string or
+an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
+
+Id = str | int
+
+
+class Code(enum.IntEnum):
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+
+
+class RpcError(Exception):
+    """An error that the caller gets as a JSON-RPC error object."""
+
+    def __init__(self, code: int, message: str, *, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    id: Id
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Notification:
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Response:
+    """An answer to a request that we never sent."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Invalid:
+    """JSON, but no message. `id` is what could be read of it."""
+
+    error: RpcError
+    id: Id | None = None
+
+
+Message = Request | Notification | Response | Invalid
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    messages: tuple[Message, ...]
+
+
+_decoder = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+def parse(body: bytes) -> Message | Batch:
+    """The message in a body. Raises RpcError(PARSE_ERROR) for what is not JSON."""
+    try:
+        value = _decoder.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise RpcError(Code.PARSE_ERROR, "The body is not JSON, or nested too deeply.") from error
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+        raise RpcError(Code.PARSE_ERROR, f"The body is nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, list):
+        return Batch(tuple(_message(item) for item in value))
+    return _message(value)
+
+
+def _deeper_than(value: Any, depth: int) -> bool:
+    level = [value]
+    for _ in range(depth):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _message(value: Any) -> Message:
+    if not isinstance(value, dict):
+        return _invalid("A message is a JSON object.")
+    id_ = value.get("id")
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        id_ = None
+    if value.get("jsonrpc") != "2.0":
+        return _invalid('A message has "jsonrpc": "2.0".', id_)
+    if "method" not in value:
+        return (
+            Response() if "result" in value or "error" in value else _invalid("A message has a method.", id_)
+        )
+    return _call(value, id_)
+
+
+def _call(value: dict[str, Any], id_: Id | None) -> Message:
+    method, params = value["method"], value.get("params", {})
+    if not isinstance(method, str):
+        return _invalid("method is a string.", id_)
+    if not isinstance(params, dict):
+        return _invalid("params is an object.", id_)
+    if "id" not in value:
+        return Notification(method, params)
+    if id_ is None:
+        return _invalid("id is a string or an integer.")
+    return Request(id_, method, params)
+
+
+def _invalid(message: str, id_: Id | None = None) -> Invalid:
+    return Invalid(RpcError(Code.INVALID_REQUEST, message), id_)
+
+
+def encode_result(id_: Id, result: Any) -> bytes:
+    return _encoder.encode({"jsonrpc": "2.0", "id": id_, "result": result})
+
+
+def encode_error(error: RpcError, id_: Id | None = None) -> bytes:
+    shown: dict[str, Any] = {"code": int(error.code), "message": error.message}
+    if error.data is not None:
+        shown["data"] = error.data
+    known = {} if id_ is None else {"id": id_}
+    return _encoder.encode({"jsonrpc": "2.0", **known, "error": shown})
+
+
+def encode_batch(answers: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(answers) + b"]"

@@ -1,0 +1,245 @@
+"""What each MCP method answers, for every revision; protocol.py decides who may ask which, and how it travels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from accounts.credentials import CredentialKind
+from finops.lib.errors import nearest
+from mcpserver.context import ToolCall
+from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.registry import Access, Prompt, Registry, Tool
+from mcpserver.results import Outcome
+from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
+
+RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
+
+Result = dict[str, Any]
+
+
+class InsufficientScope(Exception):
+    """A write tool was called with a read-only OAuth token; the client can ask the person for more."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Server:
+    """Who we are and what we offer. One for the process; tests make their own."""
+
+    name: str
+    title: str
+    version: str
+    description: str
+    website: str
+    instructions: str
+    registry: Registry
+    run: Callable[[Tool, Mapping[str, Any], ToolCall], Outcome]
+
+    def info(self, revision: Revision) -> Result:
+        info = {"name": self.name, "version": self.version}
+        if revision.has_titles:
+            info["title"] = self.title
+        if revision.has_descriptions:
+            info |= {"description": self.description, "websiteUrl": self.website}
+        return info
+
+    def capabilities(self) -> Result:
+        prompts: Result = {"prompts": {}} if self.registry.prompts() else {}
+        return {"tools": {}, **prompts, "resources": {}}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One request to a method."""
+
+    server: Server
+    params: Mapping[str, Any]
+    revision: Revision
+    call: ToolCall
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cache:
+    """How long clients may keep a list, and whether one person's may be shown to another."""
+
+    seconds: int
+    scope: str = "private"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method:
+    answer: Callable[[Ask], Result]
+    modern: bool = True
+    legacy: bool = True
+    cache: Cache | None = None
+    needs_prompts: bool = False
+
+
+def initialize(ask: Ask) -> Result:
+    wanted = ask.params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise RpcError(Code.INVALID_PARAMS, "initialize needs params.protocolVersion, such as 2025-11-25.")
+    revision = legacy(wanted) or LEGACY[0]
+    return {
+        "protocolVersion": revision.name,
+        "capabilities": ask.server.capabilities(),
+        "serverInfo": ask.server.info(revision),
+        "instructions": ask.server.instructions,
+    }
+
+
+def ping(ask: Ask) -> Result:
+    return {}
+
+
+def discover(ask: Ask) -> Result:
+    return {
+        "supportedVersions": [MODERN.name],
+        "capabilities": ask.server.capabilities(),
+        "instructions": ask.server.instructions,
+    }
+
+
+def list_tools(ask: Ask) -> Result:
+    _only_page(ask)
+    tools = ask.server.registry.callable_by(may_write=ask.call.credential.may_write)
+    return {"tools": [_tool_entry(tool, ask.revision) for tool in tools]}
+
+
+def _tool_entry(tool: Tool, revision: Revision) -> Result:
+    entry: Result = {"name": tool.name}
+    if revision.has_titles:
+        entry["title"] = tool.title
+    entry |= {"description": tool.description, "inputSchema": tool.input_schema}
+    if revision.has_titles:
+        entry["outputSchema"] = tool.output_schema
+    return {**entry, "annotations": tool.annotations}
+
+
+def call_tool(ask: Ask) -> Result:
+    tool, arguments = _called_tool(ask), _object(ask, "arguments")
+    if tool.access is Access.WRITE and not ask.call.credential.may_write:
+        return _call_result(Outcome(problem=_read_only(tool, ask.call)), ask.revision)
+    return _call_result(ask.server.run(tool, arguments, ask.call), ask.revision)
+
+
+def _called_tool(ask: Ask) -> Tool:
+    name = _text(ask, "name")
+    tool = ask.server.registry.get(name)
+    if tool is None:
+        close = nearest(name[:64], ask.server.registry.names())
+        hint = f" Nearest: {', '.join(close)}." if close else ""
+        raise RpcError(Code.INVALID_PARAMS, f"Unknown tool: {name[:64]}.{hint} tools/list has them all.")
+    return tool
+
+
+def _read_only(tool: Tool, call: ToolCall) -> str:
+    if call.credential.kind is CredentialKind.OAUTH:
+        raise InsufficientScope(tool.name)
+    return (
+        f"{tool.name} changes the account, and this key, {call.credential.label}, may only read. Nothing was changed. "
+        f"A person with the member role can mint a Read/write key at {call.console_url('settings/mcp-keys/')}."
+    )
+
+
+def _call_result(outcome: Outcome, revision: Revision) -> Result:
+    result: Result = {"content": [{"type": "text", "text": outcome.text}], "isError": outcome.failed}
+    if revision.has_titles and not outcome.failed:
+        result["structuredContent"] = msgspec.Raw(outcome.answer)
+    return result
+
+
+def list_prompts(ask: Ask) -> Result:
+    _only_page(ask)
+    return {"prompts": [_prompt_entry(prompt, ask.revision) for prompt in ask.server.registry.prompts()]}
+
+
+def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
+    entry: Result = {"name": prompt.name, "description": prompt.description, "arguments": []}
+    if revision.has_titles:
+        entry["title"] = prompt.title
+    for argument in prompt.arguments:
+        shown: Result = {
+            "name": argument.name,
+            "description": argument.description,
+            "required": argument.required,
+        }
+        if revision.has_titles and argument.title:
+            shown["title"] = argument.title
+        entry["arguments"].append(shown)
+    return entry
+
+
+def get_prompt(ask: Ask) -> Result:
+    name, arguments = _text(ask, "name"), _object(ask, "arguments")
+    prompt = ask.server.registry.get_prompt(name)
+    if prompt is None:
+        raise RpcError(Code.INVALID_PARAMS, f"Unknown prompt: {name[:64]}. prompts/list has them all.")
+    known = [argument.name for argument in prompt.arguments]
+    for key, value in arguments.items():
+        if key not in known or not isinstance(value, str):
+            raise RpcError(Code.INVALID_PARAMS, f"{name} takes the text arguments {known}, not {key[:64]!r}.")
+    missing = [
+        argument.name
+        for argument in prompt.arguments
+        if argument.required and not arguments.get(argument.name)
+    ]
+    if missing:
+        raise RpcError(Code.INVALID_PARAMS, f"{name} needs {', '.join(missing)}.")
+    message = {"role": "user", "content": {"type": "text", "text": prompt.render(arguments)}}
+    return {"description": prompt.description, "messages": [message]}
+
+
+def list_resources(ask: Ask) -> Result:
+    _only_page(ask)
+    return {"resources": []}
+
+
+def list_resource_templates(ask: Ask) -> Result:
+    _only_page(ask)
+    return {"resourceTemplates": []}
+
+
+def read_resource(ask: Ask) -> Result:
+    uri = _text(ask, "uri")
+    code = Code.INVALID_PARAMS if ask.revision.modern else RESOURCE_NOT_FOUND
+    raise RpcError(code, "Resource not found", data={"uri": uri})
+
+
+def _text(ask: Ask, name: str) -> str:
+    value = ask.params.get(name)
+    if not isinstance(value, str):
+        raise RpcError(Code.INVALID_PARAMS, f"params.{name} is a string.")
+    return value
+
+
+def _object(ask: Ask, name: str) -> Mapping[str, Any]:
+    value = ask.params.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise RpcError(Code.INVALID_PARAMS, f"params.{name} is an object.")
+    return value
+
+
+def _only_page(ask: Ask) -> None:
+    """Each list fits one page, so no cursor was ever given out."""
+    if ask.params.get("cursor") is not None:
+        raise RpcError(Code.INVALID_PARAMS, "This list has one page; leave cursor out.")
+
+
+METHODS: Mapping[str, Method] = {
+    "initialize": Method(answer=initialize, modern=False),
+    "ping": Method(answer=ping, modern=False),
+    "server/discover": Method(answer=discover, legacy=False, cache=Cache(seconds=3600, scope="public")),
+    "tools/list": Method(answer=list_tools, cache=Cache(seconds=300)),
+    "tools/call": Method(answer=call_tool),
+    "prompts/list": Method(answer=list_prompts, cache=Cache(seconds=600), needs_prompts=True),
+    "prompts/get": Method(answer=get_prompt, needs_prompts=True),
+    "resources/list": Method(answer=list_resources, cache=Cache(seconds=3600)),
+    "resources/templates/list": Method(answer=list_resource_templates, cache=Cache(seconds=3600)),
+    "resources/read": Method(answer=read_resource, cache=Cache(seconds=0)),
+}

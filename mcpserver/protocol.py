@@ -1,0 +1,236 @@
+"""The two eras of MCP on one URL: which one a message belongs to, what it may ask, and with which status it is answered.
+
+* Modern (2026-07-28) is stateless: each request names its revision in `params._meta` and again in headers, and the
+  first rung of a ladder of checks that fails decides the error.
+* Legacy (three revisions) starts with `initialize`; later requests name the revision in a header. Nothing is
+  remembered between them, so there is no session.
+
+Legacy clients treat any HTTP status but 2xx as a broken transport and never look at the body: their JSON-RPC errors
+travel with 200.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from mcpserver import jsonrpc
+from mcpserver.context import ToolCall
+from mcpserver.incidents import new_incident
+from mcpserver.jsonrpc import Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
+from mcpserver.methods import METHODS, Ask, InsufficientScope, Method, Result, Server
+from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
+
+HEADER_MISMATCH = -32020
+UNSUPPORTED_VERSION = -32022
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_SERVER = "io.modelcontextprotocol/serverInfo"
+
+MAX_BATCH = 50
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
+
+log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Headers:
+    """The request headers that the protocol reads; None where absent, edge whitespace gone."""
+
+    version: str | None = None
+    method: str | None = None
+    name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Reply:
+    """An HTTP status and a JSON body, or no body."""
+
+    status: int
+    body: bytes = b""
+
+
+def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Reply:
+    """The reply to one POST body. Raises InsufficientScope alone."""
+    try:
+        message = jsonrpc.parse(body)
+    except RpcError as error:
+        return _refusal(error)
+    if isinstance(message, Batch):
+        return _answer_batch(message, headers, server, call)
+    if isinstance(message, Invalid):
+        return _refusal(message.error, message.id)
+    if not isinstance(message, Request):
+        return _accept(message, headers)
+    if _is_modern(message, headers):
+        return _answer_modern(message, headers, server, call)
+    return _answer_legacy(message, headers, server, call)
+
+
+def requests_in(body: bytes) -> int:
+    """How many requests a body may hold, for the rate limit; an upper bound that costs no parsing."""
+    return min(body.count(b'"method"'), MAX_BATCH) if body.lstrip()[:1] == b"[" else 1
+
+
+def _refusal(error: RpcError, id_: Id | None = None) -> Reply:
+    return Reply(HTTPStatus.BAD_REQUEST, jsonrpc.encode_error(error, id_))
+
+
+def _accept(message: Message, headers: Headers) -> Reply:
+    """Notifications, and answers to requests we never sent: taken, and nothing comes of them."""
+    if headers.version not in (None, *(revision.name for revision in REVISIONS)):
+        return _refusal(_unsupported(str(headers.version)))
+    if headers.version == MODERN.name and not isinstance(message, Notification):
+        return _refusal(
+            RpcError(Code.INVALID_REQUEST, "A client sends requests and notifications, no responses.")
+        )
+    return Reply(HTTPStatus.ACCEPTED)
+
+
+def _is_modern(request: Request, headers: Headers) -> bool:
+    """The body decides first: a legacy client behind a modern proxy may send modern headers."""
+    meta = request.params.get("_meta")
+    if isinstance(meta, dict) and META_VERSION in meta:
+        return True
+    if request.method == "initialize":
+        return False
+    return headers.version is not None and legacy(headers.version) is None
+
+
+# Modern
+
+
+def _answer_modern(request: Request, headers: Headers, server: Server, call: ToolCall) -> Reply:
+    try:
+        _climb(request, headers)
+    except RpcError as error:
+        return _refusal(error, request.id)
+    method = _method(request, server, MODERN)
+    if method is None:
+        return Reply(HTTPStatus.NOT_FOUND, jsonrpc.encode_error(_not_found(request), request.id))
+    return _ask(request, method, server, MODERN, call)
+
+
+def _climb(request: Request, headers: Headers) -> None:
+    """The ladder of checks in the order the conformance suite expects. Raises RpcError at the first that fails."""
+    version = _meta_version(request.params)
+    if headers.version != version:
+        raise RpcError(HEADER_MISMATCH, "MCP-Protocol-Version header does not match the request body")
+    if headers.method != request.method:
+        raise RpcError(HEADER_MISMATCH, "Mcp-Method header does not match the request body")
+    named_by = _NAMED_BY.get(request.method)
+    if named_by and _decoded(headers.name) != request.params.get(named_by):
+        raise RpcError(HEADER_MISMATCH, "Mcp-Name header does not match the request body")
+    if version != MODERN.name:
+        raise _unsupported(version)
+
+
+def _meta_version(params: Mapping[str, Any]) -> str:
+    meta = params.get("_meta")
+    if not isinstance(meta, dict):
+        raise RpcError(
+            Code.INVALID_PARAMS, f"params._meta is required, with {META_VERSION} and {META_CAPABILITIES}"
+        )
+    version = meta.get(META_VERSION)
+    if not isinstance(version, str):
+        raise RpcError(Code.INVALID_PARAMS, f"params._meta needs {META_VERSION}, a string")
+    if not isinstance(meta.get(META_CAPABILITIES), dict):
+        raise RpcError(Code.INVALID_PARAMS, f"params._meta needs {META_CAPABILITIES}, an object")
+    return version
+
+
+def _decoded(value: str | None) -> str | None:
+    """A header value out of its base64 wrapping. Raises RpcError for broken wrapping."""
+    wrapped = _SENTINEL.fullmatch(value) if value else None
+    if wrapped is None:
+        return value
+    try:
+        return base64.b64decode(wrapped[1], validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise RpcError(HEADER_MISMATCH, "Mcp-Name header is not valid base64 of UTF-8") from error
+
+
+def _unsupported(version: str) -> RpcError:
+    data = {"supported": [MODERN.name], "requested": version}
+    return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data=data)
+
+
+# Legacy
+
+
+def _answer_legacy(request: Request, headers: Headers, server: Server, call: ToolCall) -> Reply:
+    """A request without a version header is of the oldest revision: the others demand the header."""
+    revision = legacy(headers.version) or OLDEST
+    method = _method(request, server, revision)
+    if method is None:
+        return Reply(HTTPStatus.OK, jsonrpc.encode_error(_not_found(request), request.id))
+    return _ask(request, method, server, revision, call)
+
+
+def _answer_batch(batch: Batch, headers: Headers, server: Server, call: ToolCall) -> Reply:
+    revision = OLDEST if headers.version is None else legacy(headers.version)
+    if revision is None or not revision.has_batches:
+        return _refusal(
+            RpcError(Code.INVALID_REQUEST, "Batches exist in revision 2025-03-26 only; send one message.")
+        )
+    if not 0 < len(batch.messages) <= MAX_BATCH:
+        return _refusal(RpcError(Code.INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages."))
+    answers = [found for item in batch.messages if (found := _answer_item(item, headers, server, call))]
+    return Reply(HTTPStatus.OK, jsonrpc.encode_batch(answers)) if answers else Reply(HTTPStatus.ACCEPTED)
+
+
+def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall) -> bytes | None:
+    if isinstance(item, Invalid):
+        return jsonrpc.encode_error(item.error, item.id)
+    if not isinstance(item, Request):
+        return None
+    if item.method == "initialize":
+        return jsonrpc.encode_error(
+            RpcError(Code.INVALID_REQUEST, "initialize stands alone, in no batch."), item.id
+        )
+    return _answer_legacy(item, headers, server, call).body
+
+
+# Both
+
+
+def _method(request: Request, server: Server, revision: Revision) -> Method | None:
+    method = METHODS.get(request.method)
+    if method is None or not (method.modern if revision.modern else method.legacy):
+        return None
+    return None if method.needs_prompts and not server.registry.prompts() else method
+
+
+def _not_found(request: Request) -> RpcError:
+    return RpcError(Code.METHOD_NOT_FOUND, f"Method not found: {request.method[:64]}")
+
+
+def _ask(request: Request, method: Method, server: Server, revision: Revision, call: ToolCall) -> Reply:
+    """The method's answer. Its errors travel with 200 in both eras: all clients read them there."""
+    try:
+        result = method.answer(Ask(server=server, params=request.params, revision=revision, call=call))
+        if revision.modern:
+            result = _modern_result(result, method, server)
+        return Reply(HTTPStatus.OK, jsonrpc.encode_result(request.id, result))
+    except RpcError as error:
+        return Reply(HTTPStatus.OK, jsonrpc.encode_error(error, request.id))
+    except InsufficientScope:
+        raise
+    except Exception:
+        incident = new_incident()
+        log.exception("incident %s: method %s failed", incident, request.method)
+        failure = RpcError(Code.INTERNAL_ERROR, f"Internal error (incident {incident})")
+        return Reply(HTTPStatus.OK, jsonrpc.encode_error(failure, request.id))
+
+
+def _modern_result(result: Result, method: Method, server: Server) -> Result:
+    cached = {"ttlMs": method.cache.seconds * 1000, "cacheScope": method.cache.scope} if method.cache else {}
+    return {"resultType": "complete", **cached, **result, "_meta": {META_SERVER: server.info(MODERN)}}

@@ -1,0 +1,192 @@
+"""POST /api/mcp, the HTTP of it: credential, rate, host, origin, method, size; protocol.py does the rest.
+
+The credential comes first, so that every request made with a key counts as a use of it, refused ones too. Each
+answer is JSON, whatever happens: an HTML page means nothing to an MCP client.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import IO
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.credentials import Credential, authenticate_bearer
+from mcpserver import jsonrpc, protocol
+from mcpserver.context import ToolCall
+from mcpserver.incidents import new_incident
+from mcpserver.jsonrpc import RpcError
+from mcpserver.methods import InsufficientScope, Server
+from mcpserver.ratelimit import seconds_to_wait
+from mcpserver.server import server as default_server
+
+PATH = "/api/mcp"
+TOOL_SECONDS = 20.0
+SCOPES = "mcp:read mcp:write"
+
+_BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
+
+log = logging.getLogger(__name__)
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+class Refused(Exception):
+    """The request goes no further."""
+
+    def __init__(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = headers or {}
+
+
+def make_endpoint(server: Callable[[], Server]) -> View:
+    """The view of a server; tests give it one with tools of their own."""
+
+    @csrf_exempt
+    def endpoint(request: HttpRequest) -> HttpResponse:
+        try:
+            return _answer(request, server())
+        except Refused as refused:
+            return _error(refused.status, refused.message, refused.headers)
+        except Exception:
+            incident = new_incident()
+            log.exception("incident %s at %s", incident, PATH)
+            return _error(HTTPStatus.INTERNAL_SERVER_ERROR, f"Internal error (incident {incident})")
+
+    return endpoint
+
+
+def _answer(request: HttpRequest, server: Server) -> HttpResponse:
+    deadline = time.monotonic() + TOOL_SECONDS
+    credential = _authenticate(request)
+    _check_rate(credential)
+    _check_origin(request)
+    if request.method != "POST":
+        raise Refused(
+            HTTPStatus.METHOD_NOT_ALLOWED, "Only POST; this server opens no stream.", {"Allow": "POST"}
+        )
+    body = _read_body(request)
+    if (extra := protocol.requests_in(body) - 1) > 0:
+        _check_rate(credential, requests=extra)
+    console = f"{settings.PUBLIC_URL}/a/{credential.account.slug}/"
+    call = ToolCall(credential=credential, deadline=deadline, console=console)
+    try:
+        reply = protocol.answer(body, _protocol_headers(request), server, call)
+    except InsufficientScope as tool:
+        raise _insufficient_scope(str(tool)) from tool
+    return _response(reply.status, reply.body)
+
+
+def _authenticate(request: HttpRequest) -> Credential:
+    header = request.headers.get("Authorization", "")
+    if not header:
+        raise _unauthorized("Send an access token or MCP key: Authorization: Bearer <token>")
+    bearer = _BEARER.fullmatch(header.strip())
+    credential = (
+        authenticate_bearer(bearer[1], client=request.headers.get("User-Agent", "")) if bearer else None
+    )
+    if credential is None:
+        raise _unauthorized("This token is unknown, expired or revoked", error="invalid_token")
+    return credential
+
+
+def _unauthorized(message: str, *, error: str = "") -> Refused:
+    challenge = _challenge(error=error, error_description=message if error else "", scope=SCOPES)
+    return Refused(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": challenge})
+
+
+def _insufficient_scope(tool: str) -> Refused:
+    message = f"{tool} needs read/write access"
+    challenge = _challenge(error="insufficient_scope", error_description=message, scope=SCOPES)
+    return Refused(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge})
+
+
+def _challenge(**parts: str) -> str:
+    """One line, `Bearer` first. It leads a client that can sign in to the authorization server."""
+    metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{PATH}"
+    said = {**parts, "resource_metadata": metadata}
+    return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in said.items() if value)
+
+
+def _check_rate(credential: Credential, *, requests: int = 1) -> None:
+    wait = seconds_to_wait(credential, requests=requests)
+    if wait:
+        message = f"More than {settings.MCP_RATE_LIMIT_PER_MINUTE} requests in a minute; wait {wait} s."
+        raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)})
+
+
+def _check_origin(request: HttpRequest) -> None:
+    """A browser says where a page came from; only our own pages and those an operator named may call us."""
+    try:
+        own = f"{request.scheme}://{request.get_host()}"
+    except DisallowedHost as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "This host name is not served here.") from error
+    origin = request.headers.get("Origin")
+    if origin not in (None, own, settings.PUBLIC_URL, *settings.MCP_ALLOWED_ORIGINS):
+        raise Refused(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
+
+
+def _read_body(request: HttpRequest) -> bytes:
+    """The body, read no further than the limit whether or not its length was announced."""
+    limit = settings.MCP_MAX_BODY_BYTES
+    too_large = Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes.")
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    if declared.isdecimal() and int(declared[:20]) > limit:
+        raise too_large
+    stream, body = _stream(request), b""
+    try:
+        while len(body) <= limit and (part := stream.read(limit + 1 - len(body))):
+            body += part
+    except UnreadablePostError as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "The body broke off.") from error
+    if len(body) > limit:
+        raise too_large
+    return body
+
+
+def _stream(request: HttpRequest) -> IO[bytes] | HttpRequest:
+    """Django reads a chunked body as empty; a server that marks the end of its input can be read directly."""
+    if not request.META.get("CONTENT_LENGTH") and request.META.get("wsgi.input_terminated"):
+        chunked: IO[bytes] = request.META["wsgi.input"]
+        return chunked
+    return request
+
+
+def _protocol_headers(request: HttpRequest) -> protocol.Headers:
+    return protocol.Headers(
+        version=_header(request, "MCP-Protocol-Version"),
+        method=_header(request, "Mcp-Method"),
+        name=_header(request, "Mcp-Name"),
+    )
+
+
+def _header(request: HttpRequest, name: str) -> str | None:
+    value = request.headers.get(name)
+    return None if value is None else value.strip(" \t")
+
+
+def _error(status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> HttpResponse:
+    """HTTP refused it, so the JSON-RPC code is the status: outside the range that JSON-RPC and MCP reserve."""
+    return _response(status, jsonrpc.encode_error(RpcError(status, message)), headers)
+
+
+def _response(status: int, body: bytes, headers: dict[str, str] | None = None) -> HttpResponse:
+    always = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    response = HttpResponse(body, status=status, headers={**always, **(headers or {})})
+    if body:
+        response["Content-Type"] = "application/json"
+    else:
+        del response["Content-Type"]
+    return response
+
+
+endpoint = make_endpoint(default_server)
