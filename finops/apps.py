@@ -6,3 +6,7 @@ from django.apps import AppConfig
 class FinopsConfig(AppConfig):
     name = "finops"
     verbose_name = "FinOps console"
+
+    def ready(self) -> None:
+        # The task queue's app must exist before the first shared task is called, in every process.
+        from finops import celery, checks  # noqa: F401

@@ -28,6 +28,7 @@ from urllib.parse import quote
 import psycopg
 
 from finops.lib.secrets import development_secret, make_private_dir
+from finops.processes import process_name
 
 DATABASE = "finops"
 ROLE = "finops"
@@ -365,15 +366,6 @@ def unprivileged_owner(place: Path) -> Owner | None:
 def may_enter(folder: Path, owner: Owner) -> bool:
     """Whether the mode bits let `owner` pass through `folder` and all folders above it."""
     return all(_passable(place, owner) for place in (folder, *folder.parents) if place.exists())
-
-
-def process_name(pid: int) -> str:
-    """The name of a running program's file, or an empty string when there is no such process."""
-    comm = Path(f"/proc/{pid}/comm")
-    if comm.exists():
-        return comm.read_text().strip()
-    done = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return Path(done.stdout.strip()).name
 
 
 @cache

@@ -1,0 +1,84 @@
+# Everything here works on a fresh machine with Python 3.11 and make. Nothing needs root.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+# The virtual environment's programs first: its npm and node, not the system's.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+RUN_READY := $(VENV)/.ready-run
+DEV_READY := $(VENV)/.ready-dev
+NODE_READY := node_modules/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench soak screenshots chromium clean clean-data
+
+help: ## List what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
+	@exec $(BIN)/python manage.py up
+
+test: $(DEV_READY) $(NODE_READY) chromium ## Run all tests (T=path for some)
+	@$(BIN)/python -m pytest -n 2 $(T)
+
+lint: $(DEV_READY) $(NODE_READY) ## Check style, types, templates, import rules and migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/djlint templates --lint --quiet
+	$(BIN)/djlint templates --check --quiet
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: $(DEV_READY) ## Put sources and templates into their format
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+	$(BIN)/djlint templates --reformat --quiet || true
+
+bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes)
+	$(BIN)/python -m tests.benchmarks
+
+soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
+	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests
+
+screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshots from the demo account
+	$(BIN)/python -m tests.browser.screenshots
+
+clean: ## Remove what make built; data in var/ stays
+	rm -rf $(VENV) node_modules var/static .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-data: ## Remove var/: the embedded database, the lake, the demo data
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m finops.embedded remove var; fi
+	rm -rf var
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed: https://www.python.org/downloads/"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or later is needed; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN_READY): requirements.txt | $(BIN)/python
+	@echo "Installing requirements.txt (once, about a minute) …"
+	@$(BIN)/python -m pip install --quiet -r requirements.txt
+	@touch $@
+
+$(DEV_READY): requirements-dev.txt requirements.txt | $(BIN)/python
+	@echo "Installing requirements-dev.txt (once, about a minute) …"
+	@$(BIN)/python -m pip install --quiet -r requirements-dev.txt
+	@touch $(RUN_READY) $@
+
+$(NODE_READY): package.json package-lock.json .npmrc | $(RUN_READY)
+	@echo "Installing front-end packages (once, seconds) …"
+	@$(BIN)/npm ci --loglevel=error
+	@touch $@
+
+# Browser tests say themselves why they cannot run where chromium is missing and cannot be installed.
+chromium:
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Debian's chromium for the browser tests (once, about a minute) …"; \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	    || echo "apt-get could not install chromium."; \
+	fi

@@ -1,0 +1,38 @@
+"""What `manage.py up` shows of the demo account: the contents of `var/demo.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from finops.lib.secrets import write_private
+
+ADDRESSES = ("url", "mcp_url", "usage_url")
+
+
+def read(path: Path) -> dict[str, str]:
+    """The demo account's address and credentials; empty when no demo data was loaded."""
+    return (
+        {str(key): str(value) for key, value in json.loads(path.read_text()).items()} if path.exists() else {}
+    )
+
+
+def readdress(path: Path, public_url: str) -> None:
+    """Another port than at the last start: move the noted addresses with it."""
+    found = read(path)
+    old = found.get("url", public_url).rstrip("/")
+    if not found or old == public_url or not all(found.get(key, old).startswith(old) for key in ADDRESSES):
+        return
+    moved = {key: public_url + found[key].removeprefix(old) for key in ADDRESSES if key in found}
+    write_private(path, json.dumps(found | moved, indent=2))
+
+
+def lines(path: Path, public_url: str) -> list[str]:
+    """A box for the terminal: the address, then the demo account."""
+    rows = read(path) or {"url": public_url}
+    width = max(len(key) for key in rows)
+    texts = [f"{key:<{width}}  {value}" for key, value in rows.items()]
+    inner = max(len(text) for text in texts)
+    body = [f"│ {text:<{inner}} │" for text in texts]
+    note = [f"  (also in {path})"] if path.exists() else []
+    return [f"┌{'─' * (inner + 2)}┐", *body, f"└{'─' * (inner + 2)}┘", *note]

@@ -1,0 +1,286 @@
+"""`manage.py up`: everything a console needs on one machine, started in order and stopped together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command, get_commands
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from accounts.models import Account
+from finops import demo_box, embedded, static_build
+from finops.lib.secrets import make_private_dir
+from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supervisor
+
+FIRST_ANSWER_SECONDS = 60
+LOOK_SECONDS = 0.25
+
+
+class Command(BaseCommand):
+    help = "Run the console: PostgreSQL (unless DATABASE_URL is set), migrations, web server and worker."
+    requires_system_checks = ()
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--port", type=int, default=int(os.environ.get("PORT", "8000")), help="default: PORT or 8000"
+        )
+        parser.add_argument(
+            "--host", default=os.environ.get("HOST", "127.0.0.1"), help="address to listen on"
+        )
+        parser.add_argument(
+            "--no-demo", action="store_true", help="do not load demo data into an empty console"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        up = Up(self, options["host"], options["port"], demo=not options["no_demo"])
+        try:
+            up.run()
+        except KeyboardInterrupt:
+            up.say("\nStopping …")
+        except (embedded.EmbeddedError, KeepsEnding, StepFailed) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            up.stop()
+
+
+class StepFailed(RuntimeError):
+    """A step of the start did not succeed; the message says what to do."""
+
+
+class Up:
+    def __init__(self, command: BaseCommand, host: str, port: int, *, demo: bool) -> None:
+        self.command = command
+        self.host, self.port, self.demo = host, port, demo
+        self.public_url = os.environ.get("PUBLIC_URL", f"http://{_visible_host(host)}:{port}").rstrip("/")
+        self.ledger = Ledger(settings.VAR_DIR)
+        self.cluster: embedded.Cluster | None = None
+        self.supervisor = Supervisor(say=self.say, changed=self._note)
+        self.step_process: subprocess.Popen[bytes] | None = None
+
+    # -- the order of things ----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        began = time.monotonic()
+        make_private_dir(settings.VAR_DIR)
+        self._claim()
+        signal.signal(signal.SIGTERM, _interrupt)
+        self._stop_leftovers()
+        self._check_port()
+        if settings.EMBEDDED_DATABASE:
+            self._start_postgres()
+        self._migrate()
+        self._build_static()
+        self._load_demo()
+        self._start_programs()
+        self._show(time.monotonic() - began)
+        self._watch()
+
+    def stop(self) -> None:
+        """Web and worker first, PostgreSQL last. A second Ctrl-C changes nothing: this takes seconds."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        if self.step_process is not None and self.step_process.poll() is None:
+            self.step_process.terminate()
+            self.step_process.wait()
+        stopped = bool(self.supervisor.programs)
+        self.supervisor.stop()
+        connection.close()
+        if self.cluster is not None and self.cluster.process is not None:
+            self.cluster.stop()
+            stopped = True
+        if stopped:
+            self.say("Stopped.")
+
+    # -- steps ------------------------------------------------------------------------------------------------
+
+    def _claim(self) -> None:
+        try:
+            self.ledger.claim()
+        except AlreadyRunning as error:
+            raise CommandError(
+                f"This checkout already runs (process {error.seen.get('pid', '?')}) at "
+                f"{error.seen.get('url', 'an address it has not noted yet')}. Stop it with Ctrl-C there, or with "
+                f"kill {error.seen.get('pid', '')}. A second console needs its own VAR_DIR and --port."
+            ) from error
+
+    def _stop_leftovers(self) -> None:
+        stopped = self.ledger.stop_leftovers()
+        if settings.EMBEDDED_DATABASE:
+            cluster = embedded.development_cluster(settings.VAR_DIR)
+            stopped += ["PostgreSQL"] if cluster.stop_leftover() else []
+        if stopped:
+            self.say(f"An earlier start was killed; stopped what it left running: {', '.join(stopped)}.")
+
+    def _check_port(self) -> None:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                raise CommandError(
+                    f"Port {self.port} on {self.host} cannot be used ({error.strerror}): another program has it. "
+                    f"Choose another: `make run PORT={self.port + 1}` or `manage.py up --port {self.port + 1}`."
+                ) from error
+
+    def _start_postgres(self) -> None:
+        cluster = embedded.development_cluster(settings.VAR_DIR)
+        with self._step("PostgreSQL") as done:
+            embedded.prepare(cluster, settings.VAR_DIR)
+            made = not cluster.exists
+            if made:
+                cluster.create()
+            self.cluster = cluster
+            cluster.start()
+            done.append(f"{'created and ' if made else ''}started in {cluster.home}")
+            if cluster.owner is not None:
+                done.append(f"as user {cluster.owner.name} (it refuses to run as root)")
+
+    def _migrate(self) -> None:
+        from django.db.migrations.recorder import MigrationRecorder
+
+        with self._step("Database tables") as done:
+            recorder = MigrationRecorder(connection)
+            before = len(recorder.applied_migrations())
+            call_command("migrate", verbosity=0, interactive=False)
+            applied = len(recorder.applied_migrations()) - before
+            done.append(f"{applied} migrations applied" if applied else "up to date")
+
+    def _build_static(self) -> None:
+        with self._step("Static files") as done:
+            done.append(static_build.build_if_changed())
+
+    def _load_demo(self) -> None:
+        if not self.demo or "load_demo" not in get_commands() or Account.objects.exists():
+            return
+        with self._step("Demo data") as done:
+            self._manage("load_demo")
+            done.append("loaded")
+
+    def _start_programs(self) -> None:
+        environment = self._environment()
+        with self._step("Web server") as done:
+            self.supervisor.start(Program("web server", self._web_command(), environment))
+            self._await_answer()
+            done.append(f"answers on {self.host}:{self.port}")
+        with self._step("Worker") as done:
+            self.supervisor.start(Program("worker", self._worker_command(), environment))
+            done.append("started")
+
+    def _web_command(self) -> list[str]:
+        threads = os.environ.get("WEB_THREADS", "8")
+        return [
+            *(sys.executable, "-m", "granian", "--interface", "wsgi"),
+            *("--host", self.host, "--port", str(self.port)),
+            *("--workers", str(settings.WEB_PROCESSES), "--blocking-threads", threads),
+            *("--log-level", "error"),
+            "finops.wsgi:application",
+        ]
+
+    def _worker_command(self) -> list[str]:
+        return [
+            *(sys.executable, "-m", "celery", "--app", "finops.celery:app", "--quiet", "worker"),
+            *("--beat", "--schedule", str(settings.VAR_DIR / "broker" / "schedule")),
+            *("--pool", "threads", "--concurrency", "2", "--loglevel", "WARNING"),
+            *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+        ]
+
+    def _await_answer(self) -> None:
+        url = f"http://{_visible_host(self.host)}:{self.port}/healthz"
+        deadline = time.monotonic() + FIRST_ANSWER_SECONDS
+        while not _answers(url):
+            self.supervisor.look()
+            if time.monotonic() > deadline:
+                raise StepFailed(f"The web server does not answer at {url} after {FIRST_ANSWER_SECONDS} s.")
+            time.sleep(0.05)
+
+    def _watch(self) -> None:
+        """Until Ctrl-C: whatever ends is started again."""
+        while True:
+            time.sleep(LOOK_SECONDS)
+            self.supervisor.look()
+            if self.cluster is not None and self.cluster.process is not None:
+                self._look_at_postgres(self.cluster, self.cluster.process)
+
+    def _look_at_postgres(self, cluster: embedded.Cluster, process: subprocess.Popen[bytes]) -> None:
+        code = process.poll()
+        if code is not None:
+            self.say(f"PostgreSQL ended with code {code}; starting it again (its log: {cluster.log}).")
+            cluster.start()
+
+    # -- helpers ----------------------------------------------------------------------------------------------
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PUBLIC_URL": self.public_url, "DJANGO_SETTINGS_MODULE": "finops.settings"}
+
+    def _manage(self, *arguments: str) -> None:
+        """Run a command in a process of its own, with the public address, and give its memory back after."""
+        self.step_process = subprocess.Popen(
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments],
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        code = self.step_process.wait()
+        if code != 0:
+            raise StepFailed(
+                f"manage.py {' '.join(arguments)} failed with code {code}; its message is above."
+            )
+
+    def _note(self) -> None:
+        self.ledger.write(self.public_url, self.supervisor.programs)
+
+    def _show(self, seconds: float) -> None:
+        demo_box.readdress(settings.VAR_DIR / "demo.json", self.public_url)
+        self.say("")
+        for line in demo_box.lines(settings.VAR_DIR / "demo.json", self.public_url):
+            self.say(line)
+        self.say(f"Ready after {seconds:.1f} s. Ctrl-C stops all.")
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[list[str]]:
+        """Say what begins, and after it what came of it and how long it took."""
+        self.command.stdout.write(f"  {name:<18}", ending="")
+        self.command.stdout.flush()
+        began = time.monotonic()
+        details: list[str] = []
+        yield details
+        self.say(f"{', '.join(details)} ({time.monotonic() - began:.1f} s)")
+
+    def say(self, text: str) -> None:
+        self.command.stdout.write(text)
+        self.command.stdout.flush()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _visible_host(host: str) -> str:
+    """What to type for a listening address: 0.0.0.0 and :: are no addresses to go to."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - http, built above
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
