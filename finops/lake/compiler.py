@@ -122,7 +122,7 @@ def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
-def _null(name: str, type_: pa.DataType) -> exp.Alias:
+def _null(name: str, type_: pa.DataType) -> exp.Expr:
     return exp.alias_(exp.cast(exp.null(), _sql_type(type_), dialect=DIALECT), name, quoted=True)
 
 
