@@ -1,0 +1,9 @@
+"""The product's settings for the live server of the tests: static files come from where they lie, uncollected."""
+
+from __future__ import annotations
+
+from finops.settings import *  # noqa: F403
+from finops.settings import STORAGES as COLLECTED
+
+STORAGES = {**COLLECTED, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
