@@ -1,3 +1,128 @@
-"""System checks that refuse an unsafe production. `manage.py check` shows them; the server does not start."""
+"""System checks that refuse what is unsafe. `manage.py check` shows them; the servers do not start with one.
+
+Production is FINOPS_ENV=production. Development makes up its own secrets; production must be given them.
+"""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register, run_checks
+from django.core.exceptions import ImproperlyConfigured
+
+TAG = "production"
+MIN_SECRET_LENGTH = 50
+MIN_DIFFERENT_CHARACTERS = 10
+PROCESSES_MISSING_REDIS = "finops.E005"
+
+
+def refuse_unsafe() -> None:
+    """Raise ImproperlyConfigured, with every reason, when an error of these checks stands."""
+    errors = [message for message in run_checks(tags=[TAG]) if message.is_serious()]
+    if errors:
+        raise ImproperlyConfigured("Refusing to start:\n" + "\n".join(f"  {error}" for error in errors))
+
+
+@register(TAG)
+def check_processes(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: what several processes must share cannot live in the memory of one."""
+    if settings.WEB_PROCESSES <= 1 or settings.REDIS_URL:
+        return []
+    return [
+        Error(
+            f"WEB_PROCESSES is {settings.WEB_PROCESSES} without REDIS_URL: each process would count rate limits "
+            "for itself, and the filesystem broker serves one worker.",
+            hint="Set REDIS_URL, or WEB_PROCESSES=1 (it serves with threads).",
+            id=PROCESSES_MISSING_REDIS,
+        )
+    ]
+
+
+@register(TAG)
+def check_production(**kwargs: Any) -> list[CheckMessage]:
+    if not settings.PRODUCTION:
+        return []
+    return [*_secrets(), *_addresses(), *_rest()]
+
+
+def _secrets() -> Iterator[CheckMessage]:
+    for name, number in (("SECRET_KEY", 1), ("KEY_PEPPER", 2)):
+        problem = _secret_problem(_setting(name))
+        if problem:
+            yield Error(
+                f"{name} {problem}.", hint=f"{_MAKE_SECRET} Put it in {name}.", id=f"finops.E00{number}"
+            )
+    if _setting("SECRET_KEY") and _setting("SECRET_KEY") == _setting("KEY_PEPPER"):
+        yield Error(
+            "KEY_PEPPER equals SECRET_KEY: who learns one could forge both sessions and keys.",
+            hint=f"{_MAKE_SECRET} Put it in KEY_PEPPER.",
+            id="finops.E002",
+        )
+
+
+def _addresses() -> Iterator[CheckMessage]:
+    address = urlsplit(settings.PUBLIC_URL)
+    if address.scheme != "https" or not address.hostname:
+        yield Error(
+            f"PUBLIC_URL is {settings.PUBLIC_URL!r}; sessions and keys would travel in the clear.",
+            hint="Set it to the https address people and clients use, e.g. https://finops.example.com.",
+            id="finops.E007",
+        )
+    if "*" in settings.ALLOWED_HOSTS or not settings.ALLOWED_HOSTS:
+        yield Error(
+            "ALLOWED_HOSTS accepts any Host header, so anyone may choose the host in the links we send.",
+            hint="Leave it unset (it follows PUBLIC_URL) or name the hosts.",
+            id="finops.E006",
+        )
+
+
+def _rest() -> Iterator[CheckMessage]:
+    if settings.DEBUG:
+        yield Error(
+            "DEBUG is on: error pages show settings and source.", hint="Unset DEBUG.", id="finops.E003"
+        )
+    if not settings.DATABASE_URL:
+        yield Error(
+            "DATABASE_URL is not set; the embedded PostgreSQL is for development.",
+            hint="Set it to a PostgreSQL 15 or later, e.g. postgres://user:password@host/finops.",
+            id="finops.E004",
+        )
+    if "console" in settings.EMAIL_BACKEND:
+        yield checks.Warning(
+            "EMAIL_URL is not set: verification and reset mails go to the log only.",
+            hint="Set it, e.g. smtp+tls://user:password@mail.example.com:587.",
+            id="finops.W001",
+        )
+
+
+_MAKE_SECRET = "Make one: python -c 'import secrets; print(secrets.token_urlsafe(48))'."  # noqa: S105 - advice
+
+
+def _secret_problem(secret: str) -> str:
+    if not secret:
+        return "is not set"
+    if secret in _development_secrets():
+        return "is one that development made up and keeps in a file"
+    if len(secret) < MIN_SECRET_LENGTH:
+        return f"has {len(secret)} characters; {MIN_SECRET_LENGTH} are the least"
+    if len(set(secret)) < MIN_DIFFERENT_CHARACTERS or secret.startswith("django-insecure-"):
+        return "is no random text"
+    return ""
+
+
+def _setting(name: str) -> str:
+    # Django refuses to hand out an empty SECRET_KEY; here an empty one is what is looked for.
+    try:
+        return str(getattr(settings, name))
+    except ImproperlyConfigured:
+        return ""
+
+
+def _development_secrets() -> set[str]:
+    path = settings.VAR_DIR / "secrets.json"
+    return set(json.loads(path.read_text()).values()) if path.exists() else set()

@@ -1,36 +1,59 @@
-"""Is it alive, is it ready? Two answers for whoever watches the process; neither needs a sign-in."""
+"""Is it alive, is it ready? Two answers for whoever watches the processes; neither needs a sign-in.
+
+`answer_probes` serves them before every other middleware: a probe names the machine by its address, which
+ALLOWED_HOSTS does not know, and has no cookie. The paths are in urls.py as well, for the walks over all URLs.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
+import uuid
 from collections.abc import Callable
+from functools import cache, lru_cache
 
 import fsspec
 from django.conf import settings
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 logger = logging.getLogger(__name__)
 
+# Anyone may ask; the lake, which may be remote and cost money a request, is tried this often at most.
+LAKE_SECONDS = 5
+
 
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 while the process answers. Asks nothing of the database: a broken database is no reason to restart."""
+    """200 while the process answers. Asks nothing of the database: its failure is no reason to restart this."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 @require_safe
 @never_cache
-def readyz(request: HttpRequest) -> JsonResponse:
+def readyz(request: HttpRequest) -> HttpResponse:
     """200 when it can serve, 503 when a check fails. Says which, never why: the reason is in the log."""
-    checks = {name: _passes(name, check) for name, check in CHECKS.items()}
-    ready = all(checks.values())
-    words = {name: "ok" if passed else "failed" for name, passed in checks.items()}
+    passed = {name: _passes(name, check) for name, check in CHECKS.items()}
+    ready = all(passed.values())
+    words = {name: "ok" if ok else "failed" for name, ok in passed.items()}
     return JsonResponse({"ready": ready, "checks": words}, status=200 if ready else 503)
+
+
+def answer_probes(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return PROBES.get(request.path_info, get_response)(request)
+
+    return middleware
+
+
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
 
 
 def _database() -> bool:
@@ -40,15 +63,25 @@ def _database() -> bool:
 
 
 def _migrations() -> bool:
-    executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return _migrations_needed() <= set(MigrationRecorder(connection).applied_migrations())
+
+
+@cache
+def _migrations_needed() -> set[tuple[str, str]]:
+    """What this code needs applied. Reading it costs 100 ms and it cannot change while the process runs."""
+    return set(MigrationLoader(None).graph.nodes)
 
 
 def _lake() -> bool:
-    """Writes one small file where the lake is, and removes it."""
-    storage, root = fsspec.core.url_to_fs(settings.LAKE_URL)
+    return _lake_written(settings.LAKE_URL, int(time.monotonic() // LAKE_SECONDS))
+
+
+@lru_cache(maxsize=1)
+def _lake_written(url: str, moment: int) -> bool:
+    """Write one small file where the lake is, and remove it. A failure raises, so it is not remembered."""
+    storage, root = fsspec.core.url_to_fs(url)
     storage.makedirs(root, exist_ok=True)
-    path = f"{root.rstrip('/')}/.readyz"
+    path = f"{root.rstrip('/')}/.readyz-{uuid.uuid4().hex}"
     storage.pipe_file(path, b"ok")
     storage.rm_file(path)
     return True
@@ -61,6 +94,6 @@ def _passes(name: str, check: Callable[[], bool]) -> bool:
     try:
         return check()
     except Exception:
-        # Whatever it was, the answer is «not ready», and the log has it whole.
+        # Whatever it was, the answer is «not ready»; the log has it whole.
         logger.exception("readyz: the check %s failed", name)
         return False

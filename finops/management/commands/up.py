@@ -17,12 +17,14 @@ from types import FrameType
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from accounts.models import Account
 from finops import demo_box, embedded, static_build
+from finops.checks import refuse_unsafe
 from finops.lib.secrets import make_private_dir
 from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supervisor
 
@@ -52,7 +54,7 @@ class Command(BaseCommand):
             up.run()
         except KeyboardInterrupt:
             up.say("\nStopping …")
-        except (embedded.EmbeddedError, KeepsEnding, StepFailed) as error:
+        except (embedded.EmbeddedError, ImproperlyConfigured, KeepsEnding, StepFailed) as error:
             raise CommandError(str(error)) from error
         finally:
             up.stop()
@@ -76,6 +78,7 @@ class Up:
 
     def run(self) -> None:
         began = time.monotonic()
+        refuse_unsafe()
         make_private_dir(settings.VAR_DIR)
         self._claim()
         signal.signal(signal.SIGTERM, _interrupt)
