@@ -7,6 +7,9 @@ from django.test import Client
 
 from accounts.models import User
 from tests.cast import Cast, make_cast, signed_in
+from tests.servers import live_server_process
+
+__all__ = ["live_server_process"]
 
 
 @pytest.fixture
