@@ -3,129 +3,284 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
-import finops.costs.models
 from django.conf import settings
 from django.db import migrations, models
 
+import finops.costs.models
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
+        ("accounts", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='CostSource',
+            name="CostSource",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('kind', models.CharField(choices=[('focus', 'FOCUS files')], default='focus', max_length=20)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account')),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "kind",
+                    models.CharField(choices=[("focus", "FOCUS files")], default="focus", max_length=20),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.account"
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='CostImport',
+            name="CostImport",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('file_name', models.CharField(help_text='As the person knows it; several are joined by commas.', max_length=255)),
-                ('files', models.JSONField(default=list, help_text='Each file: name, path, bytes, and whether it is ours to remove.')),
-                ('defaults', models.JSONField(default=dict, help_text='Values for columns that the files lack.')),
-                ('actor_label', models.CharField(blank=True, max_length=254)),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='queued', max_length=10)),
-                ('stage', models.CharField(blank=True, max_length=60)),
-                ('bytes_total', models.BigIntegerField(default=0)),
-                ('bytes_done', models.BigIntegerField(default=0)),
-                ('rows', models.BigIntegerField(default=0)),
-                ('months', models.JSONField(default=list, help_text='Billing months replaced, as 2026-05.')),
-                ('report', models.JSONField(default=dict, help_text='finops.costs.focus.report.ImportReport.')),
-                ('error', models.TextField(blank=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account')),
-                ('actor_user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='imports', to='costs.costsource')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "file_name",
+                    models.CharField(
+                        help_text="As the person knows it; several are joined by commas.", max_length=255
+                    ),
+                ),
+                (
+                    "files",
+                    models.JSONField(
+                        default=list,
+                        help_text="Each file: name, path, bytes, and whether it is ours to remove.",
+                    ),
+                ),
+                (
+                    "defaults",
+                    models.JSONField(default=dict, help_text="Values for columns that the files lack."),
+                ),
+                ("actor_label", models.CharField(blank=True, max_length=254)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("stage", models.CharField(blank=True, max_length=60)),
+                ("bytes_total", models.BigIntegerField(default=0)),
+                ("bytes_done", models.BigIntegerField(default=0)),
+                ("rows", models.BigIntegerField(default=0)),
+                ("months", models.JSONField(default=list, help_text="Billing months replaced, as 2026-05.")),
+                (
+                    "report",
+                    models.JSONField(default=dict, help_text="finops.costs.focus.report.ImportReport."),
+                ),
+                ("error", models.TextField(blank=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("heartbeat_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.account"
+                    ),
+                ),
+                (
+                    "actor_user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="imports",
+                        to="costs.costsource",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='ContractCommitment',
+            name="ContractCommitment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('commitment_id', models.CharField(max_length=500)),
-                ('commitment_type', models.CharField(blank=True, max_length=200)),
-                ('category', models.CharField(blank=True, max_length=60)),
-                ('description', models.TextField(blank=True)),
-                ('cost', models.DecimalField(blank=True, decimal_places=18, max_digits=38, null=True)),
-                ('quantity', models.DecimalField(blank=True, decimal_places=18, max_digits=38, null=True)),
-                ('unit', models.CharField(blank=True, max_length=200)),
-                ('period_start', models.DateTimeField()),
-                ('period_end', models.DateTimeField()),
-                ('contract_id', models.CharField(blank=True, max_length=500)),
-                ('contract_start', models.DateTimeField(blank=True, null=True)),
-                ('contract_end', models.DateTimeField(blank=True, null=True)),
-                ('currency', models.CharField(blank=True, max_length=60)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account')),
-                ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='contract_commitments', to='costs.costsource')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("commitment_id", models.CharField(max_length=500)),
+                ("commitment_type", models.CharField(blank=True, max_length=200)),
+                ("category", models.CharField(blank=True, max_length=60)),
+                ("description", models.TextField(blank=True)),
+                ("cost", models.DecimalField(blank=True, decimal_places=18, max_digits=38, null=True)),
+                ("quantity", models.DecimalField(blank=True, decimal_places=18, max_digits=38, null=True)),
+                ("unit", models.CharField(blank=True, max_length=200)),
+                ("period_start", models.DateTimeField()),
+                ("period_end", models.DateTimeField()),
+                ("contract_id", models.CharField(blank=True, max_length=500)),
+                ("contract_start", models.DateTimeField(blank=True, null=True)),
+                ("contract_end", models.DateTimeField(blank=True, null=True)),
+                ("currency", models.CharField(blank=True, max_length=60)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.account"
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="contract_commitments",
+                        to="costs.costsource",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['period_start', 'commitment_id'],
+                "ordering": ["period_start", "commitment_id"],
             },
         ),
         migrations.CreateModel(
-            name='CostView',
+            name="CostView",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('basis', models.CharField(choices=[('billed', 'Billed'), ('amortized', 'Amortized')], default='billed', max_length=10)),
-                ('charge_categories', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, help_text='Those that count; empty means all.', size=None)),
-                ('actor_tag_keys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=256), blank=True, default=finops.costs.models.default_actor_tag_keys, help_text='Tags that name who caused a cost, the first present wins. Used when files are imported.', size=None)),
-                ('product_key', models.CharField(blank=True, help_text='Tag key of the product dimension.', max_length=256)),
-                ('account', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='cost_view', to='accounts.account')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "basis",
+                    models.CharField(
+                        choices=[("billed", "Billed"), ("amortized", "Amortized")],
+                        default="billed",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "charge_categories",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=60),
+                        blank=True,
+                        default=list,
+                        help_text="Those that count; empty means all.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "actor_tag_keys",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=256),
+                        blank=True,
+                        default=finops.costs.models.default_actor_tag_keys,
+                        help_text="Tags that name who caused a cost, the first present wins. Used when files are imported.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "product_key",
+                    models.CharField(
+                        blank=True, help_text="Tag key of the product dimension.", max_length=256
+                    ),
+                ),
+                (
+                    "account",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="cost_view",
+                        to="accounts.account",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='costsource',
-            constraint=models.UniqueConstraint(fields=('account', 'name'), name='cost_source_name_unique', violation_error_message='A cost source of this name exists already.'),
+            model_name="costsource",
+            constraint=models.UniqueConstraint(
+                fields=("account", "name"),
+                name="cost_source_name_unique",
+                violation_error_message="A cost source of this name exists already.",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='costsource',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='cost_source_has_a_name', violation_error_message='Give the cost source a name.'),
+            model_name="costsource",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("name", ""), _negated=True),
+                name="cost_source_has_a_name",
+                violation_error_message="Give the cost source a name.",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='costsource',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['focus'])), name='cost_source_kind_is_known'),
+            model_name="costsource",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("kind__in", ["focus"])), name="cost_source_kind_is_known"
+            ),
         ),
         migrations.AddIndex(
-            model_name='costimport',
-            index=models.Index(fields=['account', '-id'], name='cost_import_newest'),
+            model_name="costimport",
+            index=models.Index(fields=["account", "-id"], name="cost_import_newest"),
         ),
         migrations.AddIndex(
-            model_name='costimport',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['status', 'heartbeat_at'], name='cost_import_due'),
+            model_name="costimport",
+            index=models.Index(
+                condition=models.Q(("status__in", ["queued", "running"])),
+                fields=["status", "heartbeat_at"],
+                name="cost_import_due",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='costimport',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'done', 'failed'])), name='cost_import_status_is_known'),
+            model_name="costimport",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ["queued", "running", "done", "failed"])),
+                name="cost_import_status_is_known",
+            ),
         ),
         migrations.AddIndex(
-            model_name='contractcommitment',
-            index=models.Index(fields=['account', 'commitment_id'], name='contract_commitment_by_id'),
+            model_name="contractcommitment",
+            index=models.Index(fields=["account", "commitment_id"], name="contract_commitment_by_id"),
         ),
         migrations.AddConstraint(
-            model_name='costview',
-            constraint=models.CheckConstraint(condition=models.Q(('basis__in', ['billed', 'amortized'])), name='cost_view_basis_is_known'),
+            model_name="costview",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("basis__in", ["billed", "amortized"])), name="cost_view_basis_is_known"
+            ),
         ),
     ]

@@ -1,0 +1,218 @@
+"""FOCUS columns: what each is called in versions 1.0 to 1.4, which cost column it fills, which must be there.
+
+Source: the FOCUS specification's data models 1.0 to 1.4 (tests hold these tables against the 1.4 model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+# Cost column -> the FOCUS columns that fill it; the first with a value wins.
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "provider": ("ServiceProviderName", "ProviderName"),
+    "service": ("ServiceName",),
+    "service_category": ("ServiceCategory",),
+    "region": ("RegionId",),
+    "account_id": ("SubAccountId",),
+    "account_name": ("SubAccountName",),
+    "usage_type": ("SkuMeter", "SkuId"),
+    "sku_id": ("SkuId",),
+    "resource_id": ("ResourceId",),
+    "resource_name": ("ResourceName",),
+    "resource_type": ("ResourceType",),
+    "charge_category": ("ChargeCategory",),
+    "charge_class": ("ChargeClass",),
+    "charge_frequency": ("ChargeFrequency",),
+    "charge_description": ("ChargeDescription",),
+    "pricing_category": ("PricingCategory",),
+    "commitment_id": ("CommitmentDiscountId",),
+    "commitment_name": ("CommitmentDiscountName",),
+    "commitment_type": ("CommitmentDiscountType",),
+    "commitment_category": ("CommitmentDiscountCategory",),
+    "commitment_status": ("CommitmentDiscountStatus",),
+    "commitment_unit": ("CommitmentDiscountUnit",),
+    "currency": ("BillingCurrency",),
+    "consumed_unit": ("ConsumedUnit",),
+    "allocated_method_id": ("AllocatedMethodId",),
+    "allocated_method_details": ("AllocatedMethodDetails",),
+    "allocated_resource_id": ("AllocatedResourceId",),
+    "allocated_resource_name": ("AllocatedResourceName",),
+}
+
+AMOUNTS: Final[Mapping[str, str]] = {
+    "billed_cost": "BilledCost",
+    "effective_cost": "EffectiveCost",
+    "list_cost": "ListCost",
+    "contracted_cost": "ContractedCost",
+    "consumed_quantity": "ConsumedQuantity",
+    "commitment_quantity": "CommitmentDiscountQuantity",
+}
+
+BILLING_PERIOD: Final = "BillingPeriodStart"
+CHARGE_PERIOD: Final = "ChargePeriodStart"
+TAGS: Final = "Tags"
+
+# An AI vendor's own columns that say who caused a cost; the first present wins, before any tag.
+ACTOR_COLUMNS: Final = (
+    "x_Actor",
+    "x_User",
+    "x_UserEmail",
+    "x_UserName",
+    "x_UserId",
+    "x_IamPrincipal",
+    "x_ApiKeyName",
+    "x_ApiKeyId",
+)
+
+# Without these a line has no amount, day, currency or meaning. Each entry: the names that satisfy it.
+MANDATORY: Final[tuple[tuple[str, ...], ...]] = (
+    ("BilledCost",),
+    ("EffectiveCost",),
+    ("BillingCurrency",),
+    ("BillingPeriodStart",),
+    ("ChargeCategory",),
+    ("ProviderName", "ServiceProviderName"),
+    ("ServiceName",),
+)
+
+# A row must have these; other mandatory columns may be empty in a row, which the report counts.
+NEVER_NULL: Final = frozenset(
+    {"BilledCost", "EffectiveCost", "BillingCurrency", "BillingPeriodStart", "ChargeCategory"}
+)
+
+# FOCUS says these never lack a value; files in the wild do lack them, and the report counts it.
+EXPECTED: Final = ("ServiceName", "ServiceCategory", "ListCost", "ContractedCost", "ChargePeriodStart")
+
+ENUMERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ChargeCategory": ("Usage", "Purchase", "Tax", "Credit", "Adjustment"),
+    "ChargeClass": ("Correction",),
+    "ChargeFrequency": ("One-Time", "Recurring", "Usage-Based"),
+    "PricingCategory": ("Standard", "Dynamic", "Committed", "Other"),
+    "CommitmentDiscountCategory": ("Spend", "Usage"),
+    "CommitmentDiscountStatus": ("Used", "Unused"),
+}
+
+# The version that brought each column of Cost and Usage.
+SINCE: Final[Mapping[str, tuple[str, ...]]] = {
+    "1.0": (
+        *("AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingCurrency"),
+        *("BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription"),
+        *("ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart", "CommitmentDiscountCategory"),
+        *(
+            "CommitmentDiscountId",
+            "CommitmentDiscountName",
+            "CommitmentDiscountStatus",
+            "CommitmentDiscountType",
+        ),
+        *("ConsumedQuantity", "ConsumedUnit", "ContractedCost", "ContractedUnitPrice", "EffectiveCost"),
+        *(
+            "InvoiceIssuerName",
+            "ListCost",
+            "ListUnitPrice",
+            "PricingCategory",
+            "PricingQuantity",
+            "PricingUnit",
+        ),
+        *(
+            "ProviderName",
+            "PublisherName",
+            "RegionId",
+            "RegionName",
+            "ResourceId",
+            "ResourceName",
+            "ResourceType",
+        ),
+        *("ServiceCategory", "ServiceName", "SkuId", "SkuPriceId", "SubAccountId", "SubAccountName", "Tags"),
+    ),
+    "1.1": (
+        *("CapacityReservationId", "CapacityReservationStatus", "CommitmentDiscountQuantity"),
+        *("CommitmentDiscountUnit", "ServiceSubcategory", "SkuMeter", "SkuPriceDetails"),
+    ),
+    "1.2": (
+        *("BillingAccountType", "InvoiceId", "PricingCurrency", "PricingCurrencyContractedUnitPrice"),
+        *("PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "SubAccountType"),
+    ),
+    "1.3": (
+        *("AllocatedMethodDetails", "AllocatedMethodId", "AllocatedResourceId", "AllocatedResourceName"),
+        *("AllocatedTags", "ContractApplied", "HostProviderName", "ServiceProviderName"),
+    ),
+    "1.4": ("CommitmentProgramEligibilityDetails", "InvoiceDetailId"),
+}
+REMOVED_IN_1_4: Final = frozenset({"ProviderName", "PublisherName"})
+
+# Microsoft's FOCUS 1.0 export has these two of 1.2 already, so they prove nothing.
+_PROVES_NOTHING: Final = frozenset({"BillingAccountType", "SubAccountType"})
+
+KNOWN: Final = tuple(name for names in SINCE.values() for name in names)
+
+COST_AND_USAGE: Final = "Cost and Usage"
+CONTRACT_COMMITMENT: Final = "Contract Commitment"
+BILLING_PERIODS: Final = "Billing Period"
+INVOICE_DETAIL: Final = "Invoice Detail"
+
+# Columns that only this dataset has, most telling first.
+_MARKS: Final[Mapping[str, tuple[str, ...]]] = {
+    CONTRACT_COMMITMENT: ("ContractCommitmentId", "ContractCommitmentPeriodStart"),
+    BILLING_PERIODS: ("BillingPeriodStatus", "BillingPeriodCreated"),
+    INVOICE_DETAIL: ("InvoiceIssueStatus", "InvoiceIssueDate", "InvoiceDetailGrain"),
+}
+
+COMMITMENT_TEXTS: Final[Mapping[str, str]] = {
+    "commitment_id": "ContractCommitmentId",
+    "commitment_type": "ContractCommitmentType",
+    "category": "ContractCommitmentCategory",
+    "description": "ContractCommitmentDescription",
+    "unit": "ContractCommitmentUnit",
+    "contract_id": "ContractId",
+    "currency": "BillingCurrency",
+}
+COMMITMENT_AMOUNTS: Final[Mapping[str, str]] = {
+    "cost": "ContractCommitmentCost",
+    "quantity": "ContractCommitmentQuantity",
+}
+COMMITMENT_TIMES: Final[Mapping[str, str]] = {
+    "period_start": "ContractCommitmentPeriodStart",
+    "period_end": "ContractCommitmentPeriodEnd",
+    "contract_start": "ContractPeriodStart",
+    "contract_end": "ContractPeriodEnd",
+}
+COMMITMENT_MANDATORY: Final = (
+    "ContractCommitmentId",
+    "ContractCommitmentPeriodStart",
+    "ContractCommitmentPeriodEnd",
+)
+COMMITMENT_COLUMNS: Final = (
+    *COMMITMENT_TEXTS.values(),
+    *COMMITMENT_AMOUNTS.values(),
+    *COMMITMENT_TIMES.values(),
+)
+
+
+def fold(name: str) -> str:
+    """A column name as we compare it: `Billed Cost`, `billed_cost` and `BILLEDCOST` are BilledCost."""
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+def focus_version(names: Collection[str]) -> str:
+    """The lowest FOCUS version that has all these columns; 1.4 when only 1.4 can lack ProviderName."""
+    if "ServiceProviderName" in names and not REMOVED_IN_1_4 & set(names):
+        return "1.4"
+    telling = set(names) - _PROVES_NOTHING
+    return max((since for since, columns in SINCE.items() if telling & set(columns)), default="1.0")
+
+
+def columns_of(version: str) -> frozenset[str]:
+    """The columns of Cost and Usage in that FOCUS version."""
+    found = {name for since, names in SINCE.items() if since <= version for name in names}
+    return frozenset(found - REMOVED_IN_1_4 if version == "1.4" else found)
+
+
+def dataset(folded: Collection[str]) -> str:
+    """Which FOCUS dataset has these (folded) columns; Cost and Usage when nothing speaks for another."""
+    if fold("EffectiveCost") in folded:
+        return COST_AND_USAGE
+    for name, marks in _MARKS.items():
+        if any(fold(mark) in folded for mark in marks):
+            return name
+    return COST_AND_USAGE

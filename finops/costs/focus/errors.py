@@ -1,0 +1,36 @@
+"""What is wrong with a file, in words its owner can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finops.lib.errors import UserError
+
+SHOWN = 80
+"""Characters of a value that a message repeats."""
+
+
+class FocusFileError(UserError):
+    """A file that cannot be imported. `message` names the file, the row, the column, the value and what to do."""
+
+
+class BadCell(Exception):
+    """A value that does not fit its column; the reader of the file adds where that is."""
+
+    def __init__(self, column: str, index: int, value: Any, problem: str) -> None:
+        super().__init__(problem)
+        self.column = column
+        self.index = index
+        self.value = value
+        self.problem = problem
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: quoted, short, and without characters that a terminal or database refuses."""
+    text = value if isinstance(value, str) else str(value)
+    cut = text[:SHOWN] + "…" if len(text) > SHOWN else text
+    return "'" + printable(cut) + "'"
+
+
+def printable(text: str) -> str:
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

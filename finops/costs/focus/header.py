@@ -1,0 +1,170 @@
+"""The columns of a file: which FOCUS column each is, what is missing, what its owner supplies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.errors import FocusFileError, printable, shown
+from finops.lib.errors import UserError, nearest
+
+_SET = (
+    "Export the file again with them, or give a value that holds for every row: --set Column=value with "
+    "import_focus, 'Values for missing columns' on the upload form. --set EffectiveCost=@BilledCost takes the value "
+    "of another column."
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """A file's columns. `position` maps each FOCUS or actor column that the file has to its place."""
+
+    name: str
+    names: tuple[str, ...]
+    dataset: str
+    version: str
+    position: Mapping[str, int]
+    supplied: Mapping[str, str] = field(default_factory=dict)
+    copied: Mapping[str, str] = field(default_factory=dict)
+    not_needed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    stray: tuple[str, ...] = ()
+
+    def has(self, column: str) -> bool:
+        return column in self.position or column in self.supplied or column in self.copied
+
+
+def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
+    """The values for missing columns under their FOCUS names. UserError for a column that FOCUS does not know."""
+    known = {spec.fold(name): name for name in needed()}
+    found: dict[str, str] = {}
+    for given, value in defaults.items():
+        name = known.get(spec.fold(given))
+        if name is None:
+            close = ", ".join(nearest(given, needed()) or sorted(needed()))
+            raise UserError(
+                f"A value was given for the column {shown(given)}, which an import does not use. Columns: {close}.",
+                field="defaults",
+                value=given,
+            )
+        if not value.strip():
+            raise UserError(f"The value given for {name} is empty.", field="defaults", value=value)
+        found[name] = value.strip()
+    return found
+
+
+def needed() -> tuple[str, ...]:
+    """The Cost and Usage columns that an import reads, without the actor columns."""
+    texts = [name for names in spec.TEXTS.values() for name in names]
+    return tuple(
+        dict.fromkeys([*texts, *spec.AMOUNTS.values(), spec.BILLING_PERIOD, spec.CHARGE_PERIOD, spec.TAGS])
+    )
+
+
+def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) -> Header:
+    """Make sense of a file's column names. FocusFileError when it is not FOCUS or lacks mandatory columns."""
+    folded = [spec.fold(column) for column in names]
+    dataset = spec.dataset(folded)
+    _refuse_reference_datasets(name, dataset)
+    if dataset == spec.CONTRACT_COMMITMENT:
+        return _commitment_header(name, names, folded)
+    position = _positions(name, names, folded, (*spec.KNOWN, *spec.ACTOR_COLUMNS))
+    _refuse_foreign(name, names, position)
+    given = {column: value for column, value in defaults.items() if column not in position}
+    version = spec.focus_version(position)
+    header = Header(
+        name=name,
+        names=tuple(names),
+        dataset=dataset,
+        version=version,
+        position=position,
+        supplied={column: value for column, value in given.items() if not value.startswith("@")},
+        copied=_copies(name, {c: v for c, v in given.items() if v.startswith("@")}, position),
+        not_needed=tuple(column for column in defaults if column in position),
+        missing=tuple(
+            c for c in needed() if c in spec.columns_of(version) and c not in position and c not in given
+        ),
+        **_others(names, folded),
+    )
+    _refuse_lacking(header)
+    return header
+
+
+def _refuse_reference_datasets(name: str, dataset: str) -> None:
+    if dataset in (spec.BILLING_PERIODS, spec.INVOICE_DETAIL):
+        raise FocusFileError(
+            f"{name} is FOCUS's {dataset} dataset, which has no cost lines. Import the Cost and Usage dataset; "
+            "a Contract Commitment file may come with it."
+        )
+
+
+def _positions(name: str, names: Sequence[str], folded: list[str], wanted: Sequence[str]) -> dict[str, int]:
+    places: dict[str, list[int]] = {}
+    for place, fold in enumerate(folded):
+        places.setdefault(fold, []).append(place)
+    found = {column: places[spec.fold(column)] for column in wanted if spec.fold(column) in places}
+    used = {*needed(), *spec.ACTOR_COLUMNS, *spec.COMMITMENT_COLUMNS}
+    for column, at in found.items():
+        if len(at) > 1 and column in used:
+            spots = " and ".join(f"{shown(names[place])} (column {place + 1})" for place in at)
+            raise FocusFileError(
+                f"{name} has {column} more than once: {spots}. Remove all but one.", field=column
+            )
+    return {column: at[0] for column, at in found.items()}
+
+
+def _refuse_foreign(name: str, names: Sequence[str], position: Mapping[str, int]) -> None:
+    if len([column for column in position if column in spec.KNOWN]) >= 2:
+        return
+    first = ", ".join(shown(column) for column in names[:5])
+    raise FocusFileError(
+        f"{name} is not a FOCUS file: its {len(names)} columns begin with {first}. Export your costs in the FOCUS "
+        "format (AWS Data Exports, Azure Cost Management, Google Cloud and Oracle offer it), version 1.0 to 1.4."
+    )
+
+
+def _copies(name: str, given: Mapping[str, str], position: Mapping[str, int]) -> dict[str, str]:
+    known = {spec.fold(column): column for column in position}
+    for column, value in given.items():
+        if spec.fold(value) not in known:
+            close = ", ".join(nearest(value[1:], position)) or "none is near"
+            raise FocusFileError(
+                f"{column} is to be copied from {shown(value[1:])}, but {name} has no such column. Nearest: {close}.",
+                field="defaults",
+                value=value,
+            )
+    return {column: known[spec.fold(value)] for column, value in given.items()}
+
+
+def _others(names: Sequence[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
+    known = {spec.fold(column) for column in spec.KNOWN}
+    others = [printable(name) for name, fold in zip(names, folded, strict=True) if fold not in known]
+    extensions = tuple(name for name in others if name.strip().casefold().startswith("x_"))
+    return {"extensions": extensions, "stray": tuple(name for name in others if name not in extensions)}
+
+
+def _refuse_lacking(header: Header) -> None:
+    lacking = [names[0] for names in spec.MANDATORY if not any(header.has(column) for column in names)]
+    if not lacking:
+        return
+    count = "a column" if len(lacking) == 1 else f"{len(lacking)} columns"
+    raise FocusFileError(
+        f"{header.name} lacks {count} that an import cannot do without: {', '.join(lacking)}. {_SET}",
+        field=lacking[0],
+        value=lacking,
+    )
+
+
+def _commitment_header(name: str, names: Sequence[str], folded: list[str]) -> Header:
+    position = _positions(name, names, folded, spec.COMMITMENT_COLUMNS)
+    lacking = [column for column in spec.COMMITMENT_MANDATORY if column not in position]
+    if lacking:
+        raise FocusFileError(
+            f"{name} is a Contract Commitment file but lacks {', '.join(lacking)}. Export it again with them.",
+            field=lacking[0],
+        )
+    missing = tuple(column for column in spec.COMMITMENT_COLUMNS if column not in position)
+    version = "1.4" if spec.fold("ContractCommitmentCreated") in folded else "1.3"
+    return Header(name, tuple(names), spec.CONTRACT_COMMITMENT, version, position, missing=missing)

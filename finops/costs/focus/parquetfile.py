@@ -1,0 +1,77 @@
+"""Parquet as record batches, in whatever types its writer chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.sniff import Format
+
+BATCH_ROWS: Final = 1 << 15
+
+
+class ParquetFile:
+    """A Parquet file whose footer has been read."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+        self.format = Format.PARQUET
+        self.size = path.stat().st_size
+        self.delimiter = ""
+        self._rows_done = 0
+        with self._explained("footer"), pq.ParquetFile(path) as file:
+            self.names: list[str] = file.schema_arrow.names
+            self._types: list[pa.DataType] = file.schema_arrow.types
+            self._rows: int = file.metadata.num_rows
+
+    @property
+    def bytes_done(self) -> int:
+        return self.size * self._rows_done // max(self._rows, 1)
+
+    def batches(self, texts: Sequence[int], amounts: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
+        """Columns by position, batch after batch, strings of `texts` dictionary-encoded."""
+        wanted = [*texts, *amounts]
+        as_dictionary = [self.names[place] for place in texts if _is_text(self._types[place])]
+        chosen = [self.names[place] for place in wanted]
+        with self._explained("data"), pq.ParquetFile(self.path, read_dictionary=as_dictionary) as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=chosen):
+                yield {place: batch.column(self.names[place]) for place in wanted}
+                self._rows_done += batch.num_rows
+
+    def row(self, index: int) -> str:
+        """How a report names the row `index` (from 0)."""
+        return f"row {index + 1}"
+
+    where = row
+
+    def _explained(self, part: str) -> _Explained:
+        return _Explained(self, part)
+
+
+class _Explained:
+    """Turns pyarrow's errors about a damaged file into one that its owner understands."""
+
+    def __init__(self, file: ParquetFile, part: str) -> None:
+        self._file = file
+        self._part = part
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, pa.ArrowException | OSError | MemoryError | UnicodeDecodeError):
+            after = f" after row {self._file._rows_done}" if self._part == "data" else ""
+            raise FocusFileError(
+                f"{self._file.name} begins like Parquet but its {self._part} cannot be read{after}: "
+                f"{shown(error)}. It may have broken off; download or export it again."
+            ) from error
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))

@@ -1,0 +1,90 @@
+"""What an import found and did, kept with the import and shown to its owner."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+# Finding kind -> what its line of the report says. The kinds are stable; the wording is not.
+FINDINGS: Final[dict[str, str]] = {
+    "null_text": "The text NULL, or blank text, was read as empty.",
+    "empty_expected": "FOCUS wants a value here and there is none; it was imported as empty.",
+    "no_zone": "Times without a zone were taken as UTC.",
+    "us_date": "Dates like 4/1/25 were read as month/day/year.",
+    "charge_period_from_billing_period": "Without ChargePeriodStart the billing period's first day was taken.",
+    "currency_sign": "A currency sign in an amount was dropped; BillingCurrency says the currency.",
+    "thousands_separator": "Commas between thousands in an amount were dropped.",
+    "negative_in_parentheses": "An amount in parentheses was read as negative.",
+    "spaces_around_amount": "Spaces around an amount were dropped.",
+    "rounded": "An amount has more than 18 decimals and was rounded half to even.",
+    "floating_point": "Amounts are stored as floating point; the shortest decimal that means the same was taken.",
+    "odd_case": "A value of a fixed list was written in another way and was set right.",
+    "unknown_value": "A value that FOCUS does not list was kept as it is.",
+    "tags_unreadable": "Tags that are no JSON object were left out.",
+    "tag_key_trimmed": "Spaces around a tag key were dropped.",
+    "tag_key_collision": "Two tag keys became the same without their spaces; the first with a value was kept.",
+    "tags_over_limit": "More tag keys than the lake keeps (1,000): the least used were left out.",
+    "value_not_needed": "The value given for a missing column was not needed; the file has the column.",
+}
+
+
+class Finding(msgspec.Struct, omit_defaults=True):
+    """One kind of untidiness: in how many rows, which columns (with their cells), and the first example."""
+
+    kind: str
+    message: str
+    rows: int = 0
+    columns: dict[str, int] = {}
+    first: str = ""
+
+
+class FileReport(msgspec.Struct, omit_defaults=True):
+    """One file as it was read."""
+
+    name: str
+    format: str
+    dataset: str
+    focus_version: str = ""
+    rows: int = 0
+    bytes: int = 0
+    columns: int = 0
+    delimiter: str = ","
+    missing: list[str] = []
+    """FOCUS columns that the file lacks and that stayed empty."""
+    supplied: dict[str, str] = {}
+    """Columns that the file lacks, with the value its owner gave for every row."""
+    extensions: list[str] = []
+    """x_ columns; of these only those that name an actor are used."""
+    stray: list[str] = []
+    """Columns that FOCUS does not know."""
+
+
+class Total(msgspec.Struct):
+    """Sums of one currency, exact, as text."""
+
+    currency: str
+    billed_cost: Decimal
+    effective_cost: Decimal
+
+
+class MonthReport(msgspec.Struct):
+    """One billing month that the import replaces."""
+
+    month: str
+    rows: int
+    totals: list[Total]
+
+
+class ImportReport(msgspec.Struct, omit_defaults=True):
+    """Everything about one import. JSON by `msgspec.to_builtins(report)`."""
+
+    files: list[FileReport] = []
+    rows: int = 0
+    commitments: int = 0
+    months: list[MonthReport] = []
+    findings: list[Finding] = []
+    tag_keys: dict[str, int] = {}
+    """Tag keys by the rows that have them, most used first; at most 200 are listed."""
+    tag_keys_dropped: list[str] = []

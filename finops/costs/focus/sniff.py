@@ -1,0 +1,87 @@
+"""What a file is, told by its content and never by its name."""
+
+from __future__ import annotations
+
+import enum
+import zlib
+from pathlib import Path
+from typing import Final
+
+from finops.costs.focus.errors import FocusFileError
+
+HEAD: Final = 1 << 16
+
+_AGAIN = "Upload a FOCUS file as CSV, CSV compressed with gzip, or Parquet."
+_FOREIGN: Final[tuple[tuple[bytes, str], ...]] = (
+    (
+        b"PK\x03\x04",
+        f"is a ZIP archive or an Excel workbook. Unpack it, or save the sheet as CSV UTF-8. {_AGAIN}",
+    ),
+    (b"PK\x05\x06", f"is an empty ZIP archive. {_AGAIN}"),
+    (b"\xd0\xcf\x11\xe0", f"is an old Excel workbook. Save the sheet as CSV UTF-8. {_AGAIN}"),
+    (b"BZh", f"is compressed with bzip2. Unpack it first. {_AGAIN}"),
+    (b"\x28\xb5\x2f\xfd", f"is compressed with zstd. Unpack it first. {_AGAIN}"),
+    (b"\xfd7zXZ\x00", f"is compressed with xz. Unpack it first. {_AGAIN}"),
+    (b"\x04\x22\x4d\x18", f"is compressed with lz4. Unpack it first. {_AGAIN}"),
+    (b"ARROW1", f"is an Arrow file. {_AGAIN}"),
+    (b"Obj\x01", f"is an Avro file. {_AGAIN}"),
+    (b"ORC", f"is an ORC file. {_AGAIN}"),
+    (b"%PDF", f"is a PDF document. {_AGAIN}"),
+    (b"SQLite format 3\x00", f"is an SQLite database. {_AGAIN}"),
+)
+_UTF16 = "is text in UTF-16, and FOCUS files are UTF-8. Save it again as 'CSV UTF-8'."
+
+
+class Format(enum.StrEnum):
+    CSV = "CSV"
+    CSV_GZ = "CSV, gzip"
+    PARQUET = "Parquet"
+
+
+def sniff(path: Path, name: str) -> tuple[Format, bytes]:
+    """The format, and the first bytes (unpacked). FocusFileError for what is none of ours."""
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if not head:
+        raise FocusFileError(f"{name} is empty. {_AGAIN}")
+    if head.startswith(b"PAR1"):
+        return Format.PARQUET, head
+    if head.startswith(b"\x1f\x8b"):
+        return Format.CSV_GZ, _csv_head(_unpacked(head, name), f"{name} (unpacked)")
+    return Format.CSV, _csv_head(head, name)
+
+
+def _unpacked(head: bytes, name: str) -> bytes:
+    try:
+        unpacked = zlib.decompressobj(wbits=31).decompress(head, HEAD)
+    except zlib.error as error:
+        raise FocusFileError(f"{name} begins like gzip but cannot be unpacked. Download it again.") from error
+    if not unpacked:
+        raise FocusFileError(f"{name} unpacks to nothing. Download it again; it may have broken off.")
+    if unpacked.startswith(b"PAR1"):
+        raise FocusFileError(
+            f"{name} is Parquet inside gzip. Unpack it first: Parquet is compressed already."
+        )
+    if unpacked[257:262] == b"ustar":
+        raise FocusFileError(f"{name} is a tar archive. Unpack it and import the files inside.")
+    return unpacked
+
+
+def _csv_head(head: bytes, name: str) -> bytes:
+    for mark, problem in _FOREIGN:
+        if head.startswith(mark):
+            raise FocusFileError(f"{name} {problem}")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:200]:
+        raise FocusFileError(f"{name} {_UTF16}")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
+        raise FocusFileError(f"{name} holds nothing but blank lines. {_AGAIN}")
+    if text.startswith(b"<") and not _looks_like_columns(text):
+        raise FocusFileError(f"{name} is a web page or XML, perhaps of a sign-in that had run out. {_AGAIN}")
+    if text.startswith((b"{", b"[")):
+        raise FocusFileError(f"{name} is JSON. {_AGAIN}")
+    return head
+
+
+def _looks_like_columns(text: bytes) -> bool:
+    return b"," in text.split(b"\n", 1)[0] and b">" not in text.split(b",", 1)[0]

@@ -1,0 +1,169 @@
+"""Rows on disk between reading and writing, one Arrow stream a billing month.
+
+Which tag columns a month has is known only when every file has been read, so tags wait in their flat form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.convert import DICTIONARY
+from finops.costs.focus.tags import pairs
+from finops.lake.schema import COST_SCHEMA, tag_column
+
+GROUP_ROWS: Final = 122_880
+"""Rows handed on at once: the lake's row group."""
+
+FLAT_TAGS: Final = "tags"
+_CONSTANT: Final = ("source", "billing_period")
+
+
+def _field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, DICTIONARY) if pa.types.is_string(field.type) else field
+
+
+SPOOL_SCHEMA: Final = pa.schema(
+    [
+        *(_field(field) for field in COST_SCHEMA if field.name not in _CONSTANT),
+        pa.field(FLAT_TAGS, DICTIONARY),
+    ]
+)
+
+
+class Spool:
+    """Open streams below `folder`, which the caller owns and removes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writers: dict[date, Any] = {}
+        self._stack = ExitStack()
+
+    @property
+    def months(self) -> list[date]:
+        return sorted(self._writers)
+
+    def write(self, month: date, batch: pa.RecordBatch) -> None:
+        if month not in self._writers:
+            self._writers[month] = self._stack.enter_context(
+                pa.ipc.new_stream(
+                    self._stack.enter_context(pa.OSFile(str(self._path(month)), "wb")),
+                    SPOOL_SCHEMA,
+                    options=pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False),
+                )
+            )
+        self._writers[month].write_batch(batch)
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def read(self, month: date) -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(self._path(month)), "rb") as file, pa.ipc.open_stream(file) as stream:
+            yield from stream
+
+    def _path(self, month: date) -> Path:
+        return self._folder / f"{month:%Y-%m}.arrow"
+
+
+class MonthRows:
+    """A spooled month as the lake wants it: the cost schema, then a column for each tag key."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        month: date,
+        source_id: str,
+        tag_keys: Sequence[str],
+        actor_tag_keys: Sequence[str],
+    ) -> None:
+        self.month = month
+        self._spool = spool
+        self._source_id = source_id
+        self._tag_keys = tag_keys
+        self._actor_tag_keys = actor_tag_keys
+        self.schema = pa.schema(
+            [
+                *(pa.field(f.name, DICTIONARY) if pa.types.is_string(f.type) else f for f in COST_SCHEMA),
+                *(pa.field(tag_column(key), DICTIONARY) for key in tag_keys),
+            ]
+        )
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Row groups of 122,880 rows, each with one dictionary a column. Holds about two of them in memory."""
+        for group in self._groups():
+            yield self._finished(group)
+
+    def _groups(self) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        count = 0
+        for batch in self._spool.read(self.month):
+            waiting.append(batch)
+            count += batch.num_rows
+            while count >= GROUP_ROWS:
+                last = waiting.pop()
+                over = count - GROUP_ROWS
+                waiting.append(last.slice(0, last.num_rows - over))
+                yield _joined(waiting)
+                waiting, count = [last.slice(last.num_rows - over)], over
+        if count:
+            yield _joined(waiting)
+
+    def _finished(self, group: pa.RecordBatch) -> pa.RecordBatch:
+        tags = group.column(FLAT_TAGS)
+        sets = [dict(pairs(flat)) for flat in tags.dictionary.to_pylist()]
+        size = group.num_rows
+        columns = {name: group.column(name) for name in SPOOL_SCHEMA.names}
+        columns["source"] = _constant(self._source_id, size)
+        columns["billing_period"] = pa.repeat(pa.scalar(self.month, pa.date32()), size)
+        columns["actor"] = self._actor(columns["actor"], tags, sets)
+        for key, column in self._tag_columns(tags, sets):
+            columns[tag_column(key)] = column
+        return pa.record_batch([columns[name] for name in self.schema.names], schema=self.schema)
+
+    def _actor(
+        self, named: pa.DictionaryArray, tags: pa.DictionaryArray, sets: list[dict[str, str]]
+    ) -> pa.Array:
+        """Who caused each row: the file's own actor column, else the first actor tag the row has."""
+        found = [next((tags[key] for key in self._actor_tag_keys if key in tags), None) for tags in sets]
+        if not any(found):
+            return named
+        by_tag = _spread(found, tags.indices)
+        if named.null_count == len(named):
+            return by_tag
+        return pc.coalesce(named.dictionary_decode(), by_tag.dictionary_decode()).dictionary_encode()
+
+    def _tag_columns(
+        self, tags: pa.DictionaryArray, sets: list[dict[str, str]]
+    ) -> Iterator[tuple[str, pa.Array]]:
+        by_key: dict[str, list[tuple[int, str]]] = {}
+        for place, one in enumerate(sets):
+            for key, value in one.items():
+                by_key.setdefault(key, []).append((place, value))
+        for key in self._tag_keys:
+            values: list[str | None] = [None] * len(sets)
+            for place, value in by_key.get(key, ()):
+                values[place] = value
+            yield key, _spread(values, tags.indices)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    table = pa.Table.from_batches(batches, SPOOL_SCHEMA).unify_dictionaries().combine_chunks()
+    return table.to_batches()[0]
+
+
+def _constant(value: str, size: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.repeat(pa.scalar(0, pa.int32()), size), pa.array([value], pa.string())
+    )
+
+
+def _spread(values: list[str | None], indices: pa.Array) -> pa.DictionaryArray:
+    """Values of distinct tag sets, over the rows that have those sets."""
+    distinct = pa.array(values, pa.string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(distinct.indices.take(indices), distinct.dictionary)
