@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from pytest_django import Settings
+
+
+def test_healthz_answers_without_a_database(client: Client) -> None:
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.content) == (200, b"ok")
+
+
+@pytest.mark.django_db
+def test_readyz_names_each_check(client: Client) -> None:
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json() == {"ready": True, "checks": {"database": "ok", "migrations": "ok", "lake": "ok"}}
+
+
+def test_without_its_database_it_is_not_ready(client: Client) -> None:
+    """pytest-django refuses the connection here, as a database that is down does."""
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"] == {"database": "failed", "migrations": "failed", "lake": "ok"}
+
+
+@pytest.mark.django_db
+def test_with_a_migration_missing_it_is_not_ready(client: Client) -> None:
+    MigrationRecorder.Migration.objects.filter(app="accounts").order_by("-id")[:1].get().delete()
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["migrations"] == "failed"
+
+
+@pytest.mark.django_db
+def test_a_lake_that_cannot_be_written_is_named_without_saying_where(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    in_the_way = tmp_path / "secret-place"
+    in_the_way.write_text("a file where the lake's folder should be")
+    settings.LAKE_URL = str(in_the_way)
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["checks"] == {"database": "ok", "migrations": "ok", "lake": "failed"}
+    assert b"secret-place" not in answer.content
+
+
+@pytest.mark.django_db
+def test_asking_leaves_nothing_in_the_lake(client: Client, settings: Settings, tmp_path: Path) -> None:
+    settings.LAKE_URL = str(tmp_path / "lake")
+    assert client.get("/readyz").status_code == 200
+    assert list((tmp_path / "lake").iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.django_db
+def test_a_probe_may_name_the_machine_by_any_address(client: Client, path: str) -> None:
+    assert client.get(path, headers={"host": "10.1.2.3:8000"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_only_read(client: Client, path: str) -> None:
+    assert client.post(path).status_code == 405
+
+
+def test_answers_are_not_cached(client: Client) -> None:
+    assert "no-store" in client.get("/healthz").headers["Cache-Control"]
