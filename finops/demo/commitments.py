@@ -1,0 +1,176 @@
+"""Lumenly's commitments: what they cover of a day's usage, what they cost, what of them is wasted.
+
+Over a whole term of each commitment sum(Purchase billed) == sum(Used effective) + sum(Unused effective), to the
+last digit; where the fee is paid by the day, on each day; where by the month, in each month.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from finops.demo.catalog import CENT, SKUS, units
+from finops.demo.company import SUB_ACCOUNTS, digest
+from finops.demo.lines import Line
+from finops.demo.story import growth
+
+
+@dataclass(frozen=True)
+class Commitment:
+    """A promise renewed every year on the same day.
+
+    Spend: `size` is money an hour in the vendor's currency at volume 1, covered usage costs `rate` per mille of
+    its list price. Usage: `size` is machines around the clock, each hour costs `rate` per mille of the list price
+    of `plan`'s one SKU. `paid` is daily, monthly (on the first), or upfront (once a term).
+    """
+
+    key: str
+    source: str
+    plan: str
+    name: str
+    category: str
+    type: str
+    sub_account: str
+    region: str
+    size: str
+    rate: int
+    paid: str
+    month: int
+    day: int
+    sku: str
+    unit: str
+    grows: bool = False
+
+
+@dataclass(frozen=True)
+class Term:
+    """A commitment in one of its years."""
+
+    commitment: Commitment
+    start: date
+
+    @property
+    def id(self) -> str:
+        one = self.commitment
+        mark = digest("commitment", one.key, self.start.year, length=16)
+        account = SUB_ACCOUNTS[one.sub_account].id
+        return {
+            "aws": f"arn:aws:savingsplans::{account}:savingsplan/{mark}"
+            if one.category == "Spend"
+            else f"arn:aws:{one.sku.split('.')[0]}:{one.region}:{account}:ri:{one.key}-{mark}",
+            "azure": f"/providers/Microsoft.Capacity/reservationOrders/{mark}/reservations/{one.key}",
+            "gcp": f"projects/{account}/regions/{one.region}/commitments/{one.key}-{mark[:6]}",
+        }[one.source]
+
+    @property
+    def end(self) -> date:
+        """The first day after the term."""
+        return _anniversary(self.commitment, self.start.year + 1)
+
+    @property
+    def days(self) -> int:
+        return (self.end - self.start).days
+
+    @property
+    def daily_money(self) -> int:
+        """Spend: what a day must be used for, in 1e-12; the hourly promise is to the tenth of a unit."""
+        hourly = units(self.commitment.size, 1) * (growth(self.start) if self.commitment.grows else 1.0)
+        return round(hourly) * 24 * 10 * CENT
+
+    @property
+    def daily_hours(self) -> int:
+        """Usage: hours of machines that a day pays for, in 1e-3."""
+        return int(self.commitment.size) * 24 * 1000
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A part of a line's day that a commitment took: quantity in 1e-3, worth (effective cost) in 1e-12."""
+
+    line: Line
+    quantity: int
+    worth: int
+
+
+@dataclass(frozen=True)
+class Day:
+    """A commitment's day: what it covered, what was left over, what is paid that day."""
+
+    term: Term
+    covered: list[Covered]
+    unused_worth: int
+    unused_hours: int
+    fee: int
+
+    @property
+    def hours_paid(self) -> int:
+        """Usage: the hours, in 1e-3, that the fee of that day pays for."""
+        return self.fee // _hour_price(self.term.commitment)
+
+
+COMMITMENTS: tuple[Commitment, ...] = (
+    Commitment("compute-sp", "aws", "aws-compute", "Compute Savings Plan 1yr No Upfront", "Spend", "Savings Plan",
+               "shared", "global", "36.0", 720, "daily", 2, 1, "m6i.xlarge", "USD", grows=True),
+    Commitment("rds-ri", "aws", "aws-rds", "db.r6g.2xl 1yr All Upfront", "Usage", "Reserved Instance",
+               "prod", "us-east-1", "9", 640, "upfront", 3, 1, "rds.r6g.2xlarge", "Hours"),
+    Commitment("cache-ri", "aws", "aws-cache", "cache.r6g.large 1yr No Upfront", "Usage", "Reserved Instance",
+               "prod", "us-east-1", "14", 680, "monthly", 6, 1, "cache.r6g", "Hours"),
+    Commitment("vm-reservation", "azure", "azure-vm", "VM_RI_D4sv5_1Y", "Usage", "Reservation",
+               "eu-prod", "germanywestcentral", "12", 610, "monthly", 1, 15, "az.d4s", "Hours"),
+    Commitment("eu-savings-plan", "azure", "azure-compute", "Compute_SavingsPlan_1Y", "Spend", "Savings Plan",
+               "eu-prod", "global", "1.9", 740, "daily", 5, 1, "az.d8s", "EUR"),
+    Commitment("n2-flex", "gcp", "gcp-compute", "Compute Flexible CUD 1 year", "Spend", "Committed Use Discount",
+               "ml", "us-central1", "4.2", 720, "daily", 4, 1, "gcp.n2", "USD"),
+)  # fmt: skip
+
+
+def _anniversary(commitment: Commitment, year: int) -> date:
+    return date(year, commitment.month, commitment.day)
+
+
+@cache
+def term_of(commitment: Commitment, day: date) -> Term:
+    start = _anniversary(commitment, day.year)
+    return Term(commitment, start if start <= day else _anniversary(commitment, day.year - 1))
+
+
+def _fee(term: Term, day: date, daily: int) -> int:
+    """What is billed for the commitment on that day."""
+    if term.commitment.paid == "daily":
+        return daily
+    if term.commitment.paid == "upfront":
+        return daily * term.days if day == term.start else 0
+    return daily * _paid_days(term, day)
+
+
+def _paid_days(term: Term, day: date) -> int:
+    """Days that a monthly fee pays for: from the first, or the term's start, to the month's or the term's end."""
+    if day.day != 1 and day != term.start:
+        return 0
+    following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
+    return (min(following, term.end) - day).days
+
+
+def settle(commitment: Commitment, day: date, usage: Sequence[tuple[Line, int]]) -> Day:
+    """Cover a day's usage (line, quantity in 1e-3), in the order given, until the promise is used up."""
+    term = term_of(commitment, day)
+    spend = commitment.category == "Spend"
+    left = term.daily_money if spend else term.daily_hours
+    covered: list[Covered] = []
+    for line, quantity in usage:
+        price = line.sku.price * commitment.rate // 1000
+        took = min(quantity, left // price if spend else left)
+        if took <= 0:
+            continue
+        covered.append(Covered(line, took, took * price))
+        left -= took * price if spend else took
+    price = _hour_price(commitment)
+    worth = left if spend else left * price
+    daily = term.daily_money if spend else term.daily_hours * price
+    return Day(term, covered, worth, 0 if spend else left, _fee(term, day, daily))
+
+
+def _hour_price(commitment: Commitment) -> int:
+    return SKUS[commitment.sku].price * commitment.rate // 1000

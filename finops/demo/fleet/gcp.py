@@ -1,0 +1,86 @@
+"""Lumenly's analytics and machine learning on Google Cloud, with the warehouse that moved in from Redshift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from finops.demo.company import CUSTOMERS
+from finops.demo.lines import Line, line, tags_for
+
+_HOME, _EU = "us-central1", "europe-west4"
+
+
+def _machines() -> Iterator[Line]:
+    for name, sku, account, size, most, shape, team, service, cores in (
+        ("airflow", "gcp.n2", "analytics", 3, 3, "always", "data", "orchestration", 8),
+        ("serving", "gcp.n2", "ml", 5, 16, "traffic", "ml", "ranking", 16),
+        ("notebook", "gcp.n1", "analytics-dev", 8, 8, "always", "data", "notebooks", 8),
+        ("labelling", "gcp.n1", "ml", 2, 2, "always", "ml", "labelling", 16),
+        ("trainer", "gcp.a2", "ml", 4, 10, "training", "ml", "ranking", 8),
+    ):
+        env = "dev" if account == "analytics-dev" else "prod"
+        for rank in range(most):
+            machine = f"{name}-{rank:02}"
+            tags = tags_for("gcp", machine, team=team, env=env, service=service)
+            yield line("gcp", sku, account, _HOME, machine, shape, 24.0 * cores, tags, workload=name,
+                       pool_size=float(size), rank=rank)  # fmt: skip
+            if sku == "gcp.n2":
+                yield line("gcp", "gcp.n2.ram", account, _HOME, machine, shape, 96.0 * cores, tags, workload=name,
+                           pool_size=float(size), rank=rank)  # fmt: skip
+            yield line("gcp", "gcp.pd", account, _HOME, f"{machine}-disk", "always", 100 / 30.4, tags)
+
+
+def _warehouse() -> Iterator[Line]:
+    for name, shape, base in (("bq-analysis", "people", 5.5), ("bq-dashboards", "traffic", 3.0)):
+        tags = tags_for("gcp", name, team="data", env="prod", service="warehouse")
+        yield line("gcp", "gcp.bq.analysis", "analytics", _HOME, name, shape, base, tags)
+    tags = tags_for("gcp", "warehouse-reservation", team="data", env="prod", service="warehouse")
+    yield line("gcp", "gcp.bq.slots", "analytics", _HOME, "warehouse-reservation", "arriving", 5200, tags)
+    for name, gigabytes, shape in (
+        ("events_raw", 70_000, "arriving"), ("facts", 18_000, "arriving"), ("marts", 4_000, "stored"),
+        ("sandbox_people", 22_000, "stored"), ("gdpr_archive", 9_000, "stored"),
+    ):  # fmt: skip
+        tags = tags_for("gcp", name, team="data", env="prod", service="warehouse")
+        yield line("gcp", "gcp.bq.storage", "analytics", _HOME, name, shape, gigabytes / 30.4, tags)
+    for job in ("cdc-orders", "cdc-users", "sessions", "ad-spend"):
+        tags = tags_for("gcp", f"df-{job}", team="data", env="prod", service="etl")
+        yield line("gcp", "gcp.dataflow", "analytics", _HOME, f"df-{job}", "volume", 170, tags)
+    tags = tags_for("gcp", "revenue-recognition", team="data", env="prod", service="revenue-report")
+    yield line("gcp", "gcp.dataflow", "analytics", _HOME, "revenue-recognition", "month_end", 4200, tags)
+
+
+def _services() -> Iterator[Line]:
+    for name, account, gigabytes, team in (
+        ("lumenly-ml-datasets", "ml", 48_000, "ml"), ("lumenly-models", "ml", 9_000, "ml"),
+        ("lumenly-exports", "analytics", 14_000, "data"), ("lumenly-dev-scratch", "analytics-dev", 6_000, "data"),
+    ):  # fmt: skip
+        env = "dev" if account == "analytics-dev" else "prod"
+        tags = tags_for("gcp", name, team=team, env=env, service="storage")
+        yield line("gcp", "gcp.gcs", account, _HOME, name, "stored", gigabytes / 30.4, tags)
+        yield line("gcp", "gcp.gcs.ops", account, _HOME, name, "traffic", gigabytes * 0.01, tags)
+    for topic in ("orders", "clicks", "audit", "emails"):
+        tags = tags_for("gcp", f"topic-{topic}", team="data", env="prod", service="event-bus")
+        yield line("gcp", "gcp.pubsub", "analytics", _HOME, f"topic-{topic}", "traffic", 0.35, tags)
+    for name, team, load in (
+        ("rank-api", "ml", 260.0),
+        ("embed-api", "search", 340.0),
+        ("forecast-api", "ml", 90.0),
+    ):
+        tags = tags_for("gcp", name, team=team, env="prod", service=name)
+        yield line("gcp", "gcp.run", "ml", _HOME, name, "traffic", load, tags)
+        yield line("gcp", "gcp.run", "ml", _EU, f"{name}-eu", "traffic", load * 0.4, tags)
+    for customer in CUSTOMERS[:10]:
+        name = f"model-{customer.id}"
+        tags = tags_for("gcp", name, team="ml", env="prod", service="custom-models", customer=customer.id)
+        yield line("gcp", "gcp.vertex", "ml", _HOME, name, "always", 24 + round(48 * customer.weight), tags)
+    for account in ("analytics", "ml", "analytics-dev"):
+        tags = tags_for("gcp", f"net-{account}", team="platform", env="prod", service="network")
+        yield line("gcp", "gcp.gke", account, _HOME, f"gke-{account}", "always", 24, tags)
+        yield line("gcp", "gcp.egress", account, _HOME, f"net-{account}", "traffic", 140, tags)
+        yield line("gcp", "gcp.logging", account, _HOME, f"logs-{account}", "traffic", 95, tags)
+
+
+def lines() -> Iterator[Line]:
+    yield from _machines()
+    yield from _warehouse()
+    yield from _services()

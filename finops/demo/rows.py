@@ -1,0 +1,144 @@
+"""Lines with days, growing into an Arrow table of the FOCUS columns that a vendor's export has.
+
+Most columns of a row depend on its line alone: they are kept once a line as a template, and spread over the rows
+by one vectorised take. Only dates, quantities and costs are kept a row.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.demo import templates
+from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
+from finops.demo.charges import Charge
+from finops.demo.commitments import Covered, Day
+from finops.demo.company import SOURCES
+from finops.demo.lines import Line
+from finops.demo.templates import MOMENT, SCHEMA, contracted_price
+from finops.lib.periods import add_months, month_start
+
+# From a quantity in 1e-3 to one in the scale of a cost: a commitment's quantity may be money.
+_QUANTITY_AS_COST = 10 ** (COST_SCALE - QUANTITY_SCALE)
+
+
+_COSTS = ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")
+
+
+def _exact(values: Sequence[int | None], scale: int) -> pa.Array:
+    """Whole numbers of 10 to the minus scale as decimals, without a division."""
+    numbers = pa.array(values, type=pa.int64()).cast(pa.decimal128(19, 0))
+    return pc.multiply(numbers, pa.scalar(Decimal(1).scaleb(-scale))).cast(pa.decimal128(38, scale))
+
+
+def _moments(days: Sequence[date]) -> pa.Array:
+    return pa.array(days, type=pa.date32()).cast(MOMENT)
+
+
+class Rows:
+    """A vendor's rows, growing. Amounts are whole 1e-12, quantities whole 1e-3."""
+
+    def __init__(self, source: str) -> None:
+        self.vendor = SOURCES[source]
+        self.billed_total = 0
+        self._templates: list[dict[str, Any]] = []
+        self._known: dict[tuple[str, str], int] = {}
+        self._template: list[int] = []
+        self._posted: list[date] = []
+        self._charged: list[date] = []
+        self._costs: dict[str, array[int]] = {name: array("q") for name in _COSTS}
+        self._quantity: list[int | None] = []
+        self._committed: list[int | None] = []
+
+    def add_usage(self, line: Line, quantity: int, day: date) -> None:
+        """Usage at the negotiated price."""
+        cost = quantity * contracted_price(self.vendor, line.sku.price)
+        template = self._template_of((line.key, ""), lambda: templates.usage(self.vendor, line))
+        self._add(template, day, (cost, cost, quantity * line.sku.price, cost), quantity)
+
+    def add_commitment(self, settled: Day, day: date) -> None:
+        """What a commitment covered, wasted, and cost on a day."""
+        term = settled.term
+        spend = term.commitment.category == "Spend"
+        for part in settled.covered:
+            self._add_used(settled, part, day)
+        if settled.unused_worth:
+            template = self._template_of(("unused", term.id), lambda: templates.unused(self.vendor, term))
+            amount = settled.unused_worth if spend else settled.unused_hours * _QUANTITY_AS_COST
+            self._add(template, day, (0, settled.unused_worth, 0, 0), None, amount)
+        if settled.fee:
+            template = self._template_of(("purchase", term.id), lambda: templates.purchase(self.vendor, term))
+            amount = settled.fee if spend else settled.hours_paid * _QUANTITY_AS_COST
+            self._add(template, day, (settled.fee, 0, settled.fee, settled.fee), 1000, amount)
+
+    def _add_used(self, settled: Day, part: Covered, day: date) -> None:
+        term, line = settled.term, part.line
+        template = self._template_of((line.key, term.id), lambda: templates.used(self.vendor, line, term))
+        contracted = part.quantity * contracted_price(self.vendor, line.sku.price)
+        spend = term.commitment.category == "Spend"
+        amount = part.worth if spend else part.quantity * _QUANTITY_AS_COST
+        costs = (0, part.worth, part.quantity * line.sku.price, contracted)
+        self._add(template, day, costs, part.quantity, amount)
+
+    def add_charge(self, charge: Charge, posted: date) -> None:
+        """A charge of no machine; its day may lie before the day it is posted."""
+        key = (charge.description, charge.charge_category)
+        template = self._template_of(key, lambda: templates.charge(self.vendor, charge))
+        self._add(template, posted, (charge.amount,) * 4, None, charged=charge.day)
+
+    def _template_of(self, key: tuple[str, str], build: Callable[[], dict[str, Any]]) -> int:
+        index = self._known.get(key)
+        if index is None:
+            index = self._known[key] = len(self._templates)
+            self._templates.append(build())
+        return index
+
+    def _add(
+        self,
+        template: int,
+        posted: date,
+        costs: tuple[int, int, int, int],
+        quantity: int | None,
+        committed: int | None = None,
+        charged: date | None = None,
+    ) -> None:
+        self.billed_total += costs[0]
+        self._template.append(template)
+        self._posted.append(posted)
+        self._charged.append(charged or posted)
+        for name, cost in zip(_COSTS, costs, strict=True):
+            self._costs[name].append(cost)
+        self._quantity.append(quantity)
+        self._committed.append(committed)
+
+    # -- the table -----------------------------------------------------------------------------------------------
+
+    def table(self) -> pa.Table:
+        """All rows so far, in the vendor's schema."""
+        schema = SCHEMA[self.vendor.key]
+        spread = pa.array(self._template, type=pa.int32())
+        columns = self._facts()
+        for name in (*templates.TEMPLATE_COLUMNS, "Tags"):
+            distinct = pa.array([one.get(name) for one in self._templates], type=schema.field(name).type)
+            columns[name] = distinct.take(spread)
+        return pa.table([columns[field.name] for field in schema], schema=schema)
+
+    def _facts(self) -> dict[str, pa.Array]:
+        months = [month_start(day) for day in self._posted]
+        quantity = _exact(self._quantity, QUANTITY_SCALE)
+        return {
+            "BillingPeriodStart": _moments(months),
+            "BillingPeriodEnd": _moments([add_months(month, 1) for month in months]),
+            "ChargePeriodStart": _moments(self._charged),
+            "ChargePeriodEnd": _moments([day + timedelta(days=1) for day in self._charged]),
+            **{name: _exact(values, COST_SCALE) for name, values in self._costs.items()},
+            "PricingQuantity": quantity,
+            "ConsumedQuantity": quantity,
+            "CommitmentDiscountQuantity": _exact(self._committed, COST_SCALE),
+        }
