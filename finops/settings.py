@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONCE, NONE, SELF
+from whitenoise.compress import Compressor
 
 from finops import embedded
 from finops.lib.secrets import development_secret
@@ -72,11 +73,14 @@ INSTALLED_APPS = [
     "accounts",
     "finops.lake",
     "finops.costs",
+    "finops.demo",
     "ingestion",
     "mcpserver",
 ]
 
 MIDDLEWARE = [
+    "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
+    "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -107,6 +111,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "accounts.context.frame",
             ],
+            "builtins": ["django.templatetags.static", "finops.templatetags.console"],
         },
     }
 ]
@@ -190,7 +195,7 @@ OAUTH2_PROVIDER = {
 }
 
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
-CELERY_BROKER_URL: str = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL: str = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {}
     if REDIS_URL
@@ -216,6 +221,14 @@ UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+NODE_MODULES = BASE_DIR / "node_modules"
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "finops.staticfiles.VendorFinder",
+]
+# Compressing a source map costs seconds and only a developer's tools fetch one.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [*Compressor.SKIP_COMPRESS_EXTENSIONS, "map"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -55,6 +55,7 @@ def pytest_configure() -> None:
     """Pages render, and the live server serves, straight from the source files: no collectstatic before a test."""
     from django.conf import settings
 
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 

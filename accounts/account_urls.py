@@ -1,0 +1,19 @@
+"""Settings pages beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from accounts.views import accounts, audit, keys, members
+
+urlpatterns = [
+    path("settings/mcp-keys/", keys.index, name="mcp_keys"),
+    path("settings/mcp-keys/new/", keys.new, name="mcp_key_new"),
+    path("settings/mcp-keys/<int:key_id>/revoke/", keys.revoke, name="mcp_key_revoke"),
+    path("settings/members/", members.index, name="members"),
+    path("settings/members/add/", members.add, name="member_add"),
+    path("settings/members/<int:membership_id>/role/", members.change, name="member_change"),
+    path("settings/members/<int:membership_id>/remove/", members.remove, name="member_remove"),
+    path("settings/account/", accounts.settings, name="account_settings"),
+    path("settings/audit-log/", audit.index, name="audit_log"),
+]

@@ -1,0 +1,85 @@
+"""Forms of the settings pages."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.models import Account, MCPKey, Role
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+
+def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | ValidationError) -> None:
+    """Put what a service refused where the person sees it: beside the field, else above the form."""
+    if isinstance(error, UserError):
+        form.add_error(error.field if error.field in form.fields else None, error.message)
+        return
+    known = getattr(error, "error_dict", {"__all__": error.error_list})
+    for name, problems in known.items():
+        form.add_error(name if name in form.fields else None, problems)
+
+
+class NewKeyForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        help_text="What will use it, so that you know later what you revoke. For example: Cursor on Ana's laptop.",
+        error_messages={"required": "Give the key a name."},
+    )
+    scope = forms.ChoiceField(
+        choices=MCPKey.Scope.choices,
+        initial=MCPKey.Scope.READ,
+        widget=forms.RadioSelect,
+        help_text="Read answers questions. Read/write may also create budgets, alert subscriptions and dashboards.",
+    )
+    expires_on = forms.DateField(
+        label="Expires on",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Optional: the key's last day (UTC). Without one it works until it is revoked.",
+    )
+    form_token = forms.CharField(widget=forms.HiddenInput, max_length=64)
+
+    def clean_expires_on(self) -> datetime | None:
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        if day < clock.today():
+            raise ValidationError("The expiry lies in the past; choose a later day, or none.")
+        return datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC)
+
+
+class NewAccountForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        label="Account name",
+        help_text="Your company or team. You become its owner.",
+        error_messages={"required": "Give the account a name."},
+    )
+
+
+class NewMemberForm(forms.Form):
+    email = forms.EmailField(label="E-mail", help_text="Of a person who has signed up here.")
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class AccountForm(forms.Form):
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the account a name."})
+    fiscal_start_month = forms.TypedChoiceField(
+        label="Fiscal year starts in",
+        coerce=int,
+        choices=[(number, calendar.month_name[number]) for number in range(1, 13)],
+        help_text="Quarters and years of reports begin here.",
+    )
+
+    @classmethod
+    def of(cls, account: Account) -> AccountForm:
+        return cls(initial={"name": account.name, "fiscal_start_month": account.fiscal_start_month})

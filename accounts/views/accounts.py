@@ -1,0 +1,61 @@
+"""Making an account, and its settings."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import AccountForm, NewAccountForm, take_error
+from accounts.models import Account, Role, User
+from accounts.services import change_account, create_account
+from finops.lib.errors import UserError
+
+
+class SignedInRequest(HttpRequest):
+    user: User
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def create(request: SignedInRequest) -> HttpResponse:
+    form = NewAccountForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            account = create_account(name=form.cleaned_data["name"], owner=request.user)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"The account {account.name} is ready. Connect a source of cost next.")
+            return redirect("connections", slug=account.slug)
+    mine = Account.objects.filter(memberships__user=request.user.pk).order_by("name")
+    return render(request, "accounts/create.html", {"form": form, "mine": mine})
+
+
+@account_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: AccountRequest) -> HttpResponse:
+    """Everybody sees the settings; an admin changes them."""
+    if request.method != "POST":
+        return _settings_page(request, AccountForm.of(request.account))
+    if not request.membership.may(Role.ADMIN):
+        raise PermissionDenied("Only an admin or owner may change the account.")
+    form = AccountForm(request.POST)
+    if form.is_valid():
+        try:
+            change_account(account=request.account, actor=request.actor, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+            request.account.refresh_from_db()
+        else:
+            messages.success(request, "The account is saved.")
+            return redirect("account_settings", slug=request.account.slug)
+    return _settings_page(request, form)
+
+
+def _settings_page(request: AccountRequest, form: AccountForm) -> HttpResponse:
+    return render(request, "accounts/settings.html", {"form": form}, status=422 if form.errors else 200)

@@ -1,0 +1,105 @@
+"""Settings → MCP keys: the list, a new key shown once, revoking one."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import NewKeyForm, take_error
+from accounts.keys import mint_mcp_key, revoke_mcp_key
+from accounts.models import MCPKey, Membership, Role
+from accounts.snippets import snippets_for
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+COLUMNS: list[Column[MCPKey]] = [
+    Column("name", "Name", lambda key: key.name),
+    Column("scope", "Scope", lambda key: key.get_scope_display()),
+    Column("key", "Key", lambda key: key.masked),
+    Column("by", "Created by", lambda key: key.created_by_label),
+    Column("created", "Created", lambda key: key.created_at, numeric=True),
+    Column("used", "Last used", lambda key: key.last_used_at, numeric=True),
+    Column("client", "Last client", lambda key: key.last_client),
+    Column("state", "State", lambda key: key.state),
+]
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    keys = list(MCPKey.objects.select_related("created_by"))
+    members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
+    shown = listing(request, keys, COLUMNS, order="-created")
+    if wants_csv(request):
+        return csv_of("mcp-keys", COLUMNS, shown.rows)
+    gone = {key.pk for key in keys if key.created_by_id is not None and key.created_by_id not in members}
+    return render(
+        request,
+        "accounts/keys.html",
+        {"listing": shown, "gone": gone, "mcp_url": f"{settings.PUBLIC_URL}/api/mcp"},
+    )
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def new(request: AccountRequest) -> HttpResponse:
+    """The form, and on POST the answer that shows the key: the one place where its plaintext ever is.
+
+    A form mints once: its token is spent with it, so a reload or a second click makes no second key.
+    """
+    if request.method != "POST":
+        return _form_page(request, NewKeyForm(initial={"form_token": secrets.token_urlsafe(16)}))
+    form = NewKeyForm(request.POST)
+    if not form.is_valid():
+        return _form_page(request, form)
+    spent = f"mcp-key-form:{request.user.pk}:{form.cleaned_data['form_token']}"
+    if not cache.add(spent, True, timeout=86_400):
+        messages.warning(
+            request,
+            "This form has made its key already, and a key is shown only once. "
+            "If you did not keep it, revoke it and make a new one.",
+        )
+        return redirect("mcp_keys", slug=request.account.slug)
+    try:
+        key, plaintext = mint_mcp_key(
+            account=request.account,
+            actor=request.actor,
+            name=form.cleaned_data["name"],
+            scope=form.cleaned_data["scope"],
+            expires_at=form.cleaned_data["expires_on"],
+        )
+    except (UserError, ValidationError) as error:
+        cache.delete(spent)
+        take_error(form, error)
+        return _form_page(request, form)
+    return _minted_page(request, key, plaintext)
+
+
+def _form_page(request: AccountRequest, form: NewKeyForm) -> HttpResponse:
+    return render(request, "accounts/key_new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def _minted_page(request: AccountRequest, key: MCPKey, plaintext: str) -> HttpResponse:
+    url = f"{settings.PUBLIC_URL}/api/mcp"
+    context = {"key": key, "plaintext": plaintext, "mcp_url": url, "snippets": snippets_for(url, plaintext)}
+    return render(request, "accounts/key_minted.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def revoke(request: AccountRequest, key_id: int) -> HttpResponse:
+    key = get_object_or_404(MCPKey.objects.all(), pk=key_id)
+    revoke_mcp_key(key=key, actor=request.actor)
+    messages.success(request, f"The key {key.name} is revoked. Whatever used it gets 401 from now on.")
+    return redirect("mcp_keys", slug=request.account.slug)

@@ -1,0 +1,112 @@
+"""Settings → Members: who is in, as what. Admins add, change and remove; owners are made by owners."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import NewMemberForm, RoleForm, take_error
+from accounts.models import Membership, Role, User
+from accounts.services import add_member, change_role, remove_member
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+COLUMNS: list[Column[Membership]] = [
+    Column("name", "Name", lambda row: row.user.name or row.user.email),
+    Column("email", "E-mail", lambda row: row.user.email),
+    Column("role", "Role", lambda row: row.get_role_display()),
+    Column("since", "Member since", lambda row: row.created_at, numeric=True),
+]
+
+
+def _members(request: AccountRequest) -> list[Membership]:
+    return list(Membership.objects.select_related("user").filter(account=request.account))
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    if wants_csv(request):
+        return csv_of("members", COLUMNS, listing(request, _members(request), COLUMNS, order="name").rows)
+    return _page(request, NewMemberForm())
+
+
+def _page(request: AccountRequest, form: NewMemberForm) -> HttpResponse:
+    shown = listing(request, _members(request), COLUMNS, order="name")
+    owner = request.membership.may(Role.OWNER)
+    roles = [choice for choice in Role.choices if owner or choice[0] != Role.OWNER]
+    context = {"listing": shown, "form": form, "roles": roles, "is_owner": owner}
+    return render(request, "accounts/members.html", context, status=422 if form.errors else 200)
+
+
+def _refuse_above_oneself(request: AccountRequest, *roles: str) -> None:
+    """Ownership is an owner's to give and to take; an admin could otherwise make herself one."""
+    if Role.OWNER in roles and not request.membership.may(Role.OWNER):
+        raise PermissionDenied("Only an owner may make somebody owner, or change an owner.")
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def add(request: AccountRequest) -> HttpResponse:
+    form = NewMemberForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form)
+    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    _refuse_above_oneself(request, role)
+    user = User.objects.filter(email__iexact=email).first()
+    if user is None:
+        form.add_error(
+            "email",
+            f"Nobody has signed up as {email} yet. Ask them to sign up here first, then add them.",
+        )
+        return _page(request, form)
+    try:
+        add_member(account=request.account, user=user, role=role, actor=request.actor)
+    except (UserError, ValidationError) as error:
+        take_error(form, error)
+        return _page(request, form)
+    messages.success(request, f"{user.label} is a member now, as {Role(role).label}.")
+    return redirect("members", slug=request.account.slug)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def change(request: AccountRequest, membership_id: int) -> HttpResponse:
+    membership = _membership(request, membership_id)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the roles of the list.")
+        return redirect("members", slug=request.account.slug)
+    role = form.cleaned_data["role"]
+    _refuse_above_oneself(request, membership.role, role)
+    try:
+        change_role(membership=membership, role=role, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"{membership.user.label} is {Role(role).label} now.")
+    return redirect("members", slug=request.account.slug)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
+    membership = _membership(request, membership_id)
+    _refuse_above_oneself(request, membership.role)
+    label, oneself = membership.user.label, membership.user_id == request.user.pk
+    try:
+        remove_member(membership=membership, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+        return redirect("members", slug=request.account.slug)
+    messages.success(request, f"{label} is no longer a member. Keys that they made keep working.")
+    return redirect("home") if oneself else redirect("members", slug=request.account.slug)
+
+
+def _membership(request: AccountRequest, membership_id: int) -> Membership:
+    rows = Membership.objects.select_related("user", "account").filter(account=request.account)
+    return get_object_or_404(rows, pk=membership_id)

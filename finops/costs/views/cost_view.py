@@ -1,0 +1,15 @@
+"""x"""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponse:
+    return render(request, "costs/cost_view.html", {})

@@ -1,0 +1,55 @@
+"""Serves the front-end packages' files that pages use, and nothing else of `node_modules`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.checks import CheckMessage, Error
+from django.core.files.storage import FileSystemStorage
+
+# Folder below /static/vendor/ → (folder in node_modules, its files). Maps go along: the stylesheets name them.
+VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
+    "tabler/css": ("@tabler/core/dist/css", ("tabler.min.css", "tabler.min.css.map")),
+    "tabler/js": ("@tabler/core/dist/js", ("tabler.min.js", "tabler.min.js.map")),
+    "echarts": ("echarts/dist", ("echarts.min.js",)),
+}
+
+
+class VendorFinder(BaseFinder):
+    """Finds `vendor/<package>/<file>` in `node_modules`."""
+
+    def check(self, **_kwargs: Any) -> list[CheckMessage]:
+        missing = [str(path) for path in self._paths().values() if not path.is_file()]
+        if not missing:
+            return []
+        return [
+            Error(
+                f"The front-end packages are not installed: {missing[0]} is missing.",
+                hint="Run `make run` once (it runs `npm ci`).",
+                id="finops.E010",
+            )
+        ]
+
+    def find(self, path: str, find_all: bool = False, **_kwargs: Any) -> Any:
+        found = self._paths().get(path)
+        if found is None or not found.is_file():
+            return []
+        return [str(found)] if find_all else str(found)
+
+    def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
+        for folder, (source, names) in VENDOR.items():
+            storage = FileSystemStorage(location=settings.NODE_MODULES / source)
+            storage.prefix = f"vendor/{folder}"  # type: ignore[attr-defined]
+            for name in names:
+                yield name, storage
+
+    def _paths(self) -> dict[str, Path]:
+        return {
+            f"vendor/{folder}/{name}": settings.NODE_MODULES / source / name
+            for folder, (source, names) in VENDOR.items()
+            for name in names
+        }

@@ -1,0 +1,140 @@
+"""What every template may use: icons, form fields, amounts with their currency, times in UTC."""
+
+from __future__ import annotations
+
+import functools
+import json
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms, template
+from django.conf import settings
+from django.forms import BoundField
+from django.http import HttpRequest, QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from finops.lib import amounts, clock
+
+register = template.Library()
+
+
+@functools.cache
+def _icon(name: str) -> SafeString:
+    path = settings.NODE_MODULES / "@tabler" / "icons" / "icons" / "outline" / f"{name}.svg"
+    drawing = " ".join(path.read_text(encoding="utf-8").split())
+    return mark_safe(drawing.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))  # noqa: S308 ours
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A Tabler icon as an inline drawing, hidden from screen readers: a label stands beside it."""
+    return _icon(name)
+
+
+@register.filter
+def money(amount: Decimal | float | None, currency: str) -> SafeString:
+    """`1,234.56 USD`; what is smaller than a cent keeps its first digits. None is an em dash."""
+    if amount is None:
+        return mark_safe('<span class="text-secondary">—</span>')
+    return format_html(
+        '<span class="amount">{} <span class="currency">{}</span></span>', amounts.plain(amount), currency
+    )
+
+
+@register.filter
+def number(value: Decimal | float | None) -> str:
+    return "—" if value is None else amounts.grouped(value)
+
+
+@register.filter
+def percent(ratio: Decimal | float | None) -> str:
+    """0.1234 → `12.3 %`."""
+    return "—" if ratio is None else amounts.percent(ratio)
+
+
+@register.filter
+def filesize(count: int) -> str:
+    return amounts.filesize(count)
+
+
+@register.filter
+def when(moment: datetime | None) -> SafeString:
+    """A time as people read it, in UTC; the exact one for machines and on hovering."""
+    if moment is None:
+        return mark_safe('<span class="text-secondary">Never</span>')
+    return format_html(
+        '<time datetime="{}" title="{}">{} UTC</time>',
+        moment.isoformat(timespec="seconds"),
+        moment.strftime("%A %d %B %Y, %H:%M:%S UTC"),
+        moment.strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+@register.filter
+def ago(moment: datetime | None) -> SafeString:
+    """`3 hours ago`, the exact time on hovering; `Never` for None."""
+    if moment is None:
+        return mark_safe('<span class="text-secondary">Never</span>')
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        moment.isoformat(timespec="seconds"),
+        moment.strftime("%Y-%m-%d %H:%M:%S"),
+        amounts.ago(clock.now() - moment),
+    )
+
+
+@register.inclusion_tag("_field.html")
+def field(bound: BoundField, label: str = "", placeholder: str = "", **options: Any) -> dict[str, Any]:
+    """A form field with label, help, error and the look of the product, whatever its widget."""
+    widget = bound.field.widget
+    kind, css = _look(widget)
+    attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
+    if placeholder:
+        attrs["placeholder"] = placeholder
+    control = "" if kind == "radio" else bound.as_widget(attrs=attrs)
+    return {"field": bound, "kind": kind, "control": control, "label": label or bound.label, **options}
+
+
+def _look(widget: forms.Widget) -> tuple[str, str]:
+    if isinstance(widget, forms.HiddenInput):
+        return "hidden", ""
+    if isinstance(widget, forms.CheckboxSelectMultiple | forms.RadioSelect):
+        return "radio", "form-check-input"
+    if isinstance(widget, forms.CheckboxInput):
+        return "check", "form-check-input"
+    return "input", "form-select" if isinstance(widget, forms.Select) else "form-control"
+
+
+@register.inclusion_tag("_nav_item.html", takes_context=True)
+def nav_item(context: template.Context, names: str, label: str, symbol: str) -> dict[str, Any]:
+    """A link of the side navigation: the first of `names` is its page, the others mark it as current too."""
+    known = names.split()
+    match = getattr(context.get("request"), "resolver_match", None)
+    return {
+        "name": known[0],
+        "label": label,
+        "symbol": symbol,
+        "slug": context["account"].slug,
+        "current": getattr(match, "url_name", None) in known,
+    }
+
+
+@register.simple_tag(takes_context=True)
+def query(context: template.Context, **changes: Any) -> str:
+    """The page's own query string with some values replaced; None takes one away."""
+    request: HttpRequest = context["request"]
+    params: QueryDict = request.GET.copy()
+    for name, value in changes.items():
+        params.pop(name, None)
+        if value not in (None, ""):
+            params[name] = str(value)
+    return "?" + urlencode([(name, value) for name, values in params.lists() for value in values])
+
+
+@register.filter
+def plain_json(value: Any) -> str:
+    """A JSON value as people read it: text without quotes, lists and objects as they are."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

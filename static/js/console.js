@@ -1,0 +1,86 @@
+// Small behaviours of every page, bound by data attributes: theme, copying, confirmation, one submission a form.
+(() => {
+  const root = document.documentElement;
+
+  function announce(text) {
+    document.getElementById("announcer").textContent = text;
+  }
+
+  function toggleTheme() {
+    const theme = root.getAttribute("data-bs-theme") === "dark" ? "light" : "dark";
+    root.setAttribute("data-bs-theme", theme);
+    try {
+      localStorage.setItem("theme", theme);
+    } catch {
+      // Storage is blocked: the choice lasts for this page.
+    }
+    document.dispatchEvent(new CustomEvent("console:theme", { detail: theme }));
+    announce(`The page is ${theme} now.`);
+  }
+
+  async function copy(button) {
+    const source = document.getElementById(button.dataset.copy);
+    const text = "value" in source ? source.value : source.textContent;
+    const label = button.querySelector("[data-copy-label]") || button;
+    const before = label.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      label.textContent = "Copied";
+      announce("Copied to the clipboard.");
+    } catch {
+      // No permission or no secure origin: select it, so that Ctrl-C does the rest.
+      const range = document.createRange();
+      range.selectNodeContents(source);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      label.textContent = "Press Ctrl+C";
+      announce("The text is selected: press Ctrl+C.");
+    }
+    setTimeout(() => (label.textContent = before), 2000);
+  }
+
+  function confirmed(form) {
+    const dialog = document.getElementById("confirm");
+    const { confirm, confirmText = "", confirmYes = "Yes" } = form.dataset;
+    document.getElementById("confirm-title").textContent = confirm;
+    document.getElementById("confirm-text").textContent = confirmText;
+    document.getElementById("confirm-yes").textContent = confirmYes;
+    dialog.returnValue = "cancel";
+    dialog.showModal();
+    return new Promise((resolve) => {
+      dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+    });
+  }
+
+  async function onSubmit(event) {
+    const form = event.target;
+    if (form.dataset.confirm && !form.dataset.confirmDone) {
+      event.preventDefault();
+      if (await confirmed(form)) {
+        form.dataset.confirmDone = "1";
+        form.requestSubmit(event.submitter);
+      }
+      return;
+    }
+    delete form.dataset.confirmDone;
+    if ("once" in form.dataset) {
+      if (form.dataset.sent) event.preventDefault();
+      form.dataset.sent = "1";
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const toggle = event.target.closest("[data-theme-toggle]");
+    if (toggle) toggleTheme();
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+  });
+  document.addEventListener("submit", onSubmit);
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
+  });
+  // A page kept by the browser's back button may be sent again.
+  addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  });
+})();
