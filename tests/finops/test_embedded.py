@@ -130,7 +130,7 @@ def test_an_interrupted_initdb_is_done_again(tmp_path: Path) -> None:
         cluster.own_dir(cluster.home)
         (cluster.home / "data.new").mkdir()
         (cluster.home / "data.new" / "half").touch()
-        assert not cluster.exists
+        assert not cluster.data.exists()
         cluster.create()
         assert cluster.exists
         assert not (cluster.data / "half").exists()

@@ -1,0 +1,110 @@
+"""Rules of design/architecture.md that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("accounts", "finops", "ingestion", "mcpserver")
+INEXACT_METHODS = {"mean", "median", "quantile", "approx_median", "approx_quantile", "std", "var"}
+PRODUCTS = (ast.Mult, ast.Div, ast.FloorDiv)
+# The places that serve packages, as lock files and package managers write them; in pieces, to not find itself.
+REGISTRIES = (
+    "registry.npm" + "js.org",
+    "registry.yarn" + "pkg.com",
+    "pypi" + ".org",
+    "files.python" + "hosted.org",
+)
+TEXT_LIMIT = 1_000_000
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def query_modules() -> list[Path]:
+    """Every queries.py, and every module of a queries package."""
+    found = []
+    for package in PACKAGES:
+        found += [*(ROOT / package).rglob("queries.py"), *(ROOT / package).rglob("queries/*.py")]
+    return sorted(found)
+
+
+def constant(node: ast.AST) -> bool:
+    """A number, a CONSTANT, an entry of one, or a product of such: no column of the lake."""
+    if isinstance(node, ast.BinOp):
+        return constant(node.left) and constant(node.right)
+    if isinstance(node, ast.Subscript):
+        return constant(node.value)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
+
+
+def inexact(tree: ast.AST) -> list[str]:
+    """Products, divisions, means and quantiles: engines disagree on them, so they are computed in Decimal."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, PRODUCTS) and not constant(node):
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+        if isinstance(node, ast.Attribute) and node.attr in INEXACT_METHODS:
+            found.append(f"line {node.lineno}: .{node.attr}")
+    return found
+
+
+def test_the_rule_of_exact_algebra_sees_what_it_must() -> None:
+    assert inexact(ast.parse("table.cost.sum() / table.quantity.sum()")) != []
+    assert inexact(ast.parse("table.cost * rate")) != []
+    assert inexact(ast.parse("2 * table.cost")) != []
+    assert inexact(ast.parse("table.cost.mean()")) != []
+    assert inexact(ast.parse("table.cost.quantile(0.9)")) != []
+    assert inexact(ast.parse("table.group_by('day').agg(cost=table.cost.sum() + table.tax.sum())")) == []
+    assert inexact(ast.parse("days = MAX_BUCKETS * BUCKET_DAYS[granularity]")) == []
+    assert inexact(ast.parse("def query_spend(*, account, **rest): return run(*parts, **rest)")) == []
+
+
+def test_queries_leave_products_and_means_to_decimal() -> None:
+    found = {str(path.relative_to(ROOT)): inexact(ast.parse(path.read_text())) for path in query_modules()}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_no_file_names_a_package_registry() -> None:
+    """A lock file or a build must install from whatever mirror the machine is set up for."""
+    found = [
+        f"{path.relative_to(ROOT)}: {host}"
+        for path in tracked()
+        if path.stat().st_size < TEXT_LIMIT
+        for host in REGISTRIES
+        if host.encode() in path.read_bytes()
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_requirement_is_pinned_and_says_why(name: str) -> None:
+    pinned = re.compile(r"^[a-z0-9-]+(\[[a-z0-9,]+\])?==\S+ +# \S.{7,}$")
+    included = "-r requirements.txt"
+    lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+    assert [line for line in lines if not pinned.match(line) and line != included] == []
+
+
+def test_no_note_to_self_and_no_skipped_test() -> None:
+    """What is left to do is in the issue tracker; a test that cannot run fails and says why."""
+    words = re.compile(rb"\b(TODO|FIXME|XXX)\b|pytest\.mark\.(skip|xfail)|pytest\.(skip|xfail)\(")
+    python = [path for path in tracked() if path.suffix == ".py" and path != Path(__file__)]
+    assert [str(path.relative_to(ROOT)) for path in python if words.search(path.read_bytes())] == []
+
+
+def test_a_python_file_stays_readable_in_one_sitting() -> None:
+    lengths = {
+        str(path.relative_to(ROOT)): len(path.read_text().splitlines())
+        for path in tracked()
+        if path.suffix == ".py"
+        and path.relative_to(ROOT).parts[0] in PACKAGES
+        and "migrations" not in path.parts
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > 420} == {}
