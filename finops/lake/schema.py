@@ -6,6 +6,7 @@ Pure: no Django, no files. A segment's columns are the base columns of its kind,
 
 from __future__ import annotations
 
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +16,9 @@ import pyarrow as pa
 MONEY: Final = pa.decimal128(38, 18)
 # The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add a million such events.
 QUANTITY: Final = pa.decimal128(38, 12)
+
+MONEY_LIMIT: Final = Decimal(10**15)
+"""Amounts are smaller than this in size: DuckDB's sum of DECIMAL(38, 18) wraps without an error at 1.7 * 10^20."""
 
 MAX_KEYS: Final = 1_000
 """Tag or dimension columns one segment may have; the importer keeps the most used and reports the rest."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from django.db import connection, transaction
 
@@ -81,7 +80,10 @@ def write_segment(
     store = storage()
     file = store.new_file()
     try:
-        rows, first_day, last_day = _write(file, batches, schema, schemas.day_column(kind))
+        _write(file, batches, schema)
+        written = pq.read_metadata(file)
+        first_day, last_day = _checked_days(written, schema, schemas.day_column(kind))
+        _check_amounts(written, schema)
         size, checksum = file.stat().st_size, _sha256(file)
         path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
         store.put(file, path)
@@ -94,7 +96,7 @@ def write_segment(
         month=month.replace(day=1),
         path=path,
         columns=schema.names,
-        rows=rows,
+        rows=written.num_rows,
         bytes=size,
         first_day=first_day,
         last_day=last_day,
@@ -180,23 +182,37 @@ def _plain_type(type_: pa.DataType) -> pa.DataType:
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
-def _write(
-    file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, day: str
-) -> tuple[int, date, date]:
-    rows, days = 0, []
+def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
     # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
     with pq.ParquetWriter(
         file, schema, compression="zstd", compression_level=1, store_schema=False
     ) as writer:
         for table in _row_groups(batches, schema):
-            if table[day].null_count:
-                raise ValueError(f"{table[day].null_count} rows have no {day}.")
-            days += pc.min_max(table[day]).as_py().values()
-            rows += table.num_rows
             writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-    if not rows:
+
+
+def _checked_days(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
+    statistics = _statistics(written, schema, day)
+    if not statistics:
         raise ValueError("A segment has at least one row.")
-    return rows, min(days), max(days)
+    missing = sum(found.null_count for found in statistics)
+    if missing:
+        raise ValueError(f"{missing} rows have no {day}.")
+    return min(found.min for found in statistics), max(found.max for found in statistics)
+
+
+def _check_amounts(written: pq.FileMetaData, schema: pa.Schema) -> None:
+    """ValueError for an amount with which a sum could wrap around; read from the file's statistics, so for free."""
+    for field in schema:
+        for found in _statistics(written, schema, field.name) if field.type == schemas.MONEY else ():
+            if found.has_min_max and max(abs(found.min), abs(found.max)) >= schemas.MONEY_LIMIT:
+                raise ValueError(f"{field.name} has an amount of {schemas.MONEY_LIMIT:,} or more.")
+
+
+def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
+    """The statistics of a column, one for each row group."""
+    place = schema.get_field_index(column)
+    return [written.row_group(group).column(place).statistics for group in range(written.num_row_groups)]
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

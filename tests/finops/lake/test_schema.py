@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from finops.lake import schema
 
 ANY_TEXT = st.text(st.characters(codec=None))
+# Letters that some engine folds to another one of these.
+TREACHEROUS = "kKsSßẞiI^{}1\N{KELVIN SIGN}\N{LATIN SMALL LETTER LONG S}\N{LATIN SMALL LETTER DOTLESS I}İ"
 
 
 @pytest.mark.parametrize(
@@ -45,10 +47,7 @@ def test_a_column_name_is_its_own_case_folding(key: str) -> None:
     column.encode()
 
 
-@given(
-    st.text("kKsSſßẞ\N{KELVIN SIGN}iIıİ^{}1", max_size=4),
-    st.text("kKsSſßẞ\N{KELVIN SIGN}iIıİ^{}1", max_size=4),
-)
+@given(st.text(TREACHEROUS, max_size=4), st.text(TREACHEROUS, max_size=4))
 def test_two_keys_never_share_a_folded_column(one: str, other: str) -> None:
     columns = {schema.tag_column(key).casefold() for key in (one, other)}
     assert len(columns) == len({one, other})

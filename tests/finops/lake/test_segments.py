@@ -1,0 +1,452 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.lake import queries, schema, segments
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.storage import storage
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, line, store, total, write
+
+pytestmark = pytest.mark.django_db
+
+in_parallel = pytest.mark.django_db(transaction=True)
+
+
+def rows_of(account: Account) -> list[LakeSegment]:
+    return list(LakeSegment.objects.unscoped().filter(account=account).order_by("id"))
+
+
+def exists(segment: LakeSegment | segments.NewSegment) -> bool:
+    return Path(storage().local(segment.path, segment.checksum)).exists()
+
+
+def age(segment: LakeSegment | segments.NewSegment, hours: float) -> None:
+    """Make the file that old; the sweep goes by the storage's own times."""
+    then = time.time() - hours * 3600
+    os.utime(storage().local(segment.path, segment.checksum), (then, then))
+
+
+def swap(account: Account, *new: segments.NewSegment, months: tuple[date, ...] = (JANUARY,)) -> None:
+    segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=months, new=new)
+
+
+# What a written file is
+
+
+def test_the_manifest_describes_the_file(cast: Cast) -> None:
+    days = [JANUARY + timedelta(days=3), JANUARY, JANUARY + timedelta(days=9)]
+    swap(cast.account, write(cast.account, [line(day, 1, tags={"Env": "x"}) for day in days]))
+    (segment,) = rows_of(cast.account)
+    file = Path(storage().local(segment.path, segment.checksum))
+    assert (segment.first_day, segment.last_day, segment.rows) == (JANUARY, JANUARY + timedelta(days=9), 3)
+    assert segment.bytes == file.stat().st_size
+    assert segment.columns == pq.read_schema(file).names
+    assert segment.key_columns == {"Env": "tag:^env"}
+
+
+def test_a_file_has_whole_row_groups_however_small_its_batches_are(cast: Cast) -> None:
+    days = pa.array([JANUARY] * 1_000, pa.date32())
+    small = pa.record_batch(
+        {
+            field.name: days if field.name == "charge_date" else pa.nulls(1_000, field.type)
+            for field in schema.COST_SCHEMA
+        }
+    )
+    segment = segments.write_segment(
+        account_id=cast.account.pk,
+        kind=Kind.COST,
+        source_id=1,
+        month=JANUARY,
+        batches=(small for _ in range(250)),
+        schema=schema.COST_SCHEMA,
+    )
+    metadata = pq.read_metadata(storage().local(segment.path, segment.checksum))
+    groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    assert groups == [122_880, 122_880, 4_240]
+
+
+def test_dictionary_encoded_strings_are_stored_as_strings(cast: Cast) -> None:
+    full = schema.segment_schema(Kind.COST, ["env"])
+    table = pa.Table.from_pylist([line(JANUARY, 1, service="EC2", tags={"env": "a"})], schema=full)
+    encoded = pa.table({name: _encoded(table[name]) for name in full.names})
+    segment = segments.write_segment(
+        account_id=cast.account.pk,
+        kind=Kind.COST,
+        source_id=1,
+        month=JANUARY,
+        batches=encoded.to_batches(),
+        schema=encoded.schema,
+    )
+    assert pq.read_schema(storage().local(segment.path, segment.checksum)).equals(full)
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.dictionary_encode() if pa.types.is_string(column.type) else column
+
+
+def _refused(
+    cast: Cast, message: str, rows: list[dict[str, Any]], full: pa.Schema = schema.COST_SCHEMA
+) -> None:
+    before = {file.path for file in storage().files()}
+    with pytest.raises(ValueError, match=message):
+        segments.write_segment(
+            account_id=cast.account.pk,
+            kind=Kind.COST,
+            source_id=1,
+            month=JANUARY,
+            batches=pa.Table.from_pylist(rows, schema=full).to_batches(),
+            schema=full,
+        )
+    assert {file.path for file in storage().files()} == before
+
+
+def test_a_segment_without_rows_is_refused(cast: Cast) -> None:
+    _refused(cast, "at least one row", [])
+
+
+def test_a_row_without_a_day_is_refused(cast: Cast) -> None:
+    _refused(cast, "1 rows have no charge_date", [line(JANUARY, 1), {"billed_cost": Decimal(1)}])
+
+
+def test_an_amount_whose_sum_could_wrap_around_is_refused(cast: Cast) -> None:
+    _refused(cast, "billed_cost has an amount", [line(JANUARY, -(10**15))])
+
+
+def test_a_schema_of_another_kind_is_refused(cast: Cast) -> None:
+    _refused(cast, "begins with the columns", [], schema.USAGE_SCHEMA)
+
+
+def test_a_column_of_another_type_is_refused(cast: Cast) -> None:
+    place = schema.COST_SCHEMA.get_field_index("billed_cost")
+    floats = schema.COST_SCHEMA.set(place, pa.field("billed_cost", pa.float64()))
+    _refused(cast, "do not have the type", [], floats)
+
+
+def test_more_than_a_thousand_keys_are_refused(cast: Cast) -> None:
+    _refused(cast, "at most 1000", [], schema.segment_schema(Kind.COST, [f"k{n}" for n in range(1_001)]))
+
+
+def test_a_dimension_column_in_a_cost_segment_is_refused(cast: Cast) -> None:
+    _refused(cast, "begin with 'tag:'", [], schema.COST_SCHEMA.append(pa.field("dim:x", pa.string())))
+
+
+# What counts
+
+
+def test_a_written_segment_does_not_count_before_its_swap(cast: Cast) -> None:
+    new = write(cast.account, [line(JANUARY, 1)])
+    assert total(cast.account) is None
+    swap(cast.account, new)
+    assert total(cast.account) == 1
+
+
+def test_a_swap_replaces_its_months_and_leaves_the_others(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
+    store(cast.account, [line(JANUARY, 4)], source_id=2)
+    store(cast.account, [line(JANUARY, 8)])
+    assert total(cast.account) == 2 + 4 + 8
+
+
+def test_a_month_swapped_for_nothing_is_empty(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [])
+    assert total(cast.account) is None
+
+
+def test_a_swap_that_rolls_back_changes_nothing(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    new = write(cast.account, [line(JANUARY, 2)])
+    with transaction.atomic():
+        swap(cast.account, new)
+        transaction.set_rollback(True)
+    assert total(cast.account) == 1
+
+
+def test_a_segment_of_another_account_source_or_month_is_not_swapped_in(cast: Cast) -> None:
+    for new in (
+        write(cast.other_account, [line(JANUARY, 1)]),
+        write(cast.account, [line(JANUARY, 1)], source_id=2),
+        write(cast.account, [line(FEBRUARY, 1)], month=FEBRUARY),
+    ):
+        with pytest.raises(ValueError, match="is not of this account"):
+            swap(cast.account, new)
+
+
+def test_a_segment_written_long_ago_is_not_swapped_in(cast: Cast) -> None:
+    new = write(cast.account, [line(JANUARY, 1)])
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=13)), pytest.raises(ValueError, match="12 hours"):
+        swap(cast.account, new)
+
+
+def test_the_data_range_is_that_of_what_counts(cast: Cast) -> None:
+    assert queries.data_range(cast.account, Kind.COST) is None
+    store(cast.account, [line(JANUARY, 1), line(JANUARY + timedelta(days=5), 1)])
+    store(cast.account, [line(FEBRUARY, 1)], source_id=2, month=FEBRUARY)
+    store(cast.account, [line(FEBRUARY, 1)], source_id=3, month=FEBRUARY)
+    segments.retire_source(account=cast.account, kind=Kind.COST, source_id=3)
+    found = queries.data_range(cast.account, Kind.COST)
+    assert found is not None
+    assert (found.first_day, found.last_day, found.rows) == (JANUARY, FEBRUARY, 3)
+    assert [(source.source_id, source.rows) for source in found.sources] == [(1, 2), (2, 1)]
+
+
+def test_tag_keys_are_those_of_what_counts(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1, tags={"old": "x"})])
+    store(cast.account, [line(JANUARY, 1, tags={"b": "x", "A": "y"})])
+    store(cast.account, [line(FEBRUARY, 1, tags={"b": "x", "c^": "y"})], month=FEBRUARY)
+    store(cast.other_account, [line(JANUARY, 1, tags={"theirs": "x"})])
+    assert queries.tag_keys(cast.account) == ["A", "b", "c^"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([JANUARY, FEBRUARY]), st.integers(1, 2), st.integers(0, 99)), max_size=12
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+def test_after_any_swaps_the_last_of_each_source_and_month_counts(
+    cast: Cast, swaps: list[tuple[date, int, int]]
+) -> None:
+    segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)
+    segments.retire_source(account=cast.account, kind=Kind.COST, source_id=2)
+    last: dict[tuple[date, int], int] = {}
+    for month, source, cost in swaps:
+        store(cast.account, [line(month, cost)], source_id=source, month=month)
+        last[month, source] = cost
+    assert total(cast.account) == (sum(last.values()) if last else None)
+
+
+# Together
+
+
+@contextmanager
+def _repeated(work: Callable[[], None]) -> Iterator[None]:
+    """`work`, again and again in a thread of its own, while the block runs."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.is_set():
+            work()
+        connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(repeat)
+        try:
+            yield
+        finally:
+            over.set()
+            running.result()
+
+
+@in_parallel
+def test_a_reader_during_swaps_sees_exactly_an_old_or_a_new_sum(cast: Cast) -> None:
+    """Each version has two months that only together give one of the whole sums."""
+
+    def version(number: int) -> list[segments.NewSegment]:
+        halves = ((JANUARY, number), (FEBRUARY, 1_000 * number))
+        return [write(cast.account, [line(month, cost)], month=month) for month, cost in halves]
+
+    versions = [1, 2, 3]
+    both = (JANUARY, FEBRUARY)
+    swap(cast.account, *version(1), months=both)
+    turns = iter(range(1_000_000))
+    with _repeated(lambda: swap(cast.account, *version(versions[next(turns) % 3]), months=both)):
+        seen = {total(cast.account) for _ in range(60)}
+    assert seen <= {Decimal(1_001), Decimal(2_002), Decimal(3_003)}
+    assert next(turns) > 3
+
+
+@in_parallel
+def test_swaps_of_one_month_at_once_leave_one_winner(cast: Cast) -> None:
+    new = [write(cast.account, [line(JANUARY, 10**number)]) for number in range(8)]
+    together = threading.Barrier(8)
+
+    def one(segment: segments.NewSegment) -> None:
+        together.wait()
+        swap(cast.account, segment)
+        connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(one, new))
+    assert total(cast.account) in {Decimal(10**number) for number in range(8)}
+    assert sum(row.retired_at is None for row in rows_of(cast.account)) == 1
+
+
+@in_parallel
+def test_a_second_swap_waits_for_the_first_to_commit(cast: Cast) -> None:
+    first, second = (write(cast.account, [line(JANUARY, cost)]) for cost in (1, 2))
+
+    def swap_second() -> None:
+        swap(cast.account, second)
+        connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            swap(cast.account, first)
+            waiting = thread.submit(swap_second)
+            assert _someone_waits_for_a_lock()
+            assert not waiting.done()
+        waiting.result()
+    assert total(cast.account) == 2
+
+
+def _someone_waits_for_a_lock() -> bool:
+    until = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+                "WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
+            )
+            if cursor.fetchone()[0]:
+                return True
+    return False
+
+
+# What goes
+
+
+def test_a_retired_file_stays_an_hour_and_then_goes(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [line(JANUARY, 2)])
+    old, live = rows_of(cast.account)
+    with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
+        assert segments.sweep().retired == 0
+    assert exists(old)
+    with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
+        assert segments.sweep().retired == 1
+    assert not exists(old)
+    assert rows_of(cast.account) == [live]
+    assert total(cast.account) == 2
+
+
+def test_a_sweep_interrupted_between_file_and_row_is_finished_by_the_next(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [])
+    (segment,) = rows_of(cast.account)
+    storage().delete(segment.path)
+    with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
+        segments.sweep()
+    assert rows_of(cast.account) == []
+
+
+def test_an_orphan_goes_after_a_day_and_a_named_file_never(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    orphan = write(cast.account, [line(JANUARY, 2)])
+    age(rows_of(cast.account)[0], 1_000)
+    age(orphan, 23)
+    segments.sweep()
+    assert exists(orphan)
+    age(orphan, 25)
+    segments.sweep()
+    assert not exists(orphan)
+    assert total(cast.account) == 1
+
+
+def test_the_files_of_a_deleted_account_become_orphans(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    (segment,) = rows_of(cast.account)
+    segment.delete()
+    age(segment, 25)
+    segments.sweep()
+    assert not exists(segment)
+
+
+def test_discarded_files_go_at_once_unless_a_row_names_them(cast: Cast) -> None:
+    kept, dropped = (write(cast.account, [line(JANUARY, cost)]) for cost in (1, 2))
+    swap(cast.account, kept)
+    segments.discard([kept, dropped])
+    assert (exists(kept), exists(dropped)) == (True, False)
+
+
+KILLED_WRITER = """
+import os, sys, time
+import django
+django.setup()
+from accounts.models import Account
+from tests.finops.lake.facts import JANUARY, line, write
+segment = write(Account(pk=int(sys.argv[1])), [line(JANUARY, 2)])
+print(segment.path, flush=True)
+{until_killed}
+"""
+BETWEEN_WRITE_AND_SWAP = "time.sleep(600)"
+IN_THE_MIDDLE_OF_A_FILE = """
+from finops.lake.storage import storage
+half = storage().new_file()
+half.write_bytes(b"PAR1 half a segment")
+print(half.name, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("until_killed", [BETWEEN_WRITE_AND_SWAP, IN_THE_MIDDLE_OF_A_FILE])
+def test_a_kill_before_the_swap_leaves_only_an_orphan_that_the_sweep_removes(
+    cast: Cast, until_killed: str
+) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    before = {file.path for file in storage().files()}
+    _run_and_kill(
+        KILLED_WRITER.format(until_killed=until_killed), str(cast.account.pk), until_killed.count("print") + 1
+    )
+    left = {file.path for file in storage().files()} - before
+    assert len(left) == until_killed.count("print") + 1
+    assert total(cast.account) == 1
+    then = time.time() - 25 * 3600
+    for path in left:
+        os.utime(Path(django_settings.LAKE_URL, path), (then, then))
+    assert segments.sweep().orphans >= len(left)
+    assert left.isdisjoint(file.path for file in storage().files())
+    assert total(cast.account) == 1
+
+
+def _run_and_kill(program: str, argument: str, lines: int) -> None:
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "finops.settings",
+        "LAKE_URL": django_settings.LAKE_URL,
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", program, argument],
+        stdout=subprocess.PIPE,
+        env=environment,
+        cwd=django_settings.BASE_DIR,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        for _ in range(lines):
+            assert child.stdout.readline()
+        child.send_signal(signal.SIGKILL)
+
+
+def test_what_an_account_holds_is_found_by_its_live_days_only(cast: Cast) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    store(cast.account, [line(FEBRUARY, 2)], month=FEBRUARY)
+    assert [row.month for row in queries.live_segments(cast.account, Kind.COST, JANUARY, JANUARY)] == [
+        JANUARY
+    ]
+    assert queries.live_segments(cast.account, Kind.COST, *EVER).count() == 2
