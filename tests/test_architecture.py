@@ -29,11 +29,20 @@ def tracked() -> list[Path]:
 
 
 def query_modules() -> list[Path]:
-    """Every queries.py, and every module of a queries package."""
-    found = []
-    for package in PACKAGES:
-        found += [*(ROOT / package).rglob("queries.py"), *(ROOT / package).rglob("queries/*.py")]
-    return sorted(found)
+    """Every queries.py, and every module that names ibis: it may build an expression for the lake."""
+    modules = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return sorted(
+        path for path in modules if path.name == "queries.py" or names_ibis(ast.parse(path.read_text()))
+    )
+
+
+def names_ibis(tree: ast.AST) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "ibis" for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ibis":
+            return True
+    return False
 
 
 def constant(node: ast.AST) -> bool:
