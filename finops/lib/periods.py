@@ -101,6 +101,8 @@ def resolve_range(
         raise UserError(
             f"{missing} is missing: start_date and end_date (both inclusive) go together.", field=missing
         )
+    _check_year(start, "start_date")
+    _check_year(end, "end_date")
     if end < start:
         raise UserError(f"end_date {end} lies before start_date {start}.", field="end_date", value=str(end))
     if (end - start).days > MAX_RANGE_DAYS:
@@ -111,6 +113,14 @@ def resolve_range(
 
 
 MAX_RANGE_DAYS = 3660
+YEARS = range(2000, 2101)
+
+
+def _check_year(day: date, field: str) -> None:
+    if day.year not in YEARS:
+        raise UserError(
+            f"{field} {day} is not between {YEARS[0]} and {YEARS[-1]}.", field=field, value=str(day)
+        )
 
 
 def _year_before(day: date) -> date:
@@ -122,22 +132,24 @@ def _year_before(day: date) -> date:
 
 def previous_year(days: DateRange) -> DateRange:
     """The same days a year earlier; whole months stay whole months."""
-    if days.start.day == 1 and days.end == month_end(days.end):
+    if _whole_months(days):
         return DateRange(add_months(days.start, -12), month_end(add_months(days.end, -12)))
     return DateRange(_year_before(days.start), _year_before(days.end))
 
 
-def previous_period(days: DateRange, *, unit: str = "") -> DateRange:
-    """The range just before. Whole calendar months take as many whole months; else as many days.
-
-    `unit` month, quarter or year: days is the elapsed part of that unit, and the same elapsed days of the unit
-    before are taken (never beyond its end).
-    """
-    months = {"month": 1, "quarter": 3, "year": 12}.get(unit)
-    if months:
-        start = add_months(days.start, -months)
-        return DateRange(start, min(start + timedelta(days=days.days - 1), days.start - timedelta(days=1)))
-    if days.start.day == 1 and days.end == month_end(days.end):
+def previous_period(days: DateRange) -> DateRange:
+    """The range just before: as many whole months for whole months, else as many days."""
+    if _whole_months(days):
         count = (days.end.year - days.start.year) * 12 + days.end.month - days.start.month + 1
         return DateRange(add_months(days.start, -count), days.start - timedelta(days=1))
     return DateRange(days.start - timedelta(days=days.days), days.start - timedelta(days=1))
+
+
+def whole_period(name: str, days: DateRange) -> DateRange:
+    """The whole month, quarter or year of a period to date; any other days as they are."""
+    months = {"month_to_date": 1, "quarter_to_date": 3, "year_to_date": 12}.get(name)
+    return DateRange(days.start, add_months(days.start, months) - timedelta(days=1)) if months else days
+
+
+def _whole_months(days: DateRange) -> bool:
+    return days.start.day == 1 and days.end == month_end(days.end)

@@ -3,7 +3,8 @@
 from finops.costs.queries.context import account_context
 from finops.costs.queries.cost_view import CostViewSettings, cost_view
 from finops.costs.queries.sources import source_health
-from finops.costs.queries.spend import query_spend, shortened
+from finops.costs.queries.spend import query_spend
+from finops.costs.queries.spend_fold import shortened
 from finops.costs.queries.values import list_dimension_values
 
 __all__ = [

@@ -2,16 +2,155 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from accounts.models import Account
-from finops.costs.answers import SpendAnswer
-from finops.costs.spend_query import SpendQuery
+from finops.costs.answers import SpendAnswer, ViewUsed
+from finops.costs.comparison import Compared, compared_days
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.filters import ResolvedFilter, resolve_filters
+from finops.costs.queries.cost_view import ALL, cost_view, view_used
+from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_answer import SpendFacts, assemble
+from finops.costs.queries.spend_lake import SpendPlan, SpendSums, read_sums, spend_expression
+from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange, resolve_range
+
+MAX_BUCKETS = 400
+BUCKET_DAYS = {"none": 100_000, "day": 1, "week": 7, "month": 28}
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A query with everything in it resolved."""
+
+    query: SpendQuery
+    days: DateRange
+    view: ViewUsed
+    dimensions: tuple[Dimension, ...]
+    filters: tuple[ResolvedFilter, ...]
+    compared: Compared | None
 
 
 def query_spend(account: Account, query: SpendQuery, *, deadline: float | None = None) -> SpendAnswer:
-    """The spend that a query asks for, in the account's cost view unless the query overrides it."""
-    raise NotImplementedError
+    """The spend that a query asks for, in the account's cost view unless the query overrides it.
+
+    Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
+    for what the caller can repair. Cost: one lake query for both sides of a comparison and all parts of the totals;
+    one small one more when filters name values, and another when a value is not in the data. PostgreSQL: four
+    queries, one more when a tag is used, one more for each lake query.
+    """
+    sources = load_sources(account)
+    question = _resolve(account, query, sources)
+    plan = _plan(question)
+    sums = _run(account, plan, deadline)
+    findings = look_up(account, plan, deadline) if plan.filters else FilterFindings()
+    facts = SpendFacts(
+        account=account,
+        query=query,
+        plan=plan,
+        view=question.view,
+        compared=question.compared,
+        sources=sources,
+        findings=findings,
+    )
+    return assemble(facts, sums)
 
 
-def shortened(answer: SpendAnswer, max_bytes: int) -> SpendAnswer:
-    """The same answer with its smallest groups folded into `other` until it fits."""
-    raise NotImplementedError
+def _resolve(account: Account, query: SpendQuery, sources: Sources) -> _Question:
+    settings = cost_view(account)
+    context = DimensionContext(account, settings.product_key, sources.names)
+    days = asked_days(account, query)
+    _check_buckets(query, days)
+    return _Question(
+        query=query,
+        days=days,
+        view=view_used(settings, basis=query.basis, charge_categories=query.charge_categories),
+        dimensions=_dimensions(context, query),
+        filters=tuple(resolve_filters(context, query.filters)),
+        compared=_compared(query, days, sources),
+    )
+
+
+def asked_days(account: Account, query: SpendQuery) -> DateRange:
+    """The days that a query means; the last 30 when it says none. Raises UserError."""
+    return resolve_range(
+        start=query.start_date,
+        end=query.end_date,
+        period=query.period,
+        default=DEFAULT_PERIOD,
+        today=clock.today(),
+        fiscal_start_month=account.fiscal_start_month,
+    )
+
+
+def _check_buckets(query: SpendQuery, days: DateRange) -> None:
+    if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
+        raise UserError(
+            f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
+            "Ask for fewer days or a coarser granularity (week, month).",
+            field="granularity",
+            value=query.granularity,
+        )
+
+
+def _dimensions(context: DimensionContext, query: SpendQuery) -> tuple[Dimension, ...]:
+    if len(query.group_by) > MAX_GROUPS:
+        raise UserError(
+            f"group_by takes up to {MAX_GROUPS} dimensions, {len(query.group_by)} were given. "
+            "Filter by one of them instead.",
+            field="group_by",
+            value=query.group_by,
+        )
+    found = tuple(registry.resolve(context, name) for name in query.group_by)
+    if len({dimension.name for dimension in found}) < len(found):
+        raise UserError(f"group_by names {found[0].name} twice.", field="group_by", value=query.group_by)
+    return found
+
+
+def _compared(query: SpendQuery, days: DateRange, sources: Sources) -> Compared | None:
+    if query.compare_to == "none":
+        return None
+    return compared_days(
+        compare_to=query.compare_to,
+        days=days,
+        period=_period(query),
+        complete_through=sources.coverage.complete_through,
+    )
+
+
+def _period(query: SpendQuery) -> str:
+    return query.period or ("" if query.start_date else DEFAULT_PERIOD)
+
+
+def _plan(question: _Question) -> SpendPlan:
+    view, compared = question.view, question.compared
+    return SpendPlan(
+        days=question.days,
+        dimensions=question.dimensions,
+        filters=question.filters,
+        basis=view.basis,
+        categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
+        granularity=question.query.granularity,
+        top=question.query.top,
+        compared=compared.current if compared else None,
+        previous=compared.previous if compared else None,
+    )
+
+
+def _run(account: Account, plan: SpendPlan, deadline: float | None) -> SpendSums:
+    table = engine.run(
+        account,
+        Kind.COST,
+        min(days.start for days in plan.ranges),
+        max(days.end for days in plan.ranges),
+        lambda lines: spend_expression(plan, lines),
+        tag_keys=plan.tag_keys,
+        deadline=deadline,
+    )
+    return read_sums(plan, table)

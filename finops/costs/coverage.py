@@ -1,0 +1,93 @@
+"""Which days the account has cost data for, by source; from the manifest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+from accounts.models import Account
+from finops.lake import queries as lake_queries
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.periods import DateRange
+
+LAGGING_DAYS = 7
+"""A source this far behind the newest one has stopped; it no longer holds back what counts as complete."""
+
+
+@dataclass(frozen=True)
+class SourceSpan:
+    """The days and rows of one source."""
+
+    source_id: int
+    first_day: date
+    last_day: date
+    rows: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Spans of live segments: (source id, first day, last day, rows)."""
+
+    spans: tuple[SourceSpan, ...]
+    today: date
+
+    @cached_property
+    def sources(self) -> dict[int, SourceSpan]:
+        found: dict[int, SourceSpan] = {}
+        for span in self.spans:
+            known = found.get(span.source_id, span)
+            found[span.source_id] = SourceSpan(
+                span.source_id,
+                min(known.first_day, span.first_day),
+                max(known.last_day, span.last_day),
+                span.rows + (known.rows if known is not span else 0),
+            )
+        return found
+
+    @property
+    def first_day(self) -> date | None:
+        return min((span.first_day for span in self.spans), default=None)
+
+    @property
+    def last_day(self) -> date | None:
+        return max((span.last_day for span in self.spans), default=None)
+
+    @cached_property
+    def complete_through(self) -> date | None:
+        """The last day on which every source that still delivers has data; never today, which is not over."""
+        ends = [min(span.last_day, self.today - timedelta(days=1)) for span in self.sources.values()]
+        if not ends:
+            return None
+        through = min(end for end in ends if end >= max(ends) - timedelta(days=LAGGING_DAYS))
+        return through if self.first_day and through >= self.first_day else None
+
+    def lagging(self, days: DateRange) -> list[int]:
+        """Sources that stopped before the others did, but late enough to matter for these days."""
+        newest = self.complete_through
+        if newest is None:
+            return []
+        behind = newest - timedelta(days=LAGGING_DAYS)
+        recent = days.start - timedelta(days=62)
+        return [
+            span.source_id
+            for span in self.sources.values()
+            if span.last_day < behind and recent <= span.last_day < days.end
+        ]
+
+    def has_data(self, start: date, end: date) -> bool:
+        """Whether any segment's span touches these days (inclusive)."""
+        return any(span.first_day <= end and span.last_day >= start for span in self.spans)
+
+
+def coverage_of(spans: Iterable[tuple[int, date, date, int]], *, today: date) -> Coverage:
+    return Coverage(tuple(SourceSpan(*span) for span in spans), today)
+
+
+def coverage(account: Account) -> Coverage:
+    """One query: a row for each live segment."""
+    segments = lake_queries.live_segments(account, Kind.COST, date.min, date.max)
+    rows = segments.values_list("source_id", "first_day", "last_day", "rows")
+    return coverage_of(rows, today=clock.today())

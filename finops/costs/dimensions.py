@@ -1,0 +1,235 @@
+"""What cost can be grouped and filtered by. A dimension is data; higher rooms register theirs when they start.
+
+A plain dimension has a fixed name (`service`); a family has a prefix and a key after it (`tag:env`). Either gives a
+`Dimension`: an Ibis expression over the table of cost lines. Other rooms add to it in their `AppConfig.ready`:
+
+    registry.register(DimensionKind(name="team", title="Team", description="…", resolve=_team))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from accounts.models import Account
+from finops.lake import queries as lake_queries
+from finops.lake.schema import tag_column
+from finops.lib.errors import nearest, unknown_value
+
+NONE = "(none)"
+UNTAGGED = "(untagged)"
+UNKNOWN = "(unknown)"
+
+Expression = Callable[[Any], Any]
+"""From the Ibis table of cost lines to a text column."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A resolved dimension. `absent` is shown, and taken in filters, for lines without a value.
+
+    `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
+    bring. `warnings` are sentences for the answer, such as a tag key that no line has.
+    """
+
+    name: str
+    title: str
+    value: Expression
+    absent: str = NONE
+    label: Expression | None = None
+    tag_keys: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class DimensionContext:
+    """What resolving may need: the account, its product key, the names of its cost sources by id."""
+
+    account: Account
+    product_key: str = ""
+    source_names: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def tag_keys(self) -> list[str]:
+        """Every tag key of the account's cost lines. One query, when first asked."""
+        return lake_queries.tag_keys(self.account)
+
+
+@dataclass(frozen=True)
+class DimensionKind:
+    """An entry of the registry. A name that ends in `:` is a family, whose key `resolve` gets."""
+
+    name: str
+    title: str
+    description: str
+    resolve: Callable[[DimensionContext, str], Dimension]
+
+    @property
+    def is_family(self) -> bool:
+        return self.name.endswith(":")
+
+    @property
+    def shown_name(self) -> str:
+        return f"{self.name}<key>" if self.is_family else self.name
+
+
+class DimensionRegistry:
+    """Dimensions by name, in the order they were registered."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, DimensionKind] = {}
+
+    def register(self, kind: DimensionKind) -> None:
+        """Add a dimension or family; ValueError when the name is taken."""
+        if kind.name in self._kinds:
+            raise ValueError(f"Dimension {kind.name!r} is registered twice.")
+        self._kinds[kind.name] = kind
+
+    def kinds(self) -> list[DimensionKind]:
+        return list(self._kinds.values())
+
+    def resolve(self, context: DimensionContext, name: str, *, field: str = "group_by") -> Dimension:
+        """The dimension of this name, kindly read (`Usage Type`, `tag:env`, `cloud`).
+
+        Raises UserError with the nearest names; `field` is the argument it was given in.
+        """
+        prefix, colon, key = name.partition(":")
+        family = self._kinds.get(prefix.strip().lower() + colon) if colon else None
+        if family is not None and key:
+            return family.resolve(context, key)
+        plain = self._kinds.get(_plain(name))
+        if plain is not None and not plain.is_family:
+            return plain.resolve(context, "")
+        choices = [kind.shown_name for kind in self.kinds()]
+        if name in context.tag_keys:
+            choices = [f"tag:{name}", *choices]
+        raise unknown_value(field, name, choices, listed_by="getAccountContext")
+
+
+_OTHER_NAMES = {
+    "cloud": "provider",
+    "vendor": "provider",
+    "category": "service_category",
+    "sub_account": "account",
+    "subaccount": "account",
+    "account_id": "account",
+    "account_name": "account",
+    "subscription": "account",
+    "project": "account",
+    "sku_id": "sku",
+    "sku_meter": "usage_type",
+    "meter": "usage_type",
+    "resource_id": "resource",
+    "user": "actor",
+    "cost_source": "source",
+    "commitment_id": "commitment",
+}
+
+
+def _plain(name: str) -> str:
+    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+    return _OTHER_NAMES.get(folded, folded)
+
+
+registry = DimensionRegistry()
+
+
+def _column(
+    name: str, title: str, description: str, column: str, *, label: str = "", absent: str = NONE
+) -> None:
+    dimension = Dimension(
+        name=name,
+        title=title,
+        value=lambda table: table[column],
+        absent=absent,
+        label=(lambda table: table[label]) if label else None,
+    )
+    kind = DimensionKind(
+        name=name, title=title, description=description, resolve=lambda _context, _key: dimension
+    )
+    registry.register(kind)
+
+
+def _source(context: DimensionContext, _key: str) -> Dimension:
+    names = sorted(context.source_names.items())
+
+    def value(table: Any) -> Any:
+        return table.source.cases(*names, else_=table.source) if names else table.source
+
+    return Dimension(name="source", title="Source", value=value)
+
+
+def _tag(context: DimensionContext, key: str) -> Dimension:
+    found, warning = _known_key(context, key)
+    column = tag_column(found)
+    return Dimension(
+        name=f"tag:{found}",
+        title=f"Tag {found}",
+        value=lambda table: table[column],
+        absent=UNTAGGED,
+        tag_keys=(found,),
+        warnings=(warning,) if warning else (),
+    )
+
+
+def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
+    """The key as the data has it: as written, else the only one that differs in case or spaces around it."""
+    if key in context.tag_keys:
+        return key, ""
+    alike = [known for known in context.tag_keys if known.strip().casefold() == key.strip().casefold()]
+    if len(alike) == 1:
+        return alike[0], f"Tag key {key!r} was read as {alike[0]!r}, as the data has it."
+    close = alike or nearest(key, context.tag_keys)
+    advice = f" Nearest: {', '.join(close)}." if close else ""
+    return key, f"No cost line has tag key {key!r}.{advice} getAccountContext lists the keys."
+
+
+def _product(context: DimensionContext, _key: str) -> Dimension:
+    """The tag or cost tag that the account names as its product key; the service when it names none."""
+    key = context.product_key or "service"
+    name = key if key == "service" or key.startswith("cost_tag:") else f"tag:{key.removeprefix('tag:')}"
+    found = registry.resolve(context, name, field="product key of the cost view")
+    return Dimension(
+        name="product",
+        title="Product",
+        value=found.value,
+        absent=found.absent,
+        label=found.label,
+        tag_keys=found.tag_keys,
+        warnings=found.warnings,
+    )
+
+
+_column("provider", "Provider", "Who sells the service: a cloud, a SaaS or an AI vendor.", "provider")
+_column("service", "Service", "The provider's service, such as Amazon Simple Storage Service.", "service")
+_column(
+    "service_category", "Service category", "Compute, Storage, AI and Machine Learning …", "service_category"
+)
+_column("region", "Region", "The provider's region id.", "region")
+_column(
+    "account",
+    "Account",
+    "The provider's sub-account, subscription or project.",
+    "account_id",
+    label="account_name",
+)
+_column("usage_type", "Usage type", "What is metered: the SKU's meter, else the SKU.", "usage_type")
+_column("sku", "SKU", "The provider's SKU id.", "sku_id")
+_column("resource", "Resource", "One machine, bucket, database …", "resource_id", label="resource_name")
+registry.register(DimensionKind("source", "Source", "The cost source that brought the line.", _source))
+_column("charge_category", "Charge category", "Usage, Purchase, Tax, Credit, Adjustment.", "charge_category")
+_column(
+    "pricing_category", "Pricing category", "Standard, Dynamic (spot), Committed, Other.", "pricing_category"
+)
+_column(
+    "commitment", "Commitment", "The reservation or savings plan.", "commitment_id", label="commitment_name"
+)
+registry.register(
+    DimensionKind("product", "Product", "The account's product key, else the service.", _product)
+)
+_column(
+    "actor", "Actor", "Who caused the cost: a user, role, API key, or creator tag.", "actor", absent=UNKNOWN
+)
+registry.register(DimensionKind("tag:", "Tag", "A tag of the provider, by its key: tag:env.", _tag))

@@ -1,0 +1,109 @@
+"""Filters on cost lines as Ibis conditions. Pure.
+
+All are without regard to case. A line without a value passes `not_in` and `not_contains`, and passes `in` only by the
+name that stands for no value, such as `(untagged)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import ibis
+
+from finops.costs.aliases import candidates
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.spend_query import Filter
+from finops.lib.errors import UserError
+
+MAX_VALUES = 500
+
+
+@dataclass(frozen=True)
+class ResolvedFilter:
+    """A filter with its dimension found. `wanted` are the values with their aliases."""
+
+    dimension: Dimension
+    op: str
+    asked: tuple[str, ...]
+    wanted: tuple[str, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return self.op in ("in", "not_in")
+
+    def condition(self, table: Any) -> Any:
+        """The Ibis condition that this filter is."""
+        if self.op == "absent":
+            return self.dimension.value(table).isnull()
+        positive = self._positive(table)
+        return ~positive if self.op in ("not_in", "not_contains") else positive
+
+    def matches(self, table: Any) -> Any:
+        """The Ibis condition that a line's value (or its label) is one of the wanted ones, or has them in it."""
+        value = self.dimension.value(table)
+        texts = [value] if self.dimension.label is None else [value, self.dimension.label(table)]
+        return reduce(or_, [self._matches(text.lower()).fill_null(False) for text in texts])
+
+    def _positive(self, table: Any) -> Any:
+        found = self.matches(table)
+        if self.is_exact and self.wants_absent:
+            return found | self.dimension.value(table).isnull()
+        return found
+
+    def _matches(self, text: Any) -> Any:
+        wanted = [ibis.literal(value).lower() for value in self.wanted]
+        if self.is_exact:
+            return text.isin(wanted)
+        if self.op == "starts_with":
+            return reduce(or_, [text.startswith(value) for value in wanted])
+        return reduce(or_, [text.contains(value) for value in wanted])
+
+    @property
+    def wants_absent(self) -> bool:
+        return self.dimension.absent in [value.strip().lower() for value in self.asked]
+
+
+def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:
+    """Find the dimensions and aliases of filters. Raises UserError for an unknown dimension or misused values."""
+    return [_resolved(context, item) for item in filters]
+
+
+def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
+    dimension = registry.resolve(context, item.dimension, field="filters")
+    _check_values(dimension, item)
+    exact = item.op in ("in", "not_in")
+    wanted = [
+        name for value in item.values for name in (candidates(dimension.name, value) if exact else [value])
+    ]
+    return ResolvedFilter(
+        dimension=dimension, op=item.op, asked=tuple(item.values), wanted=tuple(dict.fromkeys(wanted))
+    )
+
+
+def _check_values(dimension: Dimension, item: Filter) -> None:
+    if item.op == "absent" and item.values:
+        raise UserError(
+            f"filters: op absent on {dimension.name} takes no values; leave values empty, or use op in.",
+            field="filters",
+            value=item.values,
+        )
+    if item.op != "absent" and not [value for value in item.values if value]:
+        raise UserError(
+            f"filters: op {item.op} on {dimension.name} needs at least one value. listDimensionValues lists them; "
+            "for lines without a value use op absent.",
+            field="filters",
+        )
+    if len(item.values) > MAX_VALUES:
+        raise UserError(
+            f"filters: {dimension.name} has {len(item.values)} values, at most {MAX_VALUES} are taken. "
+            "Use op contains or starts_with.",
+            field="filters",
+        )
+
+
+def all_of(table: Any, filters: Sequence[ResolvedFilter]) -> list[Any]:
+    return [item.condition(table) for item in filters]

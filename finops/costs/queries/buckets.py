@@ -1,0 +1,58 @@
+"""The time buckets of a series. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from finops.costs.coverage import Coverage
+from finops.lib.periods import DateRange, add_months, month_start
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A day, a week from Monday or a calendar month, also where the asked days cut it. Both ends inside."""
+
+    start: date
+    end: date
+    has_data: bool
+
+
+def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bucket]:
+    """Every bucket that the days touch; none for granularity none."""
+    if granularity == "none":
+        return []
+    found, start = [], _first(granularity, days.start)
+    while start <= days.end:
+        following = _next(granularity, start)
+        end = following - timedelta(days=1)
+        known = coverage.has_data(max(start, days.start), min(end, days.end))
+        found.append(Bucket(start, end, known))
+        start = following
+    return found
+
+
+def _first(granularity: str, day: date) -> date:
+    if granularity == "week":
+        return day - timedelta(days=day.weekday())
+    return month_start(day) if granularity == "month" else day
+
+
+def _next(granularity: str, start: date) -> date:
+    if granularity == "month":
+        return add_months(start, 1)
+    return start + timedelta(days=7 if granularity == "week" else 1)
+
+
+def cut_buckets(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
+    """A sentence when the first or last bucket is only partly inside the days."""
+    if not buckets or not (buckets[0].start < days.start or buckets[-1].end > days.end):
+        return []
+    cut = []
+    if buckets[0].start < days.start:
+        cut.append(f"the {granularity} of {buckets[0].start} counts from {days.start}")
+    if buckets[-1].end > days.end:
+        cut.append(f"the {granularity} of {buckets[-1].start} counts to {days.end}")
+    sentence = " and ".join(cut)
+    return [f"{sentence[0].upper()}{sentence[1:]} only."]

@@ -1,0 +1,138 @@
+"""Which of the values that filters name are in the data, and what comes nearest to those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from accounts.models import Account
+from finops.costs.aliases import candidates
+from finops.costs.answers import FilterUsed
+from finops.costs.filters import ResolvedFilter
+from finops.costs.queries.spend_lake import SpendPlan, within
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import nearest
+from finops.lib.periods import DateRange
+
+NEAREST_OF = 5_000
+"""Values looked through for the nearest; the first by name when a dimension has more."""
+
+SHOWN_VALUES = 20
+
+
+@dataclass(frozen=True)
+class FilterFindings:
+    """The filters as applied, and sentences about values that match nothing."""
+
+    used: list[FilterUsed] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def look_up(account: Account, plan: SpendPlan, deadline: float | None) -> FilterFindings:
+    """One lake query over the filtered columns; a second one when a value is not in the data of these days."""
+    exact = [item for item in plan.filters if item.is_exact]
+    present = _ask(account, plan, exact, deadline, only_wanted=True)
+    missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
+    lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
+    known = _ask(account, plan, [item for item, _ in lost], deadline, only_wanted=False)
+    warnings = [
+        _not_found(item, value, known.get(index, {}))
+        for index, (item, values) in enumerate(lost)
+        for value in values[:SHOWN_VALUES]
+    ]
+    found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
+    return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
+
+
+Found = dict[str, str]
+"""Values of a dimension, and their labels ("" for none)."""
+
+
+def _ask(
+    account: Account,
+    plan: SpendPlan,
+    items: Sequence[ResolvedFilter],
+    deadline: float | None,
+    *,
+    only_wanted: bool,
+) -> dict[int, Found]:
+    if not items:
+        return {}
+    table = engine.run(
+        account,
+        Kind.COST,
+        min(days.start for days in plan.ranges),
+        max(days.end for days in plan.ranges),
+        lambda lines: _values_expression(lines, items, plan.ranges, only_wanted=only_wanted),
+        tag_keys=plan.tag_keys,
+        deadline=deadline,
+    )
+    return _by_filter(table)
+
+
+def _values_expression(
+    table: Any, items: Sequence[ResolvedFilter], ranges: Sequence[DateRange], *, only_wanted: bool
+) -> Any:
+    days = DateRange(min(item.start for item in ranges), max(item.end for item in ranges))
+    lines = table.filter(within(table, days))
+    each = [_values_of(lines, index, item, only_wanted=only_wanted) for index, item in enumerate(items)]
+    return ibis.union(*each) if len(each) > 1 else each[0]
+
+
+def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: bool) -> Any:
+    value = item.dimension.value(lines)
+    label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
+    wanted = item.matches(lines) if only_wanted else value.notnull()
+    chosen = lines.filter(wanted).select(value=value, label=label)
+    distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
+    shown = distinct.select(
+        place=ibis.literal(index, "int64"), value=distinct["value"], label=distinct["label"]
+    )
+    return shown.order_by("value").limit(NEAREST_OF)
+
+
+def _by_filter(table: pa.Table) -> dict[int, Found]:
+    found: dict[int, Found] = {}
+    for row in table.to_pylist():
+        if row["value"] is not None:
+            found.setdefault(row["place"], {})[row["value"]] = row["label"] or ""
+    return found
+
+
+def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
+    names = {name.lower() for pair in present.items() for name in pair}
+    return [
+        value
+        for value in item.asked
+        if value.strip().lower() != item.dimension.absent
+        and not names & {name.lower() for name in candidates(item.dimension.name, value)}
+    ]
+
+
+def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:
+    close = nearest(value, [*known, *(label for label in known.values() if label)])
+    advice = f" Nearest: {', '.join(close)}." if close else ""
+    return (
+        f"No cost line of these days has {item.dimension.name} {value!r}.{advice} "
+        "listDimensionValues lists the values."
+    )
+
+
+def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:
+    """An exact filter as the values that the data has; any other as it was asked."""
+    asked = list(item.asked)
+    values = asked if present is None else sorted(present)
+    if present is not None and item.wants_absent:
+        values = [*values, item.dimension.absent]
+    changed = values != asked
+    return FilterUsed(
+        dimension=item.dimension.name,
+        op=item.op,
+        values=values[:SHOWN_VALUES],
+        asked=asked[:SHOWN_VALUES] if changed else [],
+    )

@@ -1,0 +1,258 @@
+"""From sums to the answer about spend. Pure: exact Decimal arithmetic, no query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import (
+    AccountRef,
+    Change,
+    PartAmount,
+    PeriodUsed,
+    Series,
+    SpendAnswer,
+    SpendRow,
+    SpendTotal,
+    ViewUsed,
+)
+from finops.costs.comparison import Compared, comparison_used
+from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
+from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_lake import PARTS, GroupSum, PartSum, SpendPlan, SpendSums
+from finops.costs.queries.spend_words import hint_of, summary_of
+from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
+from finops.lib.money import ratio
+
+OTHER = "other"
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True)
+class SpendFacts:
+    """What an answer is made from, besides the sums."""
+
+    account: Account
+    query: SpendQuery
+    plan: SpendPlan
+    view: ViewUsed
+    compared: Compared | None
+    sources: Sources
+    findings: FilterFindings
+
+
+def assemble(facts: SpendFacts, sums: SpendSums) -> SpendAnswer:
+    """The whole answer but its console_url, which a door knows."""
+    buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
+    totals = [_total(facts, sums, currency, buckets) for currency in _currencies(sums)]
+    rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
+    comparison = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
+    return SpendAnswer(
+        account=AccountRef(slug=facts.account.slug, name=facts.account.name),
+        summary=summary_of(facts.account, facts.plan, facts.view, totals, rows),
+        view=facts.view,
+        period=_period(facts),
+        granularity=facts.plan.granularity,
+        group_by=[dimension.name for dimension in facts.plan.dimensions],
+        totals=totals,
+        rows=rows,
+        comparison=comparison,
+        resolved_filters=facts.findings.used,
+        data_through=facts.sources.coverage.complete_through,
+        truncated=truncated_of(rows, facts.query.top),
+        warnings=_warnings(facts, totals, buckets),
+        hint=hint_of(facts.query, facts.sources.coverage, totals, rows),
+    )
+
+
+def _currencies(sums: SpendSums) -> list[str]:
+    return sorted({part.currency for part in sums.parts})
+
+
+def _period(facts: SpendFacts) -> PeriodUsed:
+    days, through = facts.plan.days, facts.sources.coverage.complete_through
+    return PeriodUsed(
+        start_date=days.start,
+        end_date=days.end,
+        days=days.days,
+        name=facts.query.period or ("" if facts.query.start_date else DEFAULT_PERIOD),
+        unfinished=through is None or through < days.end,
+    )
+
+
+def _total(facts: SpendFacts, sums: SpendSums, currency: str, buckets: Sequence[Bucket]) -> SpendTotal:
+    groups = [group for group in sums.groups if group.currency == currency]
+    parts = [part for part in sums.parts if part.currency == currency]
+    counted = [part for part in parts if _counts(facts.plan, part)]
+    left = [part for part in parts if not _counts(facts.plan, part)]
+    return SpendTotal(
+        amount=_sum(group.amount for group in groups),
+        currency=currency,
+        inside=[_part(name, (part for part in counted if part.part == name), currency) for name in PARTS],
+        left_out=_by_category(left, currency),
+        left_out_amount=_sum(part.amount for part in left),
+        whole_amount=_sum(part.amount for part in parts),
+        change=_change(facts, groups, currency),
+        series=_series(groups, buckets),
+    )
+
+
+def _counts(plan: SpendPlan, part: PartSum) -> bool:
+    return not plan.categories or part.charge_category in plan.categories
+
+
+def _part(name: str, parts: Iterable[PartSum], currency: str) -> PartAmount:
+    return PartAmount(part=name, amount=_sum(part.amount for part in parts), currency=currency)
+
+
+def _by_category(parts: Sequence[PartSum], currency: str) -> list[PartAmount]:
+    names = sorted({part.charge_category or "(none)" for part in parts})
+    return [
+        _part(name, (part for part in parts if (part.charge_category or "(none)") == name), currency)
+        for name in names
+    ]
+
+
+def _rows(facts: SpendFacts, sums: SpendSums, total: SpendTotal, buckets: Sequence[Bucket]) -> list[SpendRow]:
+    if not facts.plan.dimensions:
+        return []
+    places: dict[int, list[GroupSum]] = {}
+    for group in sums.groups:
+        if group.currency == total.currency:
+            places.setdefault(group.place, []).append(group)
+    rows = [_row(facts, groups, total, buckets) for groups in places.values()]
+    return sorted(rows, key=_listing_order)
+
+
+def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
+    return bool(row.other_groups), -row.amount, list(row.group.values())
+
+
+def _row(
+    facts: SpendFacts, groups: Sequence[GroupSum], total: SpendTotal, buckets: Sequence[Bucket]
+) -> SpendRow:
+    amount = _sum(group.amount for group in groups)
+    is_other = groups[0].place >= facts.plan.top
+    share = ratio(amount, total.amount)
+    names = [dimension.name for dimension in facts.plan.dimensions]
+    return SpendRow(
+        group={
+            name: key if key is not None else OTHER for name, key in zip(names, groups[0].keys, strict=True)
+        },
+        amount=amount,
+        currency=total.currency,
+        share=share,
+        share_reason="" if share is not None else "The total is 0.",
+        labels={} if is_other else _labels(names, groups),
+        other_groups=max(group.groups for group in groups) - facts.plan.top if is_other else 0,
+        change=_change(facts, groups, total.currency) if _is_comparable(total) else None,
+        series=_series(groups, buckets),
+    )
+
+
+def _is_comparable(total: SpendTotal) -> bool:
+    """Without an earlier amount the total says why, once."""
+    return total.change is not None and total.change.previous_amount is not None
+
+
+def _labels(names: Sequence[str], groups: Sequence[GroupSum]) -> dict[str, str]:
+    """The name of each id, the last by alphabet when it changed in the period."""
+    found = {}
+    for index, name in enumerate(names):
+        labels = [label for group in groups if (label := group.labels[index])]
+        if labels and max(labels) != groups[0].keys[index]:
+            found[name] = max(labels)
+    return found
+
+
+def _series(groups: Sequence[GroupSum], buckets: Sequence[Bucket]) -> Series:
+    if not buckets:
+        return {}
+    amounts: dict[object, Decimal] = {}
+    for group in groups:
+        amounts[group.bucket] = amounts.get(group.bucket, ZERO) + group.amount
+    return {
+        bucket.start.isoformat(): amounts.get(bucket.start, ZERO if bucket.has_data else None)
+        for bucket in buckets
+    }
+
+
+def _change(facts: SpendFacts, groups: Sequence[GroupSum], currency: str) -> Change | None:
+    if facts.compared is None or facts.compared.previous is None:
+        return None
+    current, previous = _sum(group.compared for group in groups), _sum(group.previous for group in groups)
+    earlier = facts.compared.previous
+    if not facts.sources.coverage.has_data(earlier.start, earlier.end):
+        return Change(
+            current_amount=current,
+            previous_amount=None,
+            change=None,
+            ratio=None,
+            currency=currency,
+            reason=f"The account has no data for {earlier.start} to {earlier.end}.",
+        )
+    return change_between(current, previous, currency)
+
+
+def change_between(current: Decimal, previous: Decimal, currency: str) -> Change:
+    """What moved. The ratio is of the size of the earlier amount, so its sign is the direction of the change."""
+    moved = ratio(current - previous, abs(previous))
+    return Change(
+        current_amount=current,
+        previous_amount=previous,
+        change=current - previous,
+        ratio=moved,
+        currency=currency,
+        reason="" if moved is not None else "previous_amount is 0.",
+    )
+
+
+def _warnings(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
+    plan = facts.plan
+    used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
+    known = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
+    found = [sentence for dimension in used for sentence in dimension.warnings]
+    found += facts.findings.warnings
+    found += _currency_warning(totals)
+    found += _comparison_warnings(facts)
+    found += cut_buckets(plan.granularity, plan.days, buckets)
+    found += warnings_for(known)
+    return list(dict.fromkeys(found))
+
+
+def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
+    if len(totals) < 2:
+        return []
+    names = ", ".join(total.currency for total in totals)
+    return [f"Cost is in {len(totals)} currencies ({names}), which are never added: one total for each."]
+
+
+def _comparison_warnings(facts: SpendFacts) -> list[str]:
+    if facts.compared is None:
+        return []
+    if facts.compared.previous is None:
+        return [facts.compared.reason]
+    used = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
+    found = [used.note] if used and used.note else []
+    first = facts.sources.coverage.first_day
+    if first is not None and facts.compared.previous.start < first <= facts.compared.previous.end:
+        found.append(f"Data begins on {first}, inside the earlier side, so the change is too large.")
+    return found
+
+
+def truncated_of(rows: Sequence[SpendRow], top: int) -> str:
+    """Says what `other` holds and how to narrow; empty when every group is listed."""
+    folded = sum(row.other_groups for row in rows)
+    if not folded:
+        return ""
+    more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
+    groups = "1 group is" if folded == 1 else f"{folded} groups are"
+    return f"{groups} summed in the row other: {more}filter, or group by something coarser."
+
+
+def _sum(amounts: Iterable[Decimal]) -> Decimal:
+    return sum(amounts, ZERO)

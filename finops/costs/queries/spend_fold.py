@@ -1,0 +1,117 @@
+"""Making an answer about spend smaller without losing a cent: small groups are summed into `other`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from finops.costs.answers import Change, Series, SpendAnswer, SpendRow, SpendTotal
+from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
+from finops.lib.money import ratio
+
+Fits = Callable[[SpendAnswer], bool]
+
+
+def shortened(answer: SpendAnswer, fits: Fits) -> SpendAnswer:
+    """The answer with as many groups of each currency as fit; last, without its series. Says so in `truncated`."""
+    if fits(answer):
+        return answer
+    folded = _most_that_fit(answer, fits)
+    if folded is not None:
+        return folded
+    plain = _without_series(answer)
+    return plain if fits(plain) else _most_that_fit(plain, fits) or _folded(plain, 0)
+
+
+def _most_that_fit(answer: SpendAnswer, fits: Fits) -> SpendAnswer | None:
+    """By bisection: a few encodings, not one for each row."""
+    low, high, best = 1, max(_places(answer.rows).values(), default=0), None
+    while low <= high:
+        middle = (low + high) // 2
+        tried = _folded(answer, middle)
+        if fits(tried):
+            best, low = tried, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+def _places(rows: Sequence[SpendRow]) -> dict[int, int]:
+    """The place of each listed row in its currency, by size, from 0; by the row's index."""
+    listed = [index for index, row in enumerate(rows) if not row.other_groups]
+    seen: dict[str, int] = {}
+    places = {}
+    for index in sorted(listed, key=lambda index: _size(rows[index]), reverse=True):
+        currency = rows[index].currency
+        places[index] = seen.get(currency, 0)
+        seen[currency] = places[index] + 1
+    return places
+
+
+def _size(row: SpendRow) -> Decimal:
+    earlier = row.change.previous_amount if row.change else None
+    return max(abs(row.amount), abs(earlier or ZERO))
+
+
+def _folded(answer: SpendAnswer, keep: int) -> SpendAnswer:
+    places = _places(answer.rows)
+    rows = []
+    for total in answer.totals:
+        mine = [(index, row) for index, row in enumerate(answer.rows) if row.currency == total.currency]
+        rows += [row for index, row in mine if places.get(index, keep) < keep]
+        rest = [row for index, row in mine if places.get(index, keep) >= keep]
+        rows += [_sum_row(rest, total)] if rest else []
+    count = sum(row.other_groups for row in rows)
+    note = (
+        f"{count} groups are summed in the row other, because a tool's answer is at most 25 KB: ask for fewer "
+        "days, a coarser granularity or one group_by, or filter."
+    )
+    return replace(answer, rows=rows, truncated=note)
+
+
+def _sum_row(rows: Sequence[SpendRow], total: SpendTotal) -> SpendRow:
+    amount = sum((row.amount for row in rows), ZERO)
+    share = ratio(amount, total.amount)
+    return replace(
+        rows[0],
+        group=dict.fromkeys(rows[0].group, OTHER),
+        amount=amount,
+        share=share,
+        share_reason="" if share is not None else "The total is 0.",
+        labels={},
+        other_groups=sum(row.other_groups or 1 for row in rows),
+        change=_sum_change([row.change for row in rows if row.change]),
+        series=_sum_series([row.series for row in rows]),
+    )
+
+
+def _sum_change(changes: Sequence[Change]) -> Change | None:
+    if not changes:
+        return None
+    current = sum((change.current_amount for change in changes), ZERO)
+    previous = sum((change.previous_amount or ZERO for change in changes), ZERO)
+    return change_between(current, previous, changes[0].currency)
+
+
+def _sum_series(series: Sequence[Series]) -> Series:
+    return {start: _sum_known([one[start] for one in series]) for start in series[0]}
+
+
+def _sum_known(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known, ZERO) if known else None
+
+
+def _without_series(answer: SpendAnswer) -> SpendAnswer:
+    note = (
+        "The series is left out, because a tool's answer is at most 25 KB: ask for fewer days, a coarser "
+        f"granularity, or filter by one currency's source. {answer.truncated}"
+    )
+    return replace(
+        answer,
+        totals=[replace(total, series={}) for total in answer.totals],
+        rows=[replace(row, series={}) for row in answer.rows],
+        truncated=note.strip(),
+    )

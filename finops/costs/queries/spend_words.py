@@ -1,0 +1,93 @@
+"""The summary and the hint of an answer about spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.answers import Change, SpendRow, SpendTotal, ViewUsed
+from finops.costs.coverage import Coverage
+from finops.costs.queries.spend_lake import SpendPlan
+from finops.costs.spend_query import SpendQuery
+from finops.costs.spoken import listed, money, percent
+
+NAMED_ROWS = 3
+NAME_LENGTH = 80
+
+
+def summary_of(
+    account: Account, plan: SpendPlan, view: ViewUsed, totals: Sequence[SpendTotal], rows: Sequence[SpendRow]
+) -> str:
+    """One plain sentence: who spent how much when, what moved, and on what most of it went."""
+    when = f"from {plan.days.start} to {plan.days.end}"
+    if not totals:
+        what = "No cost line matches the filters" if plan.filters else f"{account.name} has no cost"
+        return f"{what} {when}."
+    spent = listed([_said(total) for total in totals])
+    filtered = " on what the filters choose" if plan.filters else ""
+    return f"{account.name} spent {spent}{filtered} {when} ({view.label}){_largest(totals, rows)}."
+
+
+def _said(total: SpendTotal) -> str:
+    credited = [part.amount for part in total.inside if part.part == "credits" and part.amount]
+    less = f" after {money(credited[0], total.currency)} of credits" if credited else ""
+    return f"{money(total.amount, total.currency)}{less}{_moved(total.change)}"
+
+
+def _moved(change: Change | None) -> str:
+    if change is None or change.change is None or change.previous_amount is None:
+        return ""
+    earlier = money(change.previous_amount, change.currency)
+    if change.ratio is None:
+        return f" ({earlier} before)"
+    word = "more" if change.change > 0 else "less"
+    if not change.change:
+        return f" (the same as before: {earlier})"
+    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before)"
+
+
+def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
+    if len(totals) != 1:
+        return ""
+    named = [_named(row) for row in rows if not row.other_groups][:NAMED_ROWS]
+    return f"; most of it on {listed(named)}" if named else ""
+
+
+def _named(row: SpendRow) -> str:
+    name = " / ".join(row.labels.get(dimension, value) for dimension, value in row.group.items())
+    share = f" ({percent(row.share)})" if row.share is not None else ""
+    return f"{name[:NAME_LENGTH]}{share}"
+
+
+def hint_of(
+    query: SpendQuery, coverage: Coverage, totals: Sequence[SpendTotal], rows: Sequence[SpendRow]
+) -> str:
+    """What to ask next."""
+    if coverage.first_day is None:
+        return "Connect a cost source and import its FOCUS files on the Connections page."
+    if not totals and query.filters:
+        return "Check the values with listDimensionValues or widen the dates; another group_by alone finds nothing."
+    if not totals:
+        return f"Ask for days from {coverage.first_day} to {coverage.last_day}, which have cost lines."
+    if not query.group_by:
+        return (
+            "Add group_by, such as service, account, region or tag:<key>, to see what the total is made of."
+        )
+    if query.compare_to == "none":
+        return "Add compare_to previous_period to see what moved."
+    return _deeper(query, rows)
+
+
+def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
+    moved = [row for row in rows if row.change and row.change.change and not row.other_groups]
+    if not moved:
+        return "Filter by one of the rows and group by another dimension to go deeper."
+    most = max(moved, key=_size_of_change)
+    dimension, value = next(iter(most.group.items()))
+    other = "resource" if "usage_type" in query.group_by else "usage_type"
+    return f"{value[:NAME_LENGTH]!r} moved most: filter {dimension} by it and group by {other} to see why."
+
+
+def _size_of_change(row: SpendRow) -> Decimal:
+    return abs(row.change.change) if row.change and row.change.change else Decimal(0)

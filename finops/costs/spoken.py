@@ -1,0 +1,21 @@
+"""Amounts and shares as a sentence says them."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """`1,234.50 USD`; what would read as 0.00 keeps six places."""
+    places = Decimal("0.01") if abs(amount) >= Decimal("0.005") or not amount else Decimal("0.000001")
+    return f"{amount.quantize(places, rounding=ROUND_HALF_EVEN):,} {currency}"
+
+
+def percent(share: Decimal) -> str:
+    """`12.3 %`."""
+    return f"{(share * 100).quantize(Decimal('0.1'), rounding=ROUND_HALF_EVEN)} %"
+
+
+def listed(parts: list[str]) -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
