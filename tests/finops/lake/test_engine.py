@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections import defaultdict
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from finops.lake import engine, queries, schema, segments
+from finops.lake.compiler import compile_query
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
@@ -209,6 +211,16 @@ def test_every_live_file_of_an_account_is_in_its_own_folder(cast: Cast) -> None:
     for account in (cast.account, cast.other_account):
         files = queries.segment_files(account, Kind.COST, *EVER, ["service"])
         assert [file.path.split("/")[0] for file in files] == [str(account.pk)]
+
+
+def test_the_statement_of_an_account_names_its_own_files_only(cast: Cast) -> None:
+    for account in (cast.account, cast.other_account):
+        store(account, [line(JANUARY, 1)])
+        store(account, [line(FEBRUARY, 1)], month=FEBRUARY)
+    for account in (cast.account, cast.other_account):
+        query = compile_query(Kind.COST, by("service"))
+        sql = query.sql(engine._local_files(account, query, *EVER, time.monotonic() + 10), *EVER)
+        assert re.findall(r"/lake/(\d+)/cost/", sql) == [str(account.pk)] * 2
 
 
 def test_retired_and_unswapped_files_do_not_count(cast: Cast) -> None:
