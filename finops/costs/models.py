@@ -29,7 +29,7 @@ class CostSource(AccountOwned):
     class Kind(models.TextChoices):
         FOCUS = "focus", "FOCUS files"
 
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the cost source a name."})
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.FOCUS)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -69,8 +69,12 @@ class CostImport(AccountOwned):
         FAILED = "failed", "Failed"
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="imports")
-    file_name = models.CharField(max_length=255, help_text="As the person knows it; several are joined by commas.")
-    files = models.JSONField(default=list, help_text="Each file: name, path, bytes, and whether it is ours to remove.")
+    file_name = models.CharField(
+        max_length=255, help_text="As the person knows it; several are joined by commas."
+    )
+    files = models.JSONField(
+        default=list, help_text="Each file: name, path, bytes, and whether it is ours to remove."
+    )
     defaults = models.JSONField(default=dict, help_text="Values for columns that the files lack.")
     actor_label = models.CharField(max_length=254, blank=True)
     actor_user = models.ForeignKey(
@@ -124,7 +128,10 @@ class CostView(AccountOwned):
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="cost_view")
     basis = models.CharField(max_length=10, choices=Basis.choices, default=Basis.BILLED)
     charge_categories = ArrayField(
-        models.CharField(max_length=60), default=list, blank=True, help_text="Those that count; empty means all."
+        models.CharField(max_length=60),
+        default=list,
+        blank=True,
+        help_text="Those that count; empty means all.",
     )
     actor_tag_keys = ArrayField(
         models.CharField(max_length=256),
@@ -136,7 +143,9 @@ class CostView(AccountOwned):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=models.Q(basis__in=Basis.values), name="cost_view_basis_is_known")
+            models.CheckConstraint(
+                condition=models.Q(basis__in=Basis.values), name="cost_view_basis_is_known"
+            )
         ]
 
     def __str__(self) -> str:

@@ -49,8 +49,8 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
                 field="defaults",
                 value=given,
             )
-        if not value.strip():
-            raise UserError(f"The value given for {name} is empty.", field="defaults", value=value)
+        if not value.strip() or not value.isprintable():
+            raise UserError(f"The value given for {name} is empty or not text.", field="defaults", value=value)
         found[name] = value.strip()
     return found
 

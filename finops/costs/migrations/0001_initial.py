@@ -27,7 +27,12 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("name", models.CharField(max_length=100)),
+                (
+                    "name",
+                    models.CharField(
+                        error_messages={"blank": "Give the cost source a name."}, max_length=100
+                    ),
+                ),
                 (
                     "kind",
                     models.CharField(choices=[("focus", "FOCUS files")], default="focus", max_length=20),

@@ -1,0 +1,109 @@
+"""Who runs an import: one process at a time, and another one as soon as that has died.
+
+A session-level advisory lock is held while an import runs. PostgreSQL frees it when the connection ends, so after
+kill -9 the import can be taken up at once and nothing waits for a heartbeat to grow old. Should the connection
+break while the process lives on, `attempts` is the fence: only the newest attempt may finish. A pooler in
+transaction mode between us and PostgreSQL would break session locks; Django's own pool does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from finops.costs.models import CostImport
+from finops.lib import clock
+
+MAX_ATTEMPTS = 3
+"""An import that takes its worker down three times will do so again."""
+
+_UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
+
+
+class Lost(Exception):
+    """Another process has taken this import up, or it was removed; this one must leave no effect."""
+
+
+@contextmanager
+def claimed(import_id: int) -> Iterator[CostImport | None]:
+    """The import, now running and ours; None when it is finished, runs elsewhere or waits for an earlier one."""
+    if not _lock(import_id):
+        yield None
+        return
+    try:
+        yield _begin(import_id)
+    finally:
+        _unlock(import_id)
+
+
+@contextmanager
+def created(create: Callable[[], CostImport]) -> Iterator[CostImport]:
+    """A new import that no other process can take up while the block lasts."""
+    with transaction.atomic():
+        job = create()
+        _lock(job.pk)
+    try:
+        yield job
+    finally:
+        _unlock(job.pk)
+
+
+def unfinished() -> list[CostImport]:
+    """Imports that are due or running, over all accounts, the oldest first."""
+    # Unscoped: the queue serves every account.
+    return list(CostImport.objects.unscoped().filter(_UNFINISHED).order_by("pk"))
+
+
+def earlier_unfinished(job: CostImport) -> list[int]:
+    """Imports into the same source that come before `job`: a later file must win."""
+    # Unscoped: the source belongs to one account.
+    rows = CostImport.objects.unscoped().filter(_UNFINISHED, source_id=job.source_id, pk__lt=job.pk)
+    return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+def update(job: CostImport, **values: object) -> None:
+    """Change the row while it is still this attempt's. Raises Lost otherwise."""
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(
+        pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
+    )
+    if not rows.update(**values):
+        raise Lost(f"import {job.pk} is no longer run by attempt {job.attempts}")
+
+
+@transaction.atomic
+def _begin(import_id: int) -> CostImport | None:
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().select_related("account", "source")
+    job = rows.select_for_update(of=("self",)).filter(_UNFINISHED, pk=import_id).first()
+    if job is None or earlier_unfinished(job):
+        return None
+    now = clock.now()
+    CostImport.objects.unscoped().filter(pk=job.pk).update(
+        status=CostImport.Status.RUNNING,
+        stage="reading",
+        attempts=F("attempts") + 1,
+        started_at=now,
+        heartbeat_at=now,
+        bytes_done=0,
+        rows=0,
+    )
+    return rows.get(pk=job.pk)
+
+
+def _lock(import_id: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [_name(import_id)])
+        return bool(cursor.fetchone()[0])
+
+
+def _unlock(import_id: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [_name(import_id)])
+
+
+def _name(import_id: int) -> str:
+    return f"cost import {import_id}"

@@ -1,0 +1,51 @@
+"""Cost sources: the connections that cost lines come in by."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.models import CostSource
+from finops.lake import segments
+from finops.lake.schema import Kind
+
+
+@transaction.atomic
+def create_cost_source(
+    *, account: Account, name: str, actor: Actor, kind: str = CostSource.Kind.FOCUS.value
+) -> CostSource:
+    """A new cost source. Raises ValidationError for a name that is empty, too long or taken."""
+    source = CostSource(account=account, name=name.strip(), kind=kind, created_by=actor.user)
+    with account_scope(account):
+        source.full_clean()
+    source.save(force_insert=True)
+    audit.record(account=account, actor=actor, action="cost_source.create", target=source.name)
+    return source
+
+
+@transaction.atomic
+def rename_cost_source(*, source: CostSource, name: str, actor: Actor) -> None:
+    """Call a source something else; its cost lines follow. Raises ValidationError as on creating."""
+    before, source.name = source.name, name.strip()
+    with account_scope(source.account):
+        source.full_clean()
+    source.save(update_fields=["name"])
+    audit.record(
+        account=source.account,
+        actor=actor,
+        action="cost_source.rename",
+        target=source.name,
+        detail={"from": before, "to": source.name},
+    )
+
+
+@transaction.atomic
+def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
+    """Take a source away with all its cost lines and imports."""
+    account = source.account
+    segments.retire_source(account=account, kind=Kind.COST, source_id=source.pk)
+    audit.record(account=account, actor=actor, action="cost_source.delete", target=source.name)
+    source.delete()

@@ -1,0 +1,34 @@
+"""What the worker does for costs. Nothing depends on a message: the database says which imports are due."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs import services
+from finops.costs.models import CostImport
+from finops.costs.services.imports import RUN_TASK
+
+
+@shared_task(name=RUN_TASK)
+def run_cost_import(account_id: int, import_id: int) -> None:
+    """Do one import of an account; one that is another account's, done, or run elsewhere is left alone."""
+    account = Account.objects.get(pk=account_id)
+    with account_scope(account):
+        is_theirs = CostImport.objects.filter(pk=import_id).exists()
+    if is_theirs:
+        services.run_import(import_id)
+
+
+@shared_task(name="costs.run_due_imports")
+def run_due_imports() -> None:
+    """Every minute: imports whose message was lost, or whose process died. One that runs elsewhere is skipped."""
+    for job in services.due_imports():
+        services.run_import(job.pk)
+
+
+@shared_task(name="costs.remove_forgotten_uploads")
+def remove_forgotten_uploads() -> None:
+    """Daily: uploads that no import will read any more."""
+    services.remove_forgotten_uploads()

@@ -1,0 +1,316 @@
+"""Importing files into the lake: through the services, the worker's task and the command."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.core.management import CommandError, call_command
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.costs import services, tasks
+from finops.costs.models import ContractCommitment, CostImport, CostSource
+from finops.costs.services import claims
+from finops.lake import engine, queries
+from finops.lake.schema import Kind, tag_column
+from finops.lib.errors import UserError
+from tests.cast import Cast
+from tests.finops.costs import plain
+
+LONG_AGO, FAR_AHEAD = date(2000, 1, 1), date(2100, 1, 1)
+HEADER = "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost"
+MAY = f"{HEADER}\n2026-05-01T00:00:00Z,2026-05-03T00:00:00Z,AWS,S3,Usage,USD,1.50,1.25\n"
+MAY_RESTATED = MAY.replace("1.50,1.25", "7,7")
+MAY_AND_JUNE = f"{MAY}2026-06-01T00:00:00Z,2026-06-03T00:00:00Z,AWS,S3,Usage,USD,2,2\n"
+
+
+@pytest.fixture
+def source(cast: Cast) -> Iterator[CostSource]:
+    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    with account_scope(cast.account):
+        yield made
+
+
+def written(folder: Path, text: str, name: str = "focus.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def imported(cast: Cast, source: CostSource, *paths: Path, **defaults: str) -> CostImport:
+    return services.import_files(
+        account=cast.account, source=source, paths=paths, actor=cast.actor, defaults=defaults
+    )
+
+
+def cost_by(account: Account, column: str | None, tag_keys: tuple[str, ...] = ()) -> plain.Sums:
+    def build(cost: ibis.Table) -> ibis.Table:
+        sums = {"billed": cost.billed_cost.sum(), "effective": cost.effective_cost.sum()}
+        return cost.group_by(key=cost[column]).aggregate(**sums) if column else cost.aggregate(**sums)
+
+    table = engine.run(account, Kind.COST, LONG_AGO, FAR_AHEAD, build, tag_keys=tag_keys)
+    return {_key(row.get("key"), column): (row["billed"], row["effective"]) for row in table.to_pylist()}
+
+
+def _key(value: Any, column: str | None) -> str | None:
+    if column == "billing_period":
+        return f"{value:%Y-%m}"
+    return value if value is None else str(value)
+
+
+def total(account: Account) -> Decimal | None:
+    return cost_by(account, None)[None][0]
+
+
+@pytest.mark.parametrize("file", plain.COST_FILES)
+def test_every_sum_read_back_from_the_lake_equals_a_plain_computation(
+    file: str, cast: Cast, source: CostSource
+) -> None:
+    imported(cast, source, plain.DATA / file, **plain.needed_defaults(file))
+    columns = {
+        "all": None,
+        "service": "service",
+        "month": "billing_period",
+        "day": "charge_date",
+        "currency": "currency",
+    }
+    found = {by: cost_by(cast.account, column) for by, column in columns.items()}
+    assert found == {by: plain.sums(file, by) for by in columns}
+    keys = sorted(plain.tag_keys(file))
+    tags = {key: cost_by(cast.account, tag_column(key), tuple(keys)) for key in keys}
+    assert tags == {key: plain.sums(file, f"tag:{key}") for key in keys}
+
+
+def test_importing_a_month_again_replaces_it_and_leaves_the_others(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    imported(cast, source, written(tmp_path, MAY_AND_JUNE))
+    again = imported(cast, source, written(tmp_path, MAY_RESTATED))
+    assert (again.months, again.rows) == (["2026-05"], 1)
+    assert cost_by(cast.account, "billing_period") == {
+        "2026-05": (Decimal(7), Decimal(7)),
+        "2026-06": (Decimal(2), Decimal(2)),
+    }
+
+
+def test_files_of_one_import_that_share_a_month_form_it_together(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    first, second = written(tmp_path, MAY, "a.csv"), written(tmp_path, MAY_RESTATED, "b.csv")
+    assert imported(cast, source, first, second).rows == 2
+    assert total(cast.account) == Decimal("8.5")
+
+
+def test_a_month_of_one_source_does_not_replace_that_of_another(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
+    imported(cast, source, written(tmp_path, MAY))
+    imported(cast, other, written(tmp_path, MAY))
+    assert total(cast.account) == Decimal(3)
+
+
+def test_a_bad_row_after_good_ones_leaves_everything_as_it_was(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    imported(cast, source, written(tmp_path, MAY))
+    bad = MAY_RESTATED + MAY_AND_JUNE.splitlines()[2].replace(",2,2", ",two,2") + "\n"
+    with pytest.raises(UserError, match=r"focus\.csv, row 3, column BilledCost: 'two' it is not a number"):
+        imported(cast, source, written(tmp_path, bad))
+    assert total(cast.account) == Decimal("1.5")
+    assert [job.status for job in CostImport.objects.all()] == ["failed", "done"]
+
+
+def test_an_upload_is_queued_run_by_the_task_and_removed(
+    cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
+) -> None:
+    with TemporaryUploadedFile("focus.csv.gz", "text/csv", 0, None) as upload:
+        upload.write(gzip.compress(MAY.encode()))
+        upload.flush()
+        with django_capture_on_commit_callbacks(execute=True):
+            job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    kept = Path(job.files[0]["path"])
+    assert (job.status, job.percent, kept.exists()) == ("queued", 0, True)
+    tasks.run_cost_import(cast.account.pk, job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.percent, job.rows, kept.exists()) == ("done", 100, 1, False)
+    assert total(cast.account) == Decimal("1.5")
+
+
+def test_a_failed_upload_says_why_and_is_removed(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("bill.csv", b"Invoice,Amount\n1,2\n")
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    services.run_import(job.pk)
+    job.refresh_from_db()
+    assert (job.status, Path(job.files[0]["path"]).exists()) == ("failed", False)
+    assert "bill.csv is not a FOCUS file: its 2 columns begin with 'Invoice', 'Amount'" in job.error
+
+
+def test_an_import_that_is_done_is_not_run_again(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    job = imported(cast, source, written(tmp_path, MAY))
+    assert services.run_import(job.pk) is False
+    assert total(cast.account) == Decimal("1.5")
+
+
+def test_an_import_whose_process_died_is_taken_up_again(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
+    tasks.run_due_imports()
+    job.refresh_from_db()
+    assert (job.status, job.attempts) == ("done", 2)
+
+
+def test_an_import_that_was_interrupted_three_times_is_given_up(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    CostImport.objects.filter(pk=job.pk).update(status="running", attempts=3)
+    tasks.run_due_imports()
+    job.refresh_from_db()
+    assert (job.status, "interrupted three times" in job.error) == ("failed", True)
+
+
+def test_an_attempt_that_lost_its_import_leaves_no_effect(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    with claims.claimed(job.pk) as running:
+        assert running is not None
+        CostImport.objects.filter(pk=job.pk).update(attempts=2)
+        with pytest.raises(claims.Lost):
+            claims.update(running, rows=1)
+
+
+def test_imports_into_a_source_run_in_the_order_they_were_asked(cast: Cast, source: CostSource) -> None:
+    first, second = (
+        services.queue_import(
+            source=source, uploads=[SimpleUploadedFile("focus.csv", text.encode())], actor=cast.actor
+        )
+        for text in (MAY, MAY_RESTATED)
+    )
+    assert services.run_import(second.pk) is False
+    tasks.run_due_imports()
+    assert total(cast.account) == Decimal(7)
+    assert first.pk < second.pk
+
+
+def test_contract_commitments_replace_those_of_their_source(cast: Cast, source: CostSource) -> None:
+    for _ in range(2):
+        job = imported(cast, source, plain.DATA / plain.COMMITMENT_FILE)
+    assert (job.rows, job.report["commitments"], ContractCommitment.objects.count()) == (0, 278, 278)
+    rows = plain.read_rows(plain.COMMITMENT_FILE)
+    found = {row.commitment_id: (row.cost, row.quantity) for row in ContractCommitment.objects.all()}
+    assert found == {
+        row["ContractCommitmentId"]: (
+            Decimal(row["ContractCommitmentCost"]) if row["ContractCommitmentCost"] else None,
+            Decimal(row["ContractCommitmentQuantity"]) if row["ContractCommitmentQuantity"] else None,
+        )
+        for row in rows
+    }
+
+
+def test_contract_commitments_come_with_the_costs_of_one_import(cast: Cast, source: CostSource) -> None:
+    costs = plain.DATA / "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
+    job = imported(cast, source, costs, plain.DATA / plain.COMMITMENT_FILE)
+    assert (job.rows, job.report["commitments"]) == (4000, 278)
+
+
+def test_a_parquet_upload_in_several_row_groups_is_imported(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    table = pa.csv.read_csv(io.BytesIO(MAY_AND_JUNE.encode()))
+    pq.write_table(table, tmp_path / "focus.bin", row_group_size=1)
+    assert imported(cast, source, tmp_path / "focus.bin").report["files"][0]["format"] == "Parquet"
+    assert total(cast.account) == Decimal("3.5")
+
+
+def test_a_taken_source_name_is_refused(cast: Cast, source: CostSource) -> None:
+    with pytest.raises(ValidationError, match="exists already"):
+        services.create_cost_source(account=cast.account, name=" Bills ", actor=cast.actor)
+
+
+def test_a_deleted_source_takes_its_costs_along(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    imported(cast, source, written(tmp_path, MAY))
+    services.delete_cost_source(source=source, actor=cast.actor)
+    assert queries.data_range(cast.account, Kind.COST) is None
+
+
+def test_every_write_is_in_the_audit_log(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    imported(cast, source, written(tmp_path, MAY))
+    services.set_cost_view(account=cast.account, actor=cast.actor, basis="amortized")
+    services.rename_cost_source(source=source, name="Invoices", actor=cast.actor)
+    services.delete_cost_source(source=source, actor=cast.actor)
+    actions = AuditEntry.objects.order_by("pk").values_list("action", flat=True)
+    assert list(actions)[-6:] == [
+        "cost_source.create",
+        "cost_import.queue",
+        "cost_import.finish",
+        "cost_view.change",
+        "cost_source.rename",
+        "cost_source.delete",
+    ]
+
+
+def test_a_value_for_a_column_that_focus_does_not_know_is_refused(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    with pytest.raises(UserError, match=r"column 'Currency'.*BillingCurrency"):
+        services.queue_import(source=source, uploads=[upload], actor=cast.actor, defaults={"Currency": "USD"})
+
+
+def test_uploads_that_nothing_names_go_after_a_day(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    kept = Path(job.files[0]["path"])
+    orphan = kept.with_name("orphan")
+    orphan.write_bytes(b"x")
+    for path in (kept, orphan):
+        os.utime(path, (0, 0))
+    tasks.remove_forgotten_uploads()
+    assert (kept.exists(), orphan.exists()) == (True, False)
+
+
+def test_the_command_makes_the_source_and_prints_what_it_imported(
+    cast: Cast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = MAY.replace("BillingCurrency,", "").replace("USD,", "")
+    path = str(written(tmp_path, text))
+    call_command("import_focus", path, "--account", "acme", "--source", "New", "--set", "BillingCurrency=EUR")
+    out = capsys.readouterr().out
+    assert "2026-05: 1 rows, EUR 1.500000000000000000 billed, 1.250000000000000000 effective" in out
+    assert list(cost_by(cast.account, "currency")) == ["EUR"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--account", "acmee", "--source", "S"], "There is no account 'acmee'. Accounts: acme"),
+        (["--account", "acme", "--source", "S", "--set", "USD"], "write it as Column=value"),
+        (["--account", "acme", "--source", "S", "--set", "Money=1"], "an import does not use"),
+        (["--account", "acme", "--source", ""], "Give the cost source a name"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    arguments: list[str], message: str, cast: Cast, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match=message):
+        call_command("import_focus", str(written(tmp_path, MAY)), *arguments)
+
+
+def test_the_task_leaves_the_import_of_another_account_alone(cast: Cast, source: CostSource) -> None:
+    upload = SimpleUploadedFile("focus.csv", MAY.encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    tasks.run_cost_import(cast.other_account.pk, job.pk)
+    job.refresh_from_db()
+    assert job.status == "queued"
