@@ -63,11 +63,11 @@ def _left_out(value: Any, field: inspect.Field) -> bool:
 
 
 def _refuse_unknown(name: str, known: list[str], *, path: str, owner: str) -> NoReturn:
-    where = f"{path} of {owner}" if path else owner
+    where, word = (path, "field") if path else (owner, "argument")
     close = nearest(name, known, limit=3)
     hint = f" Nearest: {', '.join(close)}." if close else ""
     valid = f"It takes {', '.join(known)}." if known else "It takes no arguments."
-    raise UserError(f"{where} has no argument {_shown(name)}.{hint} {valid}", field=name)
+    raise UserError(f"{where} has no {word} {_shown(name)}.{hint} {valid}", field=name)
 
 
 def _about(kind: inspect.Type) -> str:

@@ -107,5 +107,5 @@ def _headers(method: str, params: Mapping[str, Any], revision: str) -> dict[str,
     if revision != schemas.MODERN:
         return {} if method == "initialize" else {"mcp-protocol-version": revision}
     named_by = NAMED_BY.get(method)
-    named = {"mcp-name": str(params.get(named_by, ""))} if named_by else {}
+    named = {"mcp-name": str(params[named_by])} if named_by and named_by in params else {}
     return {"mcp-protocol-version": revision, "mcp-method": method, **named}

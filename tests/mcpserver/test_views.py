@@ -1,17 +1,302 @@
+"""POST /api/mcp as HTTP: who gets in, how much, and in which form the answer is."""
+
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key, revoke_mcp_key
+from accounts.models import MCPKey, User
+from finops.lib import clock
+from mcpserver.views import PATH, endpoint
+from tests.cast import Cast
 from tests.conformance import schemas
-from tests.mcpserver.door import Door
+from tests.conformance.requirements import requirement
+from tests.mcpserver.door import META, Door, mint
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+NOTE = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
-def test_discover(door: Door) -> None:
-    result = door.result("server/discover")
-    assert result["supportedVersions"] == [schemas.MODERN]
+def key_row() -> MCPKey:
+    return MCPKey.objects.unscoped().get()
 
 
-def test_tool(toys: Door) -> None:
-    assert toys.call("echo", top="3")
-    assert toys.call("amounts")
-    assert toys.problem("sly")
-    assert toys.problem("broken")
-    assert toys.problem("rename", name="x")
+def json_of(response: HttpResponse) -> dict[str, Any]:
+    assert response["Content-Type"] == "application/json"
+    found: dict[str, Any] = json.loads(response.content)
+    return found
+
+
+def test_the_path_is_the_one_of_the_interface() -> None:
+    assert reverse("mcp") == PATH == "/api/mcp"
+
+
+@requirement("http:only-post")
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "OPTIONS"])
+def test_only_post_is_served(door: Door, method: str) -> None:
+    response = door.http(b"", method=method)
+
+    assert response.status_code == 405
+    assert response["Allow"] == "POST"
+    assert "Only POST" in json_of(response)["error"]["message"]
+
+
+@requirement("http:credential-first", "http:challenge")
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_without_a_credential_the_challenge_leads_to_the_authorization_server(
+    db: None, settings: Any, method: str
+) -> None:
+    settings.PUBLIC_URL = "https://finops.example"
+
+    response = Door(None).http(PING, method=method)
+
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"] == (
+        'Bearer scope="mcp:read mcp:write", '
+        'resource_metadata="https://finops.example/.well-known/oauth-protected-resource/api/mcp"'
+    )
+    schemas.check_error(schemas.MODERN, json_of(response))
+
+
+@requirement("http:credential-first")
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b"not json", {}),
+        (b"x" * 2_000_000, {}),
+        (PING, {"origin": "http://evil.example.com"}),
+        (PING, {"host": "evil.example.com"}),
+    ],
+    ids=["not json", "too large", "foreign origin", "foreign host"],
+)
+def test_whatever_else_is_wrong_the_credential_comes_first(
+    db: None, body: bytes, headers: dict[str, str]
+) -> None:
+    assert Door(None).http(body, headers).status_code == 401
+    assert Door("fmcp_wrong").http(body, headers).status_code == 401
+
+
+@requirement("http:challenge", "http:other-credentials")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer fmcp_unknown",
+        "Bearer fuse_0123456789",
+        "Bearer ",
+        "Bearer",
+        "Bearer a b",
+        "Basic dXNlcjpwYXNz",
+        "fmcp_0000000000",
+        "Bearer \x00",
+        "Bearer é",
+        "Bearer " + "a" * 5000,
+    ],
+)
+def test_a_token_that_is_none_of_ours_is_invalid(db: None, header: str) -> None:
+    response = Door(None).http(PING, {"authorization": header})
+
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"].startswith('Bearer error="invalid_token", error_description="')
+    assert 'scope="mcp:read mcp:write"' in response["WWW-Authenticate"]
+    assert "\n" not in response["WWW-Authenticate"]
+
+
+@requirement("http:other-credentials")
+def test_a_revoked_key_is_dead_on_its_next_request(cast: Cast) -> None:
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="short-lived")
+    assert Door(plaintext).http(PING).status_code == 200
+
+    revoke_mcp_key(key=key, actor=cast.actor)
+
+    assert Door(plaintext).http(PING).status_code == 401
+
+
+@requirement("http:other-credentials")
+def test_an_expired_key_is_refused(cast: Cast) -> None:
+    soon = clock.now() + timedelta(hours=1)
+    key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="for an hour", expires_at=soon)
+    assert Door(plaintext).http(PING).status_code == 200
+
+    MCPKey.objects.unscoped().filter(pk=key.pk).update(expires_at=clock.now() - timedelta(seconds=1))
+
+    assert Door(plaintext).http(PING).status_code == 401
+
+
+@requirement("http:header-only")
+def test_a_key_counts_in_the_authorization_header_alone(cast: Cast) -> None:
+    key = mint(cast)
+
+    in_query = Client().post(f"{PATH}?access_token={key}&key={key}", PING, content_type="application/json")
+    in_form = Client().post(PATH, {"access_token": key})
+    in_cookie = Client(headers={"cookie": f"token={key}"}).post(PATH, PING, content_type="application/json")
+
+    assert [answer.status_code for answer in (in_query, in_form, in_cookie)] == [401, 401, 401]
+    assert key_row().last_used_at is None
+
+
+@requirement("http:other-credentials")
+def test_a_session_opens_nothing_here(cast: Cast, client_for: Callable[[User], Client]) -> None:
+    response = client_for(cast.owner).post(PATH, PING, content_type="application/json")
+
+    assert response.status_code == 401
+    assert not response.cookies
+
+
+@requirement("http:last-used")
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "method"),
+    [
+        (200, PING, {}, "POST"),
+        (202, NOTE, {}, "POST"),
+        (400, b"not json", {}, "POST"),
+        (400, PING, {"host": "evil.example.com"}, "POST"),
+        (403, PING, {"origin": "http://evil.example.com"}, "POST"),
+        (405, b"", {}, "GET"),
+        (413, b"x" * 1_048_577, {}, "POST"),
+    ],
+)
+def test_every_request_made_with_a_key_is_a_use_of_it(
+    cast: Cast, status: int, body: bytes, headers: dict[str, str], method: str
+) -> None:
+    door = Door(mint(cast))
+
+    response = door.http(body, {"user-agent": "tests/1.0", **headers}, method)
+
+    assert response.status_code == status
+    assert key_row().last_used_at is not None
+    assert key_row().last_client == "tests/1.0"
+
+
+@requirement("http:last-used", "http:rate-limit")
+def test_more_requests_than_the_limit_are_refused_until_the_window_moves_on(
+    cast: Cast, settings: Any
+) -> None:
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 3
+    door, other = Door(mint(cast)), Door(mint(cast))
+    answers = [door.http(PING) for _ in range(5)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert 1 <= int(answers[-1]["Retry-After"]) <= 60
+    assert json_of(answers[-1])["error"]["message"].startswith("More than 3 requests in a minute")
+    assert other.http(PING).status_code == 200
+
+
+@requirement("http:rate-limit")
+def test_a_batch_counts_as_the_requests_it_holds(cast: Cast, settings: Any) -> None:
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 10
+    door = Door(mint(cast))
+    batch = b"[" + b",".join([PING] * 6) + b"]"
+
+    assert [door.http(batch).status_code for _ in range(2)] == [200, 429]
+
+
+@requirement("http:origin")
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("http://testserver", 200),
+        ("https://finops.example", 200),
+        ("https://inspector.example", 200),
+        ("http://evil.example.com", 403),
+        ("null", 403),
+        ("", 403),
+        ("http://testserver.evil.example", 403),
+        ("https://testserver", 403),
+    ],
+)
+def test_a_foreign_origin_is_refused(door: Door, settings: Any, origin: str | None, status: int) -> None:
+    settings.PUBLIC_URL = "https://finops.example"
+    settings.MCP_ALLOWED_ORIGINS = ["https://inspector.example"]
+
+    response = door.http(PING, {} if origin is None else {"origin": origin})
+
+    assert response.status_code == status
+    assert "error" in json_of(response) or status == 200
+
+
+@requirement("http:host", "http:json-always")
+def test_a_foreign_host_is_refused_in_json(door: Door) -> None:
+    response = door.http(PING, {"host": "evil.example.com"})
+
+    assert response.status_code == 400
+    assert "host" in json_of(response)["error"]["message"]
+
+
+@requirement("http:body-limit")
+def test_a_body_of_exactly_the_limit_is_read(door: Door) -> None:
+    padded = PING + b" " * (1_048_576 - len(PING))
+
+    assert door.http(padded).status_code == 200
+    assert door.http(padded + b" ").status_code == 413
+
+
+@requirement("http:body-limit")
+@pytest.mark.parametrize(("size", "status"), [(len(PING), 200), (3_000_000, 413)])
+def test_a_chunked_body_is_read_no_further_than_the_limit(cast: Cast, size: int, status: int) -> None:
+    """As granian hands it over: no length, and an input that ends by itself."""
+    stream = BytesIO(PING.ljust(size))
+    request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {mint(cast)}"})
+    request.META.update({"CONTENT_LENGTH": "", "wsgi.input": stream, "wsgi.input_terminated": True})
+
+    assert endpoint(request).status_code == status
+    assert stream.tell() <= 1_048_577
+
+
+@requirement("http:no-store", "http:json-always")
+@pytest.mark.parametrize(("body", "status"), [(PING, 200), (b"{", 400), (NOTE, 202)])
+def test_no_answer_may_be_stored_or_sniffed(door: Door, body: bytes, status: int) -> None:
+    response = door.http(body)
+
+    assert response.status_code == status
+    assert response["Cache-Control"] == "no-store"
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+@requirement("http:no-session")
+def test_there_are_no_sessions(door: Door) -> None:
+    response = door.http(PING, {"mcp-session-id": "made up", "last-event-id": "7"})
+
+    assert response.status_code == 200
+    assert "Mcp-Session-Id" not in response
+    assert not response.cookies
+
+
+@requirement("http:no-redirect")
+def test_a_secure_deployment_does_not_redirect_the_endpoint(door: Door, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+
+    assert door.http(PING).status_code == 200
+
+
+def test_the_scheme_of_the_credential_is_read_in_any_case(cast: Cast) -> None:
+    key = mint(cast)
+
+    assert Door(None).http(PING, {"authorization": f"bEARER   {key} "}).status_code == 200
+
+
+def test_a_client_need_not_say_what_it_accepts(door: Door) -> None:
+    assert door.http(PING, {"accept": ""}).status_code == 200
+    assert door.http(PING, {"accept": "text/html"}).status_code == 200
+
+
+def test_another_accounts_key_answers_for_its_own_account(cast: Cast) -> None:
+    _key, theirs = mint_mcp_key(account=cast.other_account, actor=Actor.of_user(cast.stranger), name="theirs")
+    names = {key.account_id for key in MCPKey.objects.unscoped()}
+
+    assert Door(theirs).http(PING).status_code == 200
+    assert names == {cast.other_account.pk}
+
+
+def test_discover_works_through_the_whole_stack(door: Door) -> None:
+    assert door.result("server/discover", {"_meta": META})["supportedVersions"] == [schemas.MODERN]

@@ -1,0 +1,194 @@
+"""What the methods answer, in every revision."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mcpserver.methods import Server
+from tests.cast import Cast
+from tests.conformance import schemas
+from tests.conformance.requirements import requirement
+from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.toys import make_toys
+
+each_revision = pytest.mark.parametrize("revision", schemas.REVISIONS)
+
+
+@requirement("tools:order")
+@each_revision
+def test_tools_are_listed_in_the_same_order_every_time(door: Door, revision: str) -> None:
+    first, second = (door.result("tools/list", revision=revision)["tools"] for _ in range(2))
+
+    assert first == second
+    names = [tool["name"] for tool in first]
+    assert names == sorted(names)
+
+
+@requirement("tools:by-credential")
+@each_revision
+def test_a_read_key_is_shown_read_tools_and_a_write_key_all(cast: Cast, revision: str) -> None:
+    shown = {
+        scope: {
+            tool["name"]
+            for tool in Door(mint(cast, scope), toy_server(make_toys())).result(
+                "tools/list", revision=revision
+            )["tools"]
+        }
+        for scope in ("read", "read_write")
+    }
+
+    assert shown["read_write"] - shown["read"] == {"rename"}
+
+
+@requirement("tools:schemas", "tools:annotations")
+@each_revision
+def test_tools_are_described_so_that_every_client_can_read_them(door: Door, revision: str) -> None:
+    for tool in door.result("tools/list", revision=revision)["tools"]:
+        Draft202012Validator.check_schema(tool["inputSchema"])
+        assert tool["inputSchema"]["type"] == "object"
+        assert tool["inputSchema"]["additionalProperties"] is False
+        assert "$ref" not in json.dumps(tool)
+        hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "title"}
+        assert set(tool["annotations"]) == hints
+
+
+@requirement("methods:one-page")
+@each_revision
+@pytest.mark.parametrize(
+    "method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+)
+def test_a_cursor_that_was_never_given_out_is_refused(door: Door, revision: str, method: str) -> None:
+    assert door.error(method, {"cursor": ""}, revision=revision)["code"] == -32602
+    assert "nextCursor" not in door.result(method, revision=revision)
+
+
+@requirement("tools:unknown")
+@each_revision
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"name": "ecco"}, "Unknown tool: ecco. Nearest: echo"),
+        ({"name": "zzz"}, "Unknown tool: zzz. tools/list has them all."),
+        ({}, "params.name"),
+        ({"name": "echo", "arguments": [1]}, "params.arguments"),
+        ({"name": "echo", "arguments": "{}"}, "params.arguments"),
+    ],
+)
+def test_an_unknown_tool_or_a_malformed_call_is_refused(
+    door: Door, revision: str, params: dict[str, Any], says: str
+) -> None:
+    error = door.error("tools/call", params, revision=revision)
+
+    assert error["code"] == -32602
+    assert says in error["message"]
+
+
+@requirement("tools:answer", "tools:output-schema")
+@each_revision
+def test_text_and_structured_content_carry_the_complete_answer(door: Door, revision: str) -> None:
+    arguments = {"filters": [{"dimension": "service", "values": ["EC2"]}], "start_date": "2026-11-01"}
+    result = door.result("tools/call", {"name": "echo", "arguments": arguments}, revision=revision)
+    answer = json.loads(result["content"][0]["text"])
+
+    assert result["isError"] is False
+    assert answer["got"]["filters"] == arguments["filters"]
+    assert answer["got"]["start_date"] == "2026-11-01"
+    assert answer["account"] == "acme"
+    if revision != "2025-03-26":
+        assert result["structuredContent"] == answer
+        listed = {tool["name"]: tool for tool in door.result("tools/list", revision=revision)["tools"]}
+        Draft202012Validator(listed["echo"]["outputSchema"]).validate(answer)
+
+
+@requirement("tools:arguments")
+@each_revision
+def test_a_refusal_is_an_error_result_that_says_all_in_its_text(door: Door, revision: str) -> None:
+    result = door.result("tools/call", {"name": "echo", "arguments": {"top": "many"}}, revision=revision)
+
+    assert result["isError"] is True
+    assert result["content"] == [
+        {"type": "text", "text": 'top: "many" is not a whole number. It is at least 1 and at most 50.'}
+    ]
+    assert "structuredContent" not in result
+
+
+@requirement("prompts:list")
+@each_revision
+def test_prompts_are_listed_with_their_arguments(door: Door, revision: str) -> None:
+    (prompt,) = door.result("prompts/list", revision=revision)["prompts"]
+
+    assert prompt["name"] == "weekly"
+    assert [(argument["name"], argument["required"]) for argument in prompt["arguments"]] == [("team", True)]
+
+
+@requirement("prompts:get")
+@each_revision
+def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> None:
+    asked = {"name": "weekly", "arguments": {"team": "Core"}}
+
+    (message,) = door.result("prompts/get", asked, revision=revision)["messages"]
+
+    assert message == {"role": "user", "content": {"type": "text", "text": "How was the week of Core?"}}
+
+
+@requirement("prompts:get")
+@each_revision
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "nope"},
+        {"name": "weekly"},
+        {"name": "weekly", "arguments": {"team": ""}},
+        {"name": "weekly", "arguments": {"team": 7}},
+        {"name": "weekly", "arguments": {"team": "Core", "squad": "x"}},
+    ],
+)
+def test_an_unknown_prompt_or_argument_is_refused(door: Door, revision: str, params: dict[str, Any]) -> None:
+    assert door.error("prompts/get", params, revision=revision)["code"] == -32602
+
+
+@requirement("methods:capabilities")
+@pytest.mark.parametrize("method", ["prompts/list", "prompts/get"])
+def test_without_prompts_their_methods_do_not_exist(bare: Door, method: str) -> None:
+    assert bare.error(method, {"name": "weekly"}, status=404)["code"] == -32601
+    assert bare.error(method, {"name": "weekly"}, revision="2025-11-25", status=200)["code"] == -32601
+
+
+@requirement("resources:empty")
+@each_revision
+def test_there_are_no_resources(door: Door, revision: str) -> None:
+    assert door.result("resources/list", revision=revision)["resources"] == []
+    assert door.result("resources/templates/list", revision=revision)["resourceTemplates"] == []
+    error = door.error("resources/read", {"uri": "file:///etc/passwd"}, revision=revision)
+    assert error["code"] == (-32602 if revision == schemas.MODERN else -32002)
+
+
+@requirement("methods:crash")
+@pytest.mark.parametrize("revision", schemas.REVISIONS)
+def test_a_fault_of_ours_is_an_internal_error_with_an_incident(
+    cast: Cast, revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = Door(mint(cast), toy_server(_Broken())).error("tools/list", revision=revision)  # type: ignore[arg-type]
+
+    assert error["code"] == -32603
+    incident = error["message"].removeprefix("Internal error (incident ").removesuffix(")")
+    assert len(incident) == 12
+    assert "inside" not in error["message"]
+    assert incident in caplog.text
+
+
+class _Broken:
+    """A registry that fails, as code does that nobody thought could."""
+
+    def freeze(self) -> None:
+        return None
+
+    def prompts(self) -> tuple[()]:
+        return ()
+
+    def callable_by(self, *, may_write: bool) -> Server:
+        raise RuntimeError("detail of the inside")

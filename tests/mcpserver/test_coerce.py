@@ -1,0 +1,133 @@
+"""Arguments as language models write them: what is taken, and what is said about the rest."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from finops.lib.errors import UserError
+from mcpserver.coerce import decode_arguments
+from tests.conformance.requirements import requirement
+from tests.mcpserver.toys import EchoArguments, Filter, Grain, NameArguments
+
+
+def take(**arguments: Any) -> EchoArguments:
+    return decode_arguments(EchoArguments, arguments, tool="echo")
+
+
+def refusal(kind: type[msgspec.Struct] = EchoArguments, /, **arguments: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        decode_arguments(kind, arguments, tool="echo")
+    return caught.value.message
+
+
+@requirement("tools:kindness")
+@pytest.mark.parametrize(
+    ("field", "given", "taken"),
+    [
+        ("top", "10", 10),
+        ("top", " 10 ", 10),
+        ("top", 10.0, 10),
+        ("grain", "Month", Grain.MONTH),
+        ("grain", " DAY ", Grain.DAY),
+        ("basis", "Amortized", "amortized"),
+        ("group_by", "service", ["service"]),
+        ("group_by", '["service", "region"]', ["service", "region"]),
+        ("group_by", ["[odd"], ["[odd"]),
+        ("group_by", "[odd", ["[odd"]),
+        ("group_by", [123456789012], ["123456789012"]),
+        ("filters", {"dimension": "service", "values": "EC2"}, [Filter(dimension="service", values=["EC2"])]),
+        ("filters", '{"dimension": "service"}', [Filter(dimension="service")]),
+        ("filters", '[{"dimension": "service"}]', [Filter(dimension="service")]),
+        ("filters", ['{"dimension": "service"}'], [Filter(dimension="service")]),
+        ("filters", "[]", []),
+        ("start_date", " 2026-11-01 ", datetime.date(2026, 11, 1)),
+        ("amount", "10.50", Decimal("10.50")),
+        ("amount", 10.1, Decimal("10.1")),
+        ("ratio", "0.5", 0.5),
+        ("ratio", 1, 1.0),
+        ("shared", "TRUE", True),
+        ("shared", "false", False),
+        ("note", 7, "7"),
+        ("labels", '{"a": "b"}', {"a": "b"}),
+    ],
+)
+def test_what_is_unambiguous_is_taken(field: str, given: Any, taken: Any) -> None:
+    assert getattr(take(**{field: given}), field) == taken
+
+
+@requirement("tools:kindness")
+@pytest.mark.parametrize("field", EchoArguments.__struct_fields__)
+def test_null_leaves_an_optional_argument_out(field: str) -> None:
+    assert take(**{field: None}) == EchoArguments()
+
+
+@requirement("tools:arguments")
+@pytest.mark.parametrize(
+    ("field", "given", "says"),
+    [
+        ("top", "ten", 'top: "ten" is not a whole number. It is at least 1 and at most 50.'),
+        ("top", 2.5, "top: 2.5 is not a whole number. It is at least 1 and at most 50."),
+        ("top", True, "top: true is not a whole number. It is at least 1 and at most 50."),
+        ("top", 0, "top: 0 is not in range. It is at least 1 and at most 50."),
+        ("top", "9" * 30, f'top: "{"9" * 30}" is not a whole number. It is at least 1 and at most 50.'),
+        ("grain", "daily", "grain: 'daily' is not known. Nearest: day. Valid: day, month."),
+        ("grain", 7, "grain: '7' is not known. Valid: day, month."),
+        ("basis", "net", "basis: 'net' is not known. Valid: amortized, billed."),
+        (
+            "group_by",
+            ["a", "b", "c"],
+            'group_by: ["a","b","c"] is not short enough (3 items). At most 2 items.',
+        ),
+        ("group_by", [["a"]], 'group_by[0]: ["a"] is not a text.'),
+        ("filters", 7, "filters[0]: 7 is not an object. Its fields are dimension, values."),
+        ("filters", [{}], "filters[0].dimension is required."),
+        (
+            "start_date",
+            "1/11/2026",
+            'start_date: "1/11/2026" is not a day. Write YYYY-MM-DD, such as 2026-11-20.',
+        ),
+        ("start_date", 20261101, "start_date: 20261101 is not a day. Write YYYY-MM-DD, such as 2026-11-20."),
+        ("amount", "much", 'amount: "much" is not a number.'),
+        ("amount", "1e99", 'amount: "1e99" is not a number of a size that makes sense.'),
+        ("amount", "NaN", 'amount: "NaN" is not a number of a size that makes sense.'),
+        ("shared", "yes", 'shared: "yes" is not true or false.'),
+        ("note", "n" * 21, f'note: "{"n" * 21}" is not short enough (21 characters). At most 20 characters.'),
+        ("note", "a\x00b", 'note: "a\\u0000b" is not a text that can be stored (it has a NUL character).'),
+        ("labels", "a=b", 'labels: "a=b" is not an object.'),
+        ("labels", {"a": [1]}, "labels.a: [1] is not a text."),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_value_and_the_repair(field: str, given: Any, says: str) -> None:
+    assert refusal(**{field: given}) == says
+
+
+@requirement("tools:arguments")
+def test_a_missing_argument_is_named_with_what_it_is() -> None:
+    assert refusal(NameArguments) == "name is required: The account's new name."
+    assert refusal(NameArguments, name=None) == "name is required: The account's new name."
+
+
+@requirement("tools:unknown-argument")
+def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
+    said = refusal(groupby="service")
+
+    assert said.startswith('echo has no argument "groupby". Nearest: group_by. It takes top, grain, basis, ')
+
+
+@requirement("tools:unknown-argument")
+def test_an_unknown_field_inside_is_refused_as_well() -> None:
+    said = refusal(filters=[{"dimension": "service", "value": "EC2"}])
+
+    assert said == 'filters[0] has no field "value". Nearest: values. It takes dimension, values.'
+
+
+@pytest.mark.parametrize("given", ["[" * 5000, '{"a":' * 5000, "x" * 100_000, "[" * 30 + "]" * 30])
+def test_absurd_texts_are_refused_briefly(given: str) -> None:
+    for field in EchoArguments.__struct_fields__:
+        if field not in ("group_by",):
+            assert len(refusal(**{field: given})) < 400

@@ -1,0 +1,182 @@
+"""What surrounds a tool: scope, transaction, time, and what becomes of its failures."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from accounts.credentials import Access, Credential, CredentialKind
+from accounts.models import Account
+from mcpserver.context import ToolCall
+from mcpserver.execution import run_tool
+from mcpserver.methods import InsufficientScope
+from mcpserver.protocol import Headers, answer
+from mcpserver.results import Outcome
+from tests.cast import Cast
+from tests.conformance.requirements import requirement
+from tests.isolation.walk import fingerprint
+from tests.mcpserver.door import Door, mint, server_of, toy_server
+from tests.mcpserver.toys import make_toys
+
+KEYS = frozenset({"accounts_mcpkey"})
+
+
+def make_call(cast: Cast, *, seconds: float = 20.0, access: Access = Access.READ) -> ToolCall:
+    credential = Credential(
+        kind=CredentialKind.OAUTH,
+        id=1,
+        account=cast.account,
+        access=access,
+        label="Claude for member@example.com",
+        actor=cast.actor,
+    )
+    return ToolCall(
+        credential=credential, deadline=time.monotonic() + seconds, console="https://f.example/a/acme/"
+    )
+
+
+def run(name: str, call: ToolCall) -> Outcome:
+    tool = make_toys().get(name)
+    assert tool is not None
+    return run_tool(tool, {}, call)
+
+
+@requirement("tools:read-only", "tools:crash")
+def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: Door) -> None:
+    before = fingerprint(without=KEYS)
+
+    said = toys.problem("sly")
+
+    assert said.startswith("sly failed on our side; incident ")
+    assert fingerprint(without=KEYS) == before
+
+
+def test_the_next_call_after_a_refused_write_works(writing_toys: Door, cast: Cast) -> None:
+    writing_toys.problem("sly")
+
+    assert writing_toys.call("rename", name="Acme 2")["isError"] is False
+    assert Account.objects.get(pk=cast.account.pk).name == "Acme 2"
+
+
+@requirement("tools:write-key", "tools:read-only")
+def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: Door) -> None:
+    before = fingerprint(without=KEYS)
+
+    said = toys.problem("rename", name="Mine")
+
+    assert "may only read. Nothing was changed." in said
+    assert "Read/write key at http://127.0.0.1:8000/a/acme/settings/" in said
+    assert fingerprint(without=KEYS) == before
+
+
+@requirement("tools:step-up")
+def test_a_write_tool_with_a_read_only_oauth_token_asks_the_client_to_step_up(cast: Cast) -> None:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "rename", "arguments": {"name": "M"}},
+    }
+
+    for sent in (body, [body]):
+        with pytest.raises(InsufficientScope, match="rename"):
+            answer(json.dumps(sent).encode(), Headers(), server_of(make_toys()), make_call(cast))
+
+    assert Account.objects.get(pk=cast.account.pk).name == "Acme"
+
+
+@requirement("tools:step-up")
+def test_the_step_up_is_a_403_whose_challenge_names_the_scopes(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OAuth tokens come later; until then a read key stands in for one."""
+    call = make_call(cast)
+    monkeypatch.setattr("mcpserver.views.authenticate_bearer", lambda token, client: call.credential)
+    door = Door(mint(cast), toy_server(make_toys()))
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rename","arguments":{"name":"M"}}}'
+    )
+
+    response = door.http(body)
+
+    assert response.status_code == 403
+    assert response["WWW-Authenticate"] == (
+        'Bearer error="insufficient_scope", error_description="rename needs read/write access", '
+        'scope="mcp:read mcp:write", '
+        'resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/api/mcp"'
+    )
+    assert Account.objects.get(pk=cast.account.pk).name == "Acme"
+
+
+@requirement("tools:timeout")
+def test_a_statement_that_outlives_the_call_is_stopped(cast: Cast) -> None:
+    began = time.monotonic()
+
+    outcome = run("slow", make_call(cast, seconds=0.2))
+
+    assert time.monotonic() - began < 5
+    assert outcome.problem == "slow took too long and was stopped. Ask for a shorter period or less detail."
+
+
+@requirement("tools:timeout")
+def test_a_tool_has_twenty_seconds(toys: Door) -> None:
+    with connection.cursor() as cursor:
+        toys.call("echo")
+        cursor.execute("SHOW statement_timeout")
+        (limit,) = cursor.fetchone() or ("",)
+
+    assert limit == "20s" or 19_000 < int(limit.removesuffix("ms")) <= 20_000
+
+
+@requirement("tools:crash")
+def test_a_tool_that_fails_says_an_incident_that_the_log_has(
+    toys: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = toys.problem("broken")
+
+    incident = said.removeprefix("broken failed on our side; incident ").removesuffix(
+        " is logged. Try once more."
+    )
+    assert len(incident) == 12
+    assert f"incident {incident}: tool broken of account" in caplog.text
+    assert "secret detail of the inside" in caplog.text
+    assert "secret" not in said
+
+
+@requirement("tools:arguments")
+def test_what_the_domain_refuses_is_said_as_it_stands(toys: Door) -> None:
+    said = toys.problem("picky")
+
+    assert said == "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."
+
+
+@requirement("tools:rounding")
+def test_amounts_are_numbers_of_at_most_six_places(toys: Door) -> None:
+    text = toys.call("amounts")["content"][0]["text"]
+    amounts = json.loads(text, parse_float=Decimal)["amounts"]
+
+    assert '"amounts":[0.123457,0.123456,12.5,1000,0,98765432109876543210.123457,null]' in text
+    assert [Decimal(amount) for amount in amounts[:4]] == [
+        Decimal("0.123457"),
+        Decimal("0.123456"),
+        Decimal("12.5"),
+        Decimal(1000),
+    ]
+
+
+def test_the_console_link_opens_the_same_query(toys: Door) -> None:
+    answer = toys.call("echo", group_by=["service", "tag:env"])["structuredContent"]
+
+    assert answer["console_url"] == (
+        "http://127.0.0.1:8000/a/acme/explorer/?group_by=service&group_by=tag%3Aenv"
+    )
+
+
+def test_a_call_knows_how_long_it_has_left(cast: Cast) -> None:
+    assert 0 < make_call(cast, seconds=5).seconds_left <= 5
+    assert dataclasses.replace(make_call(cast), deadline=0.0).seconds_left == 0
