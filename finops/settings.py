@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "accounts",
     "finops.lake",
     "finops.costs",
+    "finops.insights",
     "finops.demo",
     "ingestion",
     "mcpserver",

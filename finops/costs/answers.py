@@ -2,6 +2,8 @@
 
 Amounts are exact Decimals, with their currency in the same object; a door rounds them to six places when it writes
 them. A ratio is None when its denominator is 0 or missing, and the reason stands beside it. Sentences are whole.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
 """
 
 from __future__ import annotations
@@ -13,14 +15,15 @@ import msgspec
 
 
 class AccountRef(msgspec.Struct, frozen=True, kw_only=True):
-    """The account (tenant) that an answer is about."""
+    """The account."""
 
     slug: str
     name: str
 
 
+# `charge_categories` are the names of those that count, or `all`.
 class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
-    """How cost was counted: the basis, and the charge categories that count (`all`, or their names)."""
+    """How cost was counted."""
 
     basis: str
     charge_categories: list[str]
@@ -32,7 +35,7 @@ class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
-    """The days asked for, both inside. `unfinished`: some of them have no complete data yet."""
+    """Both days inside; unfinished: the last ones lack complete data."""
 
     start_date: date
     end_date: date
@@ -41,16 +44,16 @@ class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: bool
 
 
+# A part of a total: credits, refunds, tax, one_time_fees, or a charge category that was left out.
 class PartAmount(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a total: `credits`, `refunds`, `tax`, `one_time_fees`, or a charge category that was left out."""
-
     part: str
     amount: Decimal
     currency: str
 
 
+# What moved between the compared days. `ratio` is of the size of the earlier amount: 0.1 is +10 %, also of credits.
 class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What moved between the compared days. `ratio` is change ÷ previous_amount (0.1 is +10 %)."""
+    """ratio: change ÷ previous_amount."""
 
     current_amount: Decimal
     previous_amount: Decimal | None
@@ -65,7 +68,7 @@ Series = dict[str, Decimal | None]
 
 
 class SpendTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The spend in one currency. amount + left_out_amount = whole_amount, the whole of the basis."""
+    """One currency: amount + left_out_amount = whole_amount."""
 
     amount: Decimal
     currency: str
@@ -77,12 +80,10 @@ class SpendTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     series: Series = msgspec.field(default_factory=dict)
 
 
+# `group` has a value for each dimension asked for, `labels` the names of those values that are ids. The row with
+# `other_groups` is the sum of so many groups that are not listed.
 class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The spend of one group in one currency. `share` is of the total of that currency.
-
-    `group` has a value for each dimension asked for, `labels` the names of those values that are ids. The row with
-    `other_groups` is the sum of so many groups that are not listed.
-    """
+    """One group in one currency; share is of that currency's total."""
 
     group: dict[str, str]
     amount: Decimal
@@ -95,8 +96,9 @@ class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     series: Series = msgspec.field(default_factory=dict)
 
 
+# Both ends inside; only days with complete data.
 class ComparisonUsed(msgspec.Struct, frozen=True, kw_only=True):
-    """The days that `change` compares, both ends inside; only days with complete data."""
+    """The days that change compares."""
 
     compare_to: str
     start_date: date
@@ -106,18 +108,16 @@ class ComparisonUsed(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
+# A filter as it was applied: an alias such as EC2 stands resolved to the values that the data has.
 class FilterUsed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A filter as it was applied: an alias such as EC2 stands resolved to the values that the data has."""
-
     dimension: str
     op: str
     values: list[str]
     asked: list[str] = msgspec.field(default_factory=list)
 
 
+# The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
 class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all."""
-
     account: AccountRef
     summary: str
     view: ViewUsed
@@ -135,24 +135,20 @@ class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
+# One value that a dimension has in the data, and its cost: one amount for each currency.
 class DimensionValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One value that a dimension has in the data, and its cost: one amount for each currency."""
-
     value: str
     amounts: list[MoneyAmount]
     label: str = ""
 
 
 class MoneyAmount(msgspec.Struct, frozen=True, kw_only=True):
-    """An amount and its currency."""
-
     amount: Decimal
     currency: str
 
 
+# The answer of `list_dimension_values`: values by cost, the largest first.
 class DimensionValuesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of `list_dimension_values`: values by cost, the largest first."""
-
     account: AccountRef
     summary: str
     view: ViewUsed
@@ -170,26 +166,23 @@ class DimensionValuesAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DimensionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A dimension to group and filter by."""
-
     name: str
     title: str
     description: str
 
 
+# The dimension is `tag:<key>`.
 class TagKeyInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tag key; the dimension is `tag:<key>`. `coverage` is the share of recent cost lines that carry it."""
+    """coverage: share of recent cost lines with it."""
 
     key: str
     coverage: Decimal | None = None
 
 
+# stale: behind today or the account's newest data; failing: the newest import failed; importing: the first import is
+# under way. `reason` says why in a sentence.
 class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """A cost source: what data it brought, and whether it is well.
-
-    `status` is healthy, stale (behind the account's newest data or today), failing (its last import failed),
-    importing (its first import is under way) or no_data; `reason` says why in a sentence.
-    """
+    """status: healthy, stale, failing, importing, no_data."""
 
     name: str
     kind: str
@@ -202,9 +195,8 @@ class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str
 
 
+# The answer of `account_context`: what an assistant should know before it asks anything else.
 class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of `account_context`: what an assistant should know before it asks anything else."""
-
     account: AccountRef
     summary: str
     access: str
@@ -223,9 +215,8 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
+# The answer of `data_health`: every connection, the unhealthy ones first.
 class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of `data_health`: every connection, the unhealthy ones first."""
-
     account: AccountRef
     summary: str
     today: date

@@ -5,12 +5,15 @@ from finops.costs.queries.cost_view import CostViewSettings, cost_view
 from finops.costs.queries.sources import source_health
 from finops.costs.queries.spend import query_spend
 from finops.costs.queries.spend_fold import shortened
-from finops.costs.queries.values import list_dimension_values
+from finops.costs.queries.values import MAX_LIMIT as MAX_VALUES_LIMIT
+from finops.costs.queries.values import given_days, list_dimension_values
 
 __all__ = [
+    "MAX_VALUES_LIMIT",
     "CostViewSettings",
     "account_context",
     "cost_view",
+    "given_days",
     "list_dimension_values",
     "query_spend",
     "shortened",

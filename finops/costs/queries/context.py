@@ -2,13 +2,152 @@
 
 from __future__ import annotations
 
-from accounts.credentials import Credential
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from accounts.credentials import Access, Credential
 from accounts.models import Account
-from finops.costs.answers import ContextAnswer
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import AccountRef, ContextAnswer, DimensionInfo, SourceHealth, TagKeyInfo
+from finops.costs.coverage import Coverage
+from finops.costs.dimensions import DimensionContext, registry
+from finops.costs.queries.cost_view import cost_view, view_used
+from finops.costs.queries.sources import HEALTHY, Sources, load_sources
+from finops.costs.queries.spend_lake import NO_CURRENCY, within
+from finops.lake import engine
+from finops.lake.schema import Kind, tag_column
+from finops.lib.money import ratio
+from finops.lib.periods import DateRange
+
+RECENT_DAYS = 30
+SHOWN_KEYS = 50
+SHOWN_SOURCES = 20
+COUNTED_KEYS = 300
+"""Keys whose coverage is counted; each is a column to read."""
 
 
 def account_context(
     account: Account, credential: Credential | None = None, *, deadline: float | None = None
 ) -> ContextAnswer:
-    """Account, access, cost view, currencies, sources, dimensions and tag keys. One lake query."""
-    raise NotImplementedError
+    """Account, access, cost view, currencies, sources, dimensions and tag keys.
+
+    Coverage of a tag key is the share of the cost lines of the last 30 days with data. Without a credential (a page)
+    access is that of a reader. Two lake queries; seven in PostgreSQL.
+    """
+    sources = load_sources(account)
+    keys = DimensionContext(account).tag_keys
+    coverage = sources.coverage
+    shown_keys = _tag_keys(account, coverage, keys, deadline)
+    shown_sources = _worst_first(list(sources.health.values()))[:SHOWN_SOURCES]
+    currencies = _currencies(account, coverage, deadline)
+    facts = AnswerFacts(account, _recent(coverage), coverage, sources.health)
+    return ContextAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, sources, currencies),
+        access=str(credential.access if credential else Access.READ),
+        today=coverage.today,
+        fiscal_start_month=account.fiscal_start_month,
+        view=view_used(cost_view(account), basis=None, charge_categories=()),
+        currencies=currencies,
+        data_from=coverage.first_day,
+        data_through=coverage.complete_through,
+        sources=shown_sources,
+        dimensions=dimension_infos(),
+        tag_keys=shown_keys,
+        truncated=_truncated(keys, shown_keys, sources),
+        warnings=warnings_for(facts),
+        hint=_hint(coverage),
+    )
+
+
+def dimension_infos() -> list[DimensionInfo]:
+    """Every dimension there is, families by `prefix:<key>`."""
+    return [
+        DimensionInfo(name=kind.shown_name, title=kind.title, description=kind.description)
+        for kind in registry.kinds()
+    ]
+
+
+def _worst_first(sources: list[SourceHealth]) -> list[SourceHealth]:
+    return sorted(sources, key=lambda source: (source.status == HEALTHY, source.name))
+
+
+def _recent(coverage: Coverage) -> DateRange:
+    last = coverage.last_day or coverage.today
+    return DateRange(last - timedelta(days=RECENT_DAYS - 1), last)
+
+
+def _currencies(account: Account, coverage: Coverage, deadline: float | None) -> list[str]:
+    if coverage.first_day is None or coverage.last_day is None:
+        return []
+    table = _run(account, coverage.first_day, coverage.last_day, _currency_expression, [], deadline)
+    return sorted(table["currency"].to_pylist())
+
+
+def _currency_expression(table: Any) -> Any:
+    return table.select(currency=table.currency.coalesce(NO_CURRENCY)).distinct()
+
+
+def _tag_keys(
+    account: Account, coverage: Coverage, keys: Sequence[str], deadline: float | None
+) -> list[TagKeyInfo]:
+    """The keys on most lines, the most used first."""
+    counted = list(keys)[:COUNTED_KEYS]
+    if not counted:
+        return []
+    days = _recent(coverage)
+
+    def expression(table: Any) -> Any:
+        lines = table.filter(within(table, days))
+        tagged = {f"key{index}": lines[tag_column(key)].count() for index, key in enumerate(counted)}
+        return lines.aggregate(lines=lines.count(), **tagged)
+
+    row = _run(account, days.start, days.end, expression, counted, deadline).to_pylist()[0]
+    lines = Decimal(row["lines"])
+    infos = [
+        TagKeyInfo(key=key, coverage=ratio(Decimal(row[f"key{index}"]), lines))
+        for index, key in enumerate(counted)
+    ]
+    return sorted(infos, key=lambda info: (-(info.coverage or 0), info.key))[:SHOWN_KEYS]
+
+
+def _run(
+    account: Account, start: date, end: date, build: Any, keys: Sequence[str], deadline: float | None
+) -> pa.Table:
+    return engine.run(account, Kind.COST, start, end, build, tag_keys=keys, deadline=deadline)
+
+
+def _summary(account: Account, sources: Sources, currencies: Sequence[str]) -> str:
+    first, through = sources.coverage.first_day, sources.coverage.complete_through
+    if first is None or through is None:
+        return f"{account.name} has no cost data yet."
+    count = len(sources.coverage.sources)
+    noun = "source" if count == 1 else "sources"
+    money = ", ".join(currencies)
+    return f"{account.name} has cost data from {first} to {through} of {count} {noun}, in {money}."
+
+
+def _truncated(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: Sources) -> str:
+    parts = []
+    if len(shown) < len(keys):
+        parts.append(
+            f"{len(shown)} of {len(keys)} tag keys are listed, the most used first; any other works as tag:<key>."
+        )
+    if len(sources.health) > SHOWN_SOURCES:
+        parts.append(
+            f"{SHOWN_SOURCES} of {len(sources.health)} sources are listed; getDataHealth has the rest."
+        )
+    return " ".join(parts)
+
+
+def _hint(coverage: Coverage) -> str:
+    if coverage.first_day is None:
+        return "Connect a cost source and import its FOCUS files on the Connections page."
+    return (
+        "Call querySpend with a period and group_by, such as last_month by service; listDimensionValues finds the "
+        "exact value to filter by."
+    )

@@ -37,7 +37,9 @@ def cost_view(account: Account) -> CostViewSettings:
 
 def view_used(view: CostViewSettings, *, basis: str | None, charge_categories: Sequence[str]) -> ViewUsed:
     """The account's view with what a call overrides. Raises UserError for an unknown charge category."""
-    categories = _categories(charge_categories) if charge_categories else list(view.charge_categories)
+    categories = (
+        charge_categories_of(charge_categories) if charge_categories else list(view.charge_categories)
+    )
     used = ViewUsed(basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False)
     account_view = ViewUsed(
         basis=view.basis, charge_categories=list(view.charge_categories) or [ALL], is_account_view=False
@@ -45,7 +47,8 @@ def view_used(view: CostViewSettings, *, basis: str | None, charge_categories: S
     return msgspec.structs.replace(used, is_account_view=used == account_view)
 
 
-def _categories(asked: Sequence[str]) -> list[str]:
+def charge_categories_of(asked: Sequence[str]) -> list[str]:
+    """The categories meant, in FOCUS order; empty for all. Raises UserError for an unknown one."""
     by_fold = {name.casefold(): name for name in CHARGE_CATEGORIES}
     folded = [name.strip().casefold() for name in asked]
     for name, fold in zip(asked, folded, strict=True):

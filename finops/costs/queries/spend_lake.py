@@ -22,8 +22,8 @@ from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.lib.periods import DateRange
 
-NO_CURRENCY = "XXX"
-"""ISO 4217's code for no currency: what a line without one is counted in."""
+NO_CURRENCY = "(none)"
+"""What a line without a currency is counted in; imports refuse such lines."""
 
 COST_COLUMNS = {"billed": "billed_cost", "amortized": "effective_cost"}
 TRUNCATIONS = {"day": "D", "week": "W", "month": "M"}

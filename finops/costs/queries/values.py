@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
 from accounts.models import Account
-from finops.costs.answers import DimensionValuesAnswer
-from finops.lib.periods import DateRange
+from finops.costs.aliases import candidates
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount, ViewUsed
+from finops.costs.coverage import Coverage
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.queries.cost_view import ALL, cost_view, view_used
+from finops.costs.queries.sources import load_sources
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, within
+from finops.costs.spoken import listed
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange, resolve_range
+
+MAX_LIMIT = 200
+DEFAULT_DAYS = 365
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What is asked of the lake."""
+
+    dimension: Dimension
+    view: ViewUsed
+    search: str
+    days: DateRange
+    limit: int
+    offset: int
 
 
 def list_dimension_values(
@@ -17,5 +53,163 @@ def list_dimension_values(
     cursor: str = "",
     deadline: float | None = None,
 ) -> DimensionValuesAnswer:
-    """Values of a dimension that have cost in these days (else the last 365 with data), the largest first."""
-    raise NotImplementedError
+    """Values of a dimension that have cost lines in these days (else the last 365 with data), by size of cost.
+
+    `search` is a part of a value or its label, in any case, or an alias such as EC2. Amounts count as the account's
+    cost view says; a value's place is that of its largest amount in any one currency. `cursor` is what the answer
+    before gave; it belongs to the same question. One lake query. Raises UserError for an unknown dimension, a limit
+    outside 1 to 200 and a foreign cursor.
+    """
+    if not 1 <= limit <= MAX_LIMIT:
+        raise UserError(f"limit: {limit} is not between 1 and {MAX_LIMIT}.", field="limit", value=limit)
+    sources, settings = load_sources(account), cost_view(account)
+    context = DimensionContext(account, settings.product_key, sources.names)
+    found = registry.resolve(context, dimension, field="dimension")
+    asked = days or _recent(sources.coverage)
+    question = (found.name, search.strip().lower(), asked.start, asked.end)
+    page = _Page(
+        dimension=found,
+        view=view_used(settings, basis=None, charge_categories=()),
+        search=search.strip(),
+        days=asked,
+        limit=limit,
+        offset=offset_of(cursor, *question),
+    )
+    values, total = _read(_run(account, page, deadline))
+    after = page.offset + len(values)
+    facts = AnswerFacts(account, asked, sources.coverage, sources.health)
+    return DimensionValuesAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(page, total),
+        view=page.view,
+        dimension=found.name,
+        start_date=asked.start,
+        end_date=asked.end,
+        values=values,
+        total_values=total,
+        cursor=next_cursor(after, *question) if values and after < total else "",
+        data_through=sources.coverage.complete_through,
+        truncated=_truncated(page, len(values), total),
+        warnings=[*found.warnings, *warnings_for(facts)],
+        hint=_hint(page, values),
+    )
+
+
+def given_days(
+    account: Account, start_date: date | None, end_date: date | None, period: str | None
+) -> DateRange | None:
+    """The days that a caller gave in either way; None when it gave none. Raises UserError."""
+    if not (start_date or end_date or period):
+        return None
+    return resolve_range(
+        start=start_date,
+        end=end_date,
+        period=period,
+        default="",
+        today=clock.today(),
+        fiscal_start_month=account.fiscal_start_month,
+    )
+
+
+def _recent(coverage: Coverage) -> DateRange:
+    last = coverage.last_day or coverage.today
+    return DateRange(last - timedelta(days=DEFAULT_DAYS - 1), last)
+
+
+def _run(account: Account, page: _Page, deadline: float | None) -> pa.Table:
+    return engine.run(
+        account,
+        Kind.COST,
+        page.days.start,
+        page.days.end,
+        lambda lines: _expression(page, lines),
+        tag_keys=page.dimension.tag_keys,
+        deadline=deadline,
+    )
+
+
+def _expression(page: _Page, table: Any) -> Any:
+    sums = _sums(page, _lines(page, table))
+    sizes = sums.group_by("value").aggregate(size=sums.amount.abs().max(), label=sums.label.max())
+    order = [sizes["size"].desc(), sizes["value"]]
+    placed = sizes.select(
+        "value",
+        "label",
+        place=ibis.row_number().over(ibis.window(order_by=order)),
+        total=sizes["value"].count().over(ibis.window()),
+    )
+    wanted = placed.filter(placed.place >= page.offset, placed.place < page.offset + page.limit)
+    joined = wanted.inner_join(sums.select("value", "currency", "amount"), "value")
+    return joined.select("value", "label", "place", "total", "currency", "amount")
+
+
+def _lines(page: _Page, table: Any) -> Any:
+    value = page.dimension.value(table)
+    label = page.dimension.label(table) if page.dimension.label else ibis.null("string")
+    lines = table.filter(within(table, page.days))
+    if page.search:
+        lines = lines.filter(_found(page, value) | _found(page, label))
+    return lines.select(
+        value=value.coalesce(page.dimension.absent),
+        label=label,
+        currency=lines.currency.coalesce(NO_CURRENCY),
+        amount=ibis.ifelse(
+            counts(lines, _categories(page.view)), lines[COST_COLUMNS[page.view.basis]], _zero()
+        ),
+    )
+
+
+def _sums(page: _Page, lines: Any) -> Any:
+    return lines.group_by(["value", "currency"]).aggregate(
+        amount=lines.amount.sum().coalesce(_zero()), label=lines.label.max()
+    )
+
+
+def _found(page: _Page, text: Any) -> Any:
+    folded = text.lower()
+    part = folded.contains(ibis.literal(page.search).lower())
+    names = [ibis.literal(name).lower() for name in candidates(page.dimension.name, page.search)]
+    return (part | folded.isin(names)).fill_null(False)
+
+
+def _categories(view: ViewUsed) -> list[str]:
+    return [] if view.charge_categories == [ALL] else view.charge_categories
+
+
+def _zero() -> Any:
+    return ibis.literal(Decimal(0), type="decimal(38, 18)")
+
+
+def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
+    found: dict[int, DimensionValue] = {}
+    total = 0
+    for row in sorted(table.to_pylist(), key=lambda row: (row["place"], row["currency"])):
+        total = row["total"]
+        label = row["label"] if row["label"] != row["value"] else None
+        known = found.setdefault(
+            row["place"], DimensionValue(value=row["value"], amounts=[], label=label or "")
+        )
+        known.amounts.append(MoneyAmount(amount=row["amount"], currency=row["currency"]))
+    return list(found.values()), total
+
+
+def _summary(page: _Page, total: int) -> str:
+    said = f" with {page.search!r} in them" if page.search else ""
+    noun = "value" if total == 1 else "values"
+    return f"{page.dimension.title} has {total} {noun}{said} in the cost lines from {page.days.start} to {page.days.end}."
+
+
+def _truncated(page: _Page, shown: int, total: int) -> str:
+    if not shown or page.offset + shown >= total:
+        return ""
+    return f"{shown} of {total} values: go on with cursor, or narrow with search."
+
+
+def _hint(page: _Page, values: list[DimensionValue]) -> str:
+    name = page.dimension.name
+    if values:
+        names = listed([repr(value.value[:60]) for value in values[:2]])
+        return f"Use them in querySpend as a filter on {name}, such as {names}, or group by {name}."
+    if page.search:
+        return "Search for a shorter part of the name, leave search out, or widen the dates."
+    return "Widen the dates; getAccountContext says which days have data."

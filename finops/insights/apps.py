@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class InsightsConfig(AppConfig):
+    name = "finops.insights"
+    label = "insights"
+    verbose_name = "Insights"
+
+    def ready(self) -> None:
+        from finops.insights import warnings  # noqa: F401 registers the answer warnings

@@ -1,0 +1,103 @@
+"""What was spent, and the values to ask by."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from finops.costs import queries
+from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
+from finops.costs.spend_query import Period, SpendQuery
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+EXPLORER = "cost-explorer/"
+
+
+def _fits(answer: msgspec.Struct) -> bool:
+    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+
+
+@tool(
+    name="querySpend",
+    title="Query spend",
+    access=Access.READ,
+    description="""
+        What was spent, in total or grouped by up to two dimensions, over time, compared with before. Use it for any
+        question about cost, top drivers, trends, shares. It sums, ranks and compares exactly: do not add its rows
+        yourself. To find how a value is spelled use listDimensionValues; for which days have data, getAccountContext.
+        Example: last month by service against the month before:
+        {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"}
+    """,
+    examples=[
+        {},
+        {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"},
+        {
+            "period": "last_30_days",
+            "granularity": "day",
+            "group_by": ["provider", "tag:env"],
+            "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
+            "basis": "amortized",
+        },
+        {"period": "last_12_months", "granularity": "month", "charge_categories": ["Usage"], "top": 5},
+    ],
+)
+def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
+    answer = queries.query_spend(call.account, arguments, deadline=call.deadline)
+    url = call.console_url(EXPLORER, arguments.to_params())
+    return queries.shortened(msgspec.structs.replace(answer, console_url=url), _fits)
+
+
+class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
+    dimension: Annotated[
+        str, Meta(description="Such as service, account, tag:env; getAccountContext lists them.")
+    ]
+    search: Annotated[
+        str, Meta(description="Part of a value or its name, any case; or an alias such as EC2.")
+    ] = ""
+    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    period: Annotated[
+        Period | None, Meta(description="Instead of dates; left out: last 365 days with data.")
+    ] = None
+    limit: Annotated[int, Meta(ge=1, le=queries.MAX_VALUES_LIMIT)] = 50
+    cursor: Annotated[str, Meta(description="From the answer before, for the next page.")] = ""
+
+
+@tool(
+    name="listDimensionValues",
+    title="List dimension values",
+    access=Access.READ,
+    description="""
+        The values that a dimension has in the data, largest cost first, with search. Use it before filtering by a
+        value you have not seen. Not for amounts by group over time: querySpend does that.
+        Example: {"dimension": "service", "search": "storage"}
+    """,
+    examples=[
+        {"dimension": "service"},
+        {"dimension": "account", "search": "a", "period": "last_90_days", "limit": 5},
+    ],
+)
+def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArguments) -> DimensionValuesAnswer:
+    days = queries.given_days(call.account, arguments.start_date, arguments.end_date, arguments.period)
+    limit = arguments.limit
+    while True:
+        answer = queries.list_dimension_values(
+            call.account,
+            arguments.dimension,
+            search=arguments.search,
+            days=days,
+            limit=limit,
+            cursor=arguments.cursor,
+            deadline=call.deadline,
+        )
+        url = call.console_url(EXPLORER, {"group_by": answer.dimension})
+        answer = msgspec.structs.replace(answer, console_url=url)
+        if limit == 1 or _fits(answer):
+            return answer
+        limit //= 2
