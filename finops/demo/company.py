@@ -63,9 +63,14 @@ TEAMS: dict[str, tuple[str, ...]] = {
 }
 
 
+def person(name: str) -> str:
+    """Somebody's e-mail address."""
+    return f"{name}@{DOMAIN}"
+
+
 def owner_of(team: str, *parts: object) -> str:
     people = TEAMS[team]
-    return f"{people[int(fraction('owner', team, *parts) * len(people))]}@{DOMAIN}"
+    return person(people[int(fraction("owner", team, *parts) * len(people))])
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,13 @@ SOURCES: dict[str, Source] = {
     )
 }  # fmt: skip
 
+# The small company beside it, so that a person sees two accounts.
+LABS = Source(
+    "labs", "DigitalOcean", "DigitalOcean", "DigitalOcean, LLC", "do-team-4417", "Lumenly Labs", "Team", "Project",
+    "USD", 1000, 0, "",
+)  # fmt: skip
+VENDORS: dict[str, Source] = {**SOURCES, LABS.key: LABS}
+
 SUB_ACCOUNTS: dict[str, SubAccount] = {
     "prod": SubAccount("204117730985", "lumenly-prod", "prod"),
     "staging": SubAccount("330918264407", "lumenly-staging", "staging"),
@@ -130,6 +142,7 @@ SUB_ACCOUNTS: dict[str, SubAccount] = {
     "ws-product": SubAccount("wrkspc_product", "Product", "prod"),
     "ws-engineering": SubAccount("wrkspc_engineering", "Engineering", "dev"),
     "ws-research": SubAccount("wrkspc_research", "Research", "dev"),
+    "labs": SubAccount("prj-prototypes", "Prototypes", "dev"),
 }
 
 REGIONS: dict[str, str] = {
@@ -141,4 +154,5 @@ REGIONS: dict[str, str] = {
     "us-central1": "Iowa",
     "europe-west4": "Netherlands",
     "global": "Global",
+    "fra1": "Frankfurt 1",
 }

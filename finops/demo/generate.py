@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from finops.demo.charges import charges_on, tax_on
 from finops.demo.commitments import COMMITMENTS, settle
-from finops.demo.company import SOURCES
+from finops.demo.company import VENDORS
 from finops.demo.fleet import lines_of
 from finops.demo.lines import Line
 from finops.demo.rows import Rows
@@ -37,9 +37,9 @@ class Written:
     rows: int
 
 
-def first_day(today: date) -> date:
-    """Where a year and a month of data begins, so that every month can be compared with the year before."""
-    return add_months(today, -(MONTHS - 1))
+def first_day(today: date, months: int = MONTHS) -> date:
+    """Where that many months of data begin, today's being the last: 13, so that this month has one a year before."""
+    return add_months(today, 1 - months)
 
 
 def _quantity(line: Line, volume: float, noise: float, surprise: float) -> int:
@@ -96,7 +96,7 @@ def month_rows(source: str, month: date, end: date) -> pa.Table:
         _add_day(rows, source, day)
         day += timedelta(days=1)
     if end >= last:
-        tax = tax_on(SOURCES[source], last, rows.billed_total)
+        tax = tax_on(VENDORS[source], last, rows.billed_total)
         if tax:
             rows.add_charge(tax, last)
     return rows.table()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from finops.demo.catalog import SKUS, Sku
-from finops.demo.company import DOMAIN, SUB_ACCOUNTS, SubAccount, digest, fraction, owner_of
+from finops.demo.company import SUB_ACCOUNTS, SubAccount, digest, fraction, owner_of
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _identify(source: str, sku: Sku, account: SubAccount, region: str, name: str
         return f"/subscriptions/{account.id}/resourceGroups/rg-{name.split('-')[0]}/providers/{kind}/{name}"
     if source == "gcp":
         return f"//googleapis.com/projects/{account.id}/locations/{region}/{slug}s/{name}"
-    return f"apikey_{short}"
+    return f"{slug}-{short}"
 
 
 def line(
@@ -147,7 +147,3 @@ def line(
         pool_size=pool_size,
         rank=rank,
     )
-
-
-def person(name: str) -> str:
-    return f"{name}@{DOMAIN}"

@@ -19,7 +19,7 @@ from finops.demo import templates
 from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
 from finops.demo.charges import Charge
 from finops.demo.commitments import Covered, Day
-from finops.demo.company import SOURCES
+from finops.demo.company import VENDORS
 from finops.demo.lines import Line
 from finops.demo.templates import MOMENT, SCHEMA, contracted_price
 from finops.lib.periods import add_months, month_start
@@ -45,7 +45,7 @@ class Rows:
     """A vendor's rows, growing. Amounts are whole 1e-12, quantities whole 1e-3."""
 
     def __init__(self, source: str) -> None:
-        self.vendor = SOURCES[source]
+        self.vendor = VENDORS[source]
         self.billed_total = 0
         self._templates: list[dict[str, Any]] = []
         self._known: dict[tuple[str, str], int] = {}

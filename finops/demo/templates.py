@@ -11,7 +11,7 @@ import pyarrow as pa
 from finops.demo.catalog import COST_SCALE, PRICE_SCALE, QUANTITY_SCALE, SKUS, Sku
 from finops.demo.charges import Charge
 from finops.demo.commitments import Commitment, Term
-from finops.demo.company import REGIONS, SOURCES, SUB_ACCOUNTS, Source, SubAccount, digest
+from finops.demo.company import REGIONS, SUB_ACCOUNTS, VENDORS, Source, SubAccount, digest
 from finops.demo.lines import Line
 
 MOMENT = pa.timestamp("us", tz="UTC")
@@ -57,7 +57,7 @@ def _tags_type(source: str) -> pa.DataType:
 
 SCHEMA: dict[str, pa.Schema] = {
     source: pa.schema([*FACT_COLUMNS.items(), *TEMPLATE_COLUMNS.items(), ("Tags", _tags_type(source))])
-    for source in SOURCES
+    for source in VENDORS
 }
 
 

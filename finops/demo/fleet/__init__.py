@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from finops.demo.fleet import anthropic, aws, aws_data, azure, gcp
+from finops.demo.fleet import anthropic, aws, aws_data, azure, gcp, labs
 from finops.demo.lines import Line
 
 
@@ -16,5 +16,6 @@ def lines_of(source: str) -> tuple[Line, ...]:
         "azure": (azure.lines,),
         "gcp": (gcp.lines,),
         "anthropic": (anthropic.lines,),
+        "labs": (labs.lines,),
     }
     return tuple(line for build in builders[source] for line in build())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finops.demo.company import CUSTOMERS
-from finops.demo.lines import Line, line, person
+from finops.demo.company import CUSTOMERS, person
+from finops.demo.lines import Line, line
 
 # API key: workspace, team, model, million input tokens a day, output a thousand of input, feature, shape
 _KEYS = (

@@ -1,0 +1,74 @@
+"""What a visitor of the demo needs, in `var/demo.json`: addresses, sign-in, keys. Private to who runs the console."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from pathlib import Path
+
+from django.conf import settings
+
+from accounts import keys
+from accounts.audit import Actor
+from accounts.models import Account, MCPKey
+from accounts.scoping import account_scope
+from finops.demo.people import EMAIL, People
+from finops.lib.secrets import write_private
+
+# The field of demo.json, the key's name in the list of keys, its scope.
+_KEYS = (
+    ("mcp_key_read", "Demo assistant", MCPKey.Scope.READ),
+    ("mcp_key_read_write", "Demo assistant with write", MCPKey.Scope.READ_WRITE),
+)
+
+
+def path() -> Path:
+    return Path(settings.VAR_DIR) / "demo.json"
+
+
+def noted() -> dict[str, str]:
+    """What the last run wrote; empty when there is nothing readable."""
+    try:
+        found = json.loads(path().read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def write(people: People, actor: Actor) -> dict[str, str]:
+    """Note everything. Keys and password of the last run stay while they work; what no longer works is made anew."""
+    before = noted()
+    handout = {
+        "url": settings.PUBLIC_URL,
+        "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
+        "usage_url": f"{settings.PUBLIC_URL}/api/usage/events",
+        "email": EMAIL,
+        "password": people.password or before.get("password", ""),
+        "account": people.account.slug,
+    }
+    with account_scope(people.account):
+        for field, name, scope in _KEYS:
+            noted_key = before.get(field, "")
+            handout[field] = (
+                noted_key if _lives(noted_key, scope) else _mint(people.account, actor, name, scope)
+            )
+    if handout != before or path().stat().st_mode & 0o777 != 0o600:
+        write_private(path(), json.dumps(handout, indent=2))
+    return handout
+
+
+def _lives(plaintext: str, scope: MCPKey.Scope) -> bool:
+    """Is it a key of the account in scope that still opens the door? Asked without noting a use."""
+    lookup = keys.lookup_of(plaintext, keys.PREFIX)
+    key = MCPKey.objects.filter(lookup=lookup, scope=scope).first() if lookup else None
+    return (
+        key is not None
+        and key.state == "active"
+        and hmac.compare_digest(bytes(key.digest), keys.digest_of(plaintext))
+    )
+
+
+def _mint(account: Account, actor: Actor, name: str, scope: MCPKey.Scope) -> str:
+    for old in MCPKey.objects.filter(name=name, scope=scope, revoked_at=None):
+        keys.revoke_mcp_key(key=old, actor=actor)
+    return keys.mint_mcp_key(account=account, actor=actor, name=name, scope=scope)[1]

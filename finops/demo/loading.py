@@ -1,0 +1,152 @@
+"""Load the demo: people, accounts, cost sources, keys. Safe to run twice, and on any later day."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from django.db import connection
+from django.db.models import Max
+
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.models import Basis, CostSource, CostView
+from finops.costs.services import create_cost_source, import_file, set_cost_view
+from finops.demo import handout
+from finops.demo.company import LABS, SOURCES, Source
+from finops.demo.generate import MONTHS, first_day, write_source
+from finops.demo.people import People, ensure_people, remove_people
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.periods import month_start
+
+SAMPLE_NAME = "FOCUS sample (real, anonymised)"
+SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
+LABS_MONTHS = 3
+PRODUCT_KEY = "service"
+_LOCK = 4_417_230_001
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a run did: lines imported, seconds it took, what it handed out."""
+
+    rows: int
+    seconds: float
+    handout: dict[str, str]
+
+
+def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int = MONTHS) -> Loaded:
+    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost that is there as it is.
+
+    A second run of a day imports nothing and keeps password and keys; on a later day only the months since come.
+    """
+    began = time.monotonic()
+    actor = Actor.command("load_demo")
+    with _alone():
+        if reset:
+            say("Removing the demo's accounts and people")
+            remove_people()
+        people = ensure_people(actor, handout.noted().get("password"))
+        rows = 0 if if_empty and _has_cost(people.account) else _load_costs(people, actor, say, months)
+        given = handout.write(people, actor)
+    return Loaded(rows, time.monotonic() - began, given)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One load at a time, whichever process runs it. The lock ends with the connection at the latest."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        if not cursor.fetchone()[0]:
+            raise UserError("Demo data is being loaded by another process; wait until it has ended.")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
+def _has_cost(account: Account) -> bool:
+    with account_scope(account):
+        return LakeSegment.objects.filter(kind=Kind.COST, retired_at=None).exists()
+
+
+def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
+    today = clock.today()
+    with tempfile.TemporaryDirectory(prefix="finops-demo-") as folder:
+        loader = _Loader(Path(folder), actor, say, today - timedelta(days=1))
+        with account_scope(people.account):
+            _ensure_cost_view(people.account, actor)
+            for vendor in SOURCES.values():
+                loader.bring_up_to_date(people.account, vendor, first_day(today, months))
+            loader.load_sample(people.account)
+        with account_scope(people.labs):
+            loader.bring_up_to_date(people.labs, LABS, first_day(today, min(months, LABS_MONTHS)))
+    return loader.rows
+
+
+def _ensure_cost_view(account: Account, actor: Actor) -> None:
+    if not CostView.objects.exists():
+        set_cost_view(account=account, actor=actor, basis=Basis.BILLED, product_key=PRODUCT_KEY)
+
+
+class _Loader:
+    """Generates and imports into the account in scope, saying how long each took."""
+
+    def __init__(self, folder: Path, actor: Actor, say: Say, end: date) -> None:
+        self.folder, self.actor, self.say, self.end = folder, actor, say, end
+        self.rows = 0
+
+    def bring_up_to_date(self, account: Account, vendor: Source, first: date) -> None:
+        """Import a vendor's lines from its last loaded month on, or from the first day when there are none."""
+        source = self._source(account, vendor.name)
+        last = _last_day(source)
+        if last is not None and last >= self.end:
+            self.say(f"{account.name}: {vendor.name} is complete up to {last}")
+            return
+        began = time.monotonic()
+        path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
+        written = write_source(vendor.key, path, month_start(last) if last else first, self.end)
+        generated = time.monotonic()
+        self._import(account, source, path)
+        self.say(
+            f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
+            f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
+        )
+        path.unlink()
+
+    def load_sample(self, account: Account) -> None:
+        """Import the FOCUS project's sample file, once."""
+        source = self._source(account, SAMPLE_NAME)
+        if _last_day(source) is not None:
+            return
+        began = time.monotonic()
+        self._import(account, source, SAMPLE_FILE)
+        self.say(
+            f"{account.name}: {SAMPLE_NAME}, September 2024 (imported in {time.monotonic() - began:.1f} s)"
+        )
+
+    def _source(self, account: Account, name: str) -> CostSource:
+        found = CostSource.objects.filter(name=name).first()
+        return found or create_cost_source(account=account, actor=self.actor, name=name)
+
+    def _import(self, account: Account, source: CostSource, path: Path) -> None:
+        self.rows += import_file(account=account, source=source, path=path, actor=self.actor).rows
+
+
+def _last_day(source: CostSource) -> date | None:
+    """The last charge day that the source has in the lake."""
+    live = LakeSegment.objects.filter(kind=Kind.COST, source_id=source.pk, retired_at=None)
+    found: date | None = live.aggregate(last=Max("last_day"))["last"]
+    return found

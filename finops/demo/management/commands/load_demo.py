@@ -1,0 +1,50 @@
+"""`manage.py load_demo`: an invented company's year of cost, to look around in."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from finops.demo import handout
+from finops.demo.generate import MONTHS
+from finops.demo.loading import load
+from finops.demo.people import COLLEAGUES
+from finops.lib.errors import UserError
+
+
+class Command(BaseCommand):
+    help = (
+        "Load (or bring up to yesterday) the demo company, its people, and its MCP keys. Safe to run twice."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        either = parser.add_mutually_exclusive_group()
+        either.add_argument(
+            "--if-empty", action="store_true", help="leave the demo's cost alone when there is any"
+        )
+        either.add_argument(
+            "--reset", action="store_true", help="remove the demo's accounts and people first"
+        )
+        parser.add_argument(
+            "--months", type=int, default=MONTHS, help=f"months of cost, this one included (default {MONTHS})"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            loaded = load(
+                self._say, reset=options["reset"], if_empty=options["if_empty"], months=options["months"]
+            )
+        except UserError as error:
+            raise CommandError(error.message) from error
+        self._say(f"Demo ready in {loaded.seconds:.1f} s, {loaded.rows:,} cost lines imported.")
+        self._say(f"Written to {handout.path()}, readable by you alone:")
+        for field, value in loaded.handout.items():
+            self._say(f"  {field:<20}{value}")
+        others = ", ".join(f"{email} ({role.label.lower()})" for email, (_, role) in COLLEAGUES.items())
+        self._say(f"The same password opens {others}.")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
