@@ -25,11 +25,12 @@ COLUMNS: list[Column[MCPKey]] = [
     Column("name", "Name", lambda key: key.name),
     Column("scope", "Scope", lambda key: key.get_scope_display()),
     Column("key", "Key", lambda key: key.masked),
-    Column("by", "Created by", lambda key: key.created_by_label),
-    Column("created", "Created", lambda key: key.created_at, numeric=True),
-    Column("used", "Last used", lambda key: key.last_used_at, numeric=True),
-    Column("client", "Last client", lambda key: key.last_client),
+    Column("by", "Created by", lambda key: key.created_by_label, shown=False),
+    Column("created", "Created", lambda key: key.created_at),
+    Column("used", "Last used", lambda key: key.last_used_at),
+    Column("client", "Last client", lambda key: key.last_client, shown=False),
     Column("state", "State", lambda key: key.state),
+    Column("expires", "Expires", lambda key: key.expires_at, shown=False),
 ]
 
 

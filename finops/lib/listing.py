@@ -19,12 +19,16 @@ Row = TypeVar("Row")
 
 @dataclasses.dataclass(frozen=True)
 class Column(Generic[Row]):
-    """A column of a list. `value` gives what is sorted, searched and exported; a template draws the cell."""
+    """A column of a list. `value` gives what is sorted, searched and exported; a template draws the cell.
+
+    One that is not `shown` stands in another's cell, or in the export only.
+    """
 
     name: str
     label: str
     value: Callable[[Row], Any]
     numeric: bool = False
+    shown: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +73,7 @@ def listing(
     return Listing(
         rows=found,
         total=len(everything),
-        headers=[_header(request.GET, each, asked) for each in columns],
+        headers=[_header(request.GET, each, asked) for each in columns if each.shown],
         search=search,
         csv_href=_href(request.GET, format="csv"),
     )

@@ -2,9 +2,87 @@
 
 from __future__ import annotations
 
+import random
+from datetime import date, timedelta
+from decimal import Decimal
+
+from accounts.scoping import account_scope
+from finops.costs.models import CostSource
+from finops.lib import clock
+from finops.lib.periods import add_months, month_start
 from tests.cast import PASSWORD, make_cast
+from tests.finops.lake.facts import line, store
+
+SERVICES = [
+    ("AWS", "Amazon Elastic Compute Cloud", "Compute", 410),
+    ("AWS", "Amazon Relational Database Service", "Databases", 180),
+    ("AWS", "Amazon Simple Storage Service", "Storage", 90),
+    ("Google Cloud", "BigQuery", "Analytics", 130),
+    (
+        "Microsoft",
+        "Azure Kubernetes Service for machine learning workloads of the research team",
+        "Compute",
+        75,
+    ),
+    ("OpenAI", "GPT API", "AI and Machine Learning", 60),
+]
 
 
 def cast() -> dict[str, str]:
+    """The cast, without any cost."""
     people = make_cast()
     return {"slug": people.account.slug, "password": PASSWORD}
+
+
+def cast_with_costs() -> dict[str, str]:
+    """The cast, and thirteen months of cost in two currencies with credits and tax."""
+    people = make_cast()
+    with account_scope(people.account):
+        source = CostSource.objects.create(name="Clouds")
+    today = clock.today()
+    for back in range(13):
+        month = add_months(today, -back)
+        store(people.account, _lines(month, today), source_id=source.pk, month=month)
+    return {"slug": people.account.slug, "password": PASSWORD}
+
+
+def _lines(month: date, today: date) -> list[dict[str, object]]:
+    chance = random.Random(month.isoformat())
+    rows: list[dict[str, object]] = []
+    day = month_start(month)
+    while day < min(add_months(month, 1), today):
+        for provider, service, category, size in SERVICES:
+            cost = Decimal(str(round(size * chance.uniform(0.8, 1.25), 4)))
+            tags = {"env": chance.choice(["prod", "dev"])} if chance.random() < 0.8 else {}
+            rows.append(
+                line(
+                    day,
+                    cost,
+                    source=str(month.year),
+                    provider=provider,
+                    service=service,
+                    service_category=category,
+                    region=chance.choice(["eu-west-1", "us-east-1"]),
+                    charge_category="Usage",
+                    tags=tags,
+                )
+            )
+        day += timedelta(days=1)
+    if rows:
+        rows.append(
+            line(
+                month_start(month), "-250.5", provider="AWS", service="AWS Credits", charge_category="Credit"
+            )
+        )
+        rows.append(line(month_start(month), "512.25", provider="AWS", service="Tax", charge_category="Tax"))
+        rows.append(
+            line(
+                month_start(month),
+                "333.1",
+                provider="Hetzner",
+                service="Servers",
+                charge_category="Usage",
+                currency="EUR",
+            )
+        )
+    return rows

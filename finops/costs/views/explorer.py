@@ -1,15 +1,162 @@
-"""x"""
+"""Cost explorer: the query of the tool `querySpend`, its state in the URL, its answer as chart, table and CSV."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.answers import SpendAnswer, SpendRow
+from finops.costs.charts import largest_currency_first, row_name, series_tables
+from finops.costs.dimensions import registry
+from finops.costs.queries import list_dimension_values, query_spend
+from finops.costs.queries.cost_view import CHARGE_CATEGORIES
+from finops.costs.spend_query import MAX_GROUPS, SpendQuery
+from finops.costs.views.choices import (
+    BASES,
+    COMPARISONS,
+    GRANULARITIES,
+    OPS,
+    PERIODS,
+    TOPS,
+    dimension_choices,
+)
+from finops.lake import queries as lake_queries
+from finops.lib import amounts
+from finops.lib.errors import UserError
+from finops.lib.listing import csv_cell, csv_response, wants_csv
+
+ALL_ROWS = 1_000_000
+SUGGESTIONS = 20
+FIRST_QUESTION = SpendQuery(
+    period="last_30_days", granularity="day", group_by=["service"], compare_to="previous_period"
+)
 
 
 @account_page()
 @require_safe
-def index(request: AccountRequest) -> HttpResponse:
-    return render(request, "costs/explorer.html", {})
+def index(request: AccountRequest) -> HttpResponseBase:
+    """The whole page, its result alone for htmx, or all rows as CSV. A bad query: 400 with what to mend."""
+    params = dict(request.GET.lists())
+    status, answer, error = 200, None, ""
+    query = FIRST_QUESTION
+    try:
+        query = SpendQuery.from_params(params) if _asks(params) else FIRST_QUESTION
+        if wants_csv(request):
+            return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
+        answer = largest_currency_first(query_spend(request.account, query))
+    except UserError as problem:
+        status, error = 400, problem.message
+    context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
+    if answer is not None:
+        context |= {"tables": series_tables(answer), "mcp_arguments": _as_tool_call(query)}
+    if request.htmx:
+        response = render(request, "costs/_explorer_result.html", context, status=status)
+        response["HX-Push-Url"] = f"{request.path}?{request.GET.urlencode()}"
+        return response
+    return render(request, "costs/explorer.html", context | _choices(request, query), status=status)
+
+
+def _asks(params: dict[str, list[str]]) -> bool:
+    return any(name in SpendQuery.__struct_fields__ for name in params)
+
+
+def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
+    keys = lake_queries.tag_keys(request.account)
+    used = [*query.group_by, *(item.dimension for item in query.filters)]
+    groups: list[str] = [*query.group_by, *[""] * MAX_GROUPS][:MAX_GROUPS]
+    return {
+        "dimensions": dimension_choices(registry.kinds(), keys, used),
+        "group_fields": list(enumerate(groups, start=1)),
+        "periods": PERIODS,
+        "granularities": GRANULARITIES,
+        "bases": BASES,
+        "comparisons": COMPARISONS,
+        "categories": CHARGE_CATEGORIES,
+        "ops": OPS,
+        "tops": TOPS,
+    }
+
+
+def _as_tool_call(query: SpendQuery) -> str:
+    """The arguments that ask an MCP client's `querySpend` the same."""
+    said = msgspec.to_builtins(query)
+    kept = {
+        field.name: said[field.name]
+        for field in structs.fields(query)
+        if said[field.name] not in (None, [], field.default)
+    }
+    return json.dumps(kept, indent=2, ensure_ascii=False)
+
+
+@account_page()
+@require_safe
+def values(request: AccountRequest) -> HttpResponse:
+    """What a filter's text field suggests: the dimension's values that hold the text, by cost."""
+    dimension = request.GET.get("dimension", "")
+    if not dimension:
+        return JsonResponse({"values": []})
+    try:
+        found = list_dimension_values(
+            request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS
+        )
+    except UserError as problem:
+        return JsonResponse({"values": [], "error": problem.message}, status=400)
+    rows = [{"value": each.value, "hint": _hint(each.label, each.amounts)} for each in found.values]
+    return JsonResponse({"values": rows, "more": found.total_values > len(rows)})
+
+
+def _hint(label: str, costs: list[Any]) -> str:
+    spent = [f"{amounts.plain(cost.amount)} {cost.currency}" for cost in costs[:2]]
+    return " · ".join([part for part in (label, *spent) if part])
+
+
+def _csv(answer: SpendAnswer) -> HttpResponseBase:
+    """Every row of the answer, exact amounts; a query without groups gives its totals."""
+    buckets = list(answer.totals[0].series) if answer.totals else []
+    header = [
+        *answer.group_by,
+        *[f"{name} name" for name in answer.group_by],
+        "currency",
+        "amount",
+        "share",
+        "previous amount",
+        "change",
+        "change ratio",
+        *buckets,
+    ]
+    lines = _group_lines(answer, buckets) if answer.group_by else _total_lines(answer, buckets)
+    return csv_response(f"spend-{answer.period.start_date}-{answer.period.end_date}", header, lines)
+
+
+def _group_lines(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[str]]:
+    for row in answer.rows:
+        yield [*_group_cells(answer, row), *_figures(row, row.share, buckets)]
+
+
+def _group_cells(answer: SpendAnswer, row: SpendRow) -> list[str]:
+    if row.other_groups:
+        return [csv_cell(row_name(row))] * (2 * len(answer.group_by))
+    values_of = [row.group[name] for name in answer.group_by]
+    names = [row.labels.get(name, row.group[name]) for name in answer.group_by]
+    return [csv_cell(text) for text in [*values_of, *names]]
+
+
+def _total_lines(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[str]]:
+    for total in answer.totals:
+        yield _figures(total, Decimal(1), buckets)
+
+
+def _figures(row: Any, share: Decimal | None, buckets: list[str]) -> list[str]:
+    change = row.change
+    compared = [change.previous_amount, change.change, change.ratio] if change else [None] * 3
+    cells = [row.amount, share, *compared, *[row.series.get(day) for day in buckets]]
+    return [csv_cell(row.currency), *[csv_cell(cell) for cell in cells]]

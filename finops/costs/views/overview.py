@@ -1,15 +1,80 @@
-"""Overview: what the account spends, at a glance."""
+"""Overview: what the account spends this month, against last month, on what, and how fresh that is."""
 
 from __future__ import annotations
+
+from datetime import date
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.models import CostImport
+from finops.costs.queries import query_spend, source_health
+from finops.costs.spend_query import SpendQuery
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.periods import add_months, month_end, month_start
+
+TRENDS = {"months": "13 months", "days": "30 days"}
 
 
 @account_page()
 @require_safe
 def overview(request: AccountRequest) -> HttpResponse:
-    return render(request, "costs/overview.html", {})
+    sources = source_health(request.account)
+    running = CostImport.objects.filter(status__in=["queued", "running"]).select_related("source")
+    context: dict[str, Any] = {
+        "sources": sources,
+        "running": list(running[:3]),
+        "trends": TRENDS,
+        "trend": request.GET.get("trend") if request.GET.get("trend") in TRENDS else "months",
+    }
+    newest = max((source.last_day for source in sources if source.last_day), default=None)
+    if newest is None:
+        return render(request, "costs/overview_empty.html", context)
+    try:
+        context |= _figures(request, newest, context["trend"])
+    except UserError as error:
+        context["error"] = error.message
+    return render(request, "costs/overview.html", context)
+
+
+def _figures(request: AccountRequest, newest: date, trend: str) -> dict[str, Any]:
+    """Two lake queries: the month by service with its comparison, and the trend."""
+    month = month_query(newest)
+    spent = largest_currency_first(query_spend(request.account, month))
+    shown = largest_currency_first(query_spend(request.account, _trend_query(newest, trend)))
+    return {
+        "spent": spent,
+        "month": month_start(spent.period.start_date),
+        "is_this_month": month.period is not None,
+        "explorer": month.to_params(),
+        "tables": series_tables(shown),
+        "trend_params": _trend_query(newest, trend).to_params(),
+        "newest": newest,
+    }
+
+
+def month_query(newest: date) -> SpendQuery:
+    """This month so far; the newest month that has data when this one has none."""
+    asked = SpendQuery(group_by=["service"], compare_to="previous_period", top=8)
+    if newest >= month_start(clock.today()):
+        return _with(asked, period="month_to_date")
+    return _with(asked, start_date=month_start(newest), end_date=month_end(newest))
+
+
+def _trend_query(newest: date, trend: str) -> SpendQuery:
+    asked = SpendQuery(group_by=["service"], top=6)
+    if trend == "days":
+        if newest >= month_start(clock.today()):
+            return _with(asked, period="last_30_days", granularity="day")
+        return _with(asked, start_date=month_start(newest), end_date=month_end(newest), granularity="day")
+    return _with(asked, start_date=add_months(newest, -12), end_date=newest, granularity="month")
+
+
+def _with(query: SpendQuery, **changes: Any) -> SpendQuery:
+    return structs.replace(query, **changes)
