@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+ZOMBIE = "Z"
+
 
 def process_name(pid: int) -> str:
     """The name of the program a process runs, or an empty string when there is no such process."""
@@ -22,26 +24,26 @@ def started_at(pid: int) -> str:
 
     With the number it names one process for good: numbers are used again, also after the machine restarts.
     """
-    stat, boot = Path(f"/proc/{pid}/stat"), Path("/proc/sys/kernel/random/boot_id")
+    boot = Path("/proc/sys/kernel/random/boot_id")
     if not boot.exists():
         return _ps(pid, "lstart=")
-    try:
-        # The name in brackets may hold spaces; the start time is the 20th field after it (proc(5)).
-        after_name = stat.read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    return "" if after_name[0] == "Z" else f"{boot.read_text().strip()}:{after_name[19]}"
+    fields = _stat(Path(f"/proc/{pid}"))
+    return f"{boot.read_text().strip()}:{fields[19]}" if fields and fields[0] != ZOMBIE else ""
 
 
 def group_alive(leader: int) -> bool:
-    """Whether any process of the group is left. A zombie still counts."""
+    """Whether any process of the group still runs. One that has ended and that nobody waited for does not:
+    the first process of a container often waits for nobody."""
     try:
         os.killpg(leader, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    if not Path("/proc/self/stat").exists():
+        return True
+    members = (_stat(folder) for folder in Path("/proc").iterdir() if folder.name.isdigit())
+    return any(fields[2] == str(leader) and fields[0] != ZOMBIE for fields in members if fields)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
@@ -61,6 +63,14 @@ def end_group(leader: int, *, patience: float) -> None:
             time.sleep(0.05)
         if not group_alive(leader):
             return
+
+
+def _stat(process: Path) -> list[str]:
+    """The fields of /proc/PID/stat after the name, which may hold spaces: state, parent, group … (proc(5))."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def _ps(pid: int, column: str) -> str:

@@ -19,7 +19,7 @@ from finops.processes import end_group, group_alive, signal_group, started_at
 
 STOP_SECONDS = 15.0
 # A program that ends this often within the window will not heal by another start.
-MAX_ENDS, WINDOW_SECONDS = 5, 60.0
+MAX_ENDS, WINDOW_SECONDS = 4, 60.0
 
 
 class AlreadyRunning(RuntimeError):
@@ -41,14 +41,18 @@ class Program:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
+    # Whether it serves yet; asked after it had to be started again.
+    answers: Callable[[], bool] | None = None
+    silent: bool = False
     process: subprocess.Popen[bytes] | None = None
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_ENDS))
     start_after: float = 0.0
 
-    def start(self) -> None:
+    def start(self) -> subprocess.Popen[bytes]:
         self.process = subprocess.Popen(
             self.command, env=dict(self.environment), stdin=subprocess.DEVNULL, start_new_session=True
         )
+        return self.process
 
     @property
     def pid(self) -> int:
@@ -96,8 +100,10 @@ class Ledger:
             if _is_leftover(child["pid"], child["started"]):
                 end_group(child["pid"], patience=STOP_SECONDS)
                 stopped.append(str(child["name"]))
-        self.path.unlink(missing_ok=True)
         return stopped
+
+    def forget(self) -> None:
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass
@@ -120,7 +126,19 @@ class Supervisor:
                 self._note_end(program)
             if program.process is None and time.monotonic() >= program.start_after:
                 program.start()
+                program.silent = program.answers is not None
                 self.changed()
+            self._hear(program)
+
+    def _hear(self, program: Program) -> None:
+        if (
+            program.silent
+            and program.process is not None
+            and program.answers is not None
+            and program.answers()
+        ):
+            program.silent = False
+            self.say(f"The {program.name} answers again.")
 
     def _note_end(self, program: Program) -> None:
         now = time.monotonic()

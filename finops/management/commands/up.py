@@ -72,7 +72,7 @@ class Up:
         self.ledger = Ledger(settings.VAR_DIR)
         self.cluster: embedded.Cluster | None = None
         self.supervisor = Supervisor(say=self.say, changed=self._note)
-        self.step_process: subprocess.Popen[bytes] | None = None
+        self.step_program: Program | None = None
 
     # -- the order of things ----------------------------------------------------------------------------------
 
@@ -97,9 +97,8 @@ class Up:
         """Web and worker first, PostgreSQL last. A second Ctrl-C changes nothing: this takes seconds."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        if self.step_process is not None and self.step_process.poll() is None:
-            self.step_process.terminate()
-            self.step_process.wait()
+        if self.step_program is not None:
+            self.supervisor.programs.append(self.step_program)
         stopped = bool(self.supervisor.programs)
         self.supervisor.stop()
         connection.close()
@@ -107,6 +106,7 @@ class Up:
             self.cluster.stop()
             stopped = True
         if stopped:
+            self.ledger.forget()
             self.say("Stopped.")
 
     # -- steps ------------------------------------------------------------------------------------------------
@@ -128,6 +128,7 @@ class Up:
             stopped += ["PostgreSQL"] if cluster.stop_leftover() else []
         if stopped:
             self.say(f"An earlier start was killed; stopped what it left running: {', '.join(stopped)}.")
+        self._note()
 
     def _check_port(self) -> None:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -178,7 +179,7 @@ class Up:
     def _start_programs(self) -> None:
         environment = self._environment()
         with self._step("Web server") as done:
-            self.supervisor.start(Program("web server", self._web_command(), environment))
+            self.supervisor.start(Program("web server", self._web_command(), environment, self._web_answers))
             self._await_answer()
             done.append(f"answers on {self.host}:{self.port}")
         with self._step("Worker") as done:
@@ -204,13 +205,17 @@ class Up:
         ]
 
     def _await_answer(self) -> None:
-        url = f"http://{_visible_host(self.host)}:{self.port}/healthz"
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS
-        while not _answers(url):
+        while not self._web_answers():
             self.supervisor.look()
             if time.monotonic() > deadline:
-                raise StepFailed(f"The web server does not answer at {url} after {FIRST_ANSWER_SECONDS} s.")
+                raise StepFailed(
+                    f"The web server does not answer on port {self.port} after {FIRST_ANSWER_SECONDS} s."
+                )
             time.sleep(0.05)
+
+    def _web_answers(self) -> bool:
+        return _answers(f"http://{_visible_host(self.host)}:{self.port}/healthz")
 
     def _watch(self) -> None:
         """Until Ctrl-C: whatever ends is started again."""
@@ -225,6 +230,7 @@ class Up:
         if code is not None:
             self.say(f"PostgreSQL ended with code {code}; starting it again (its log: {cluster.log}).")
             cluster.start()
+            self.say("PostgreSQL answers again.")
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
@@ -233,20 +239,20 @@ class Up:
 
     def _manage(self, *arguments: str) -> None:
         """Run a command in a process of its own, with the public address, and give its memory back after."""
-        self.step_process = subprocess.Popen(
-            [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments],
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        code = self.step_process.wait()
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
+        self.step_program = Program(arguments[0], command, self._environment())
+        process = self.step_program.start()
+        self._note()
+        code = process.wait()
+        self.step_program = None
         if code != 0:
             raise StepFailed(
                 f"manage.py {' '.join(arguments)} failed with code {code}; its message is above."
             )
 
     def _note(self) -> None:
-        self.ledger.write(self.public_url, self.supervisor.programs)
+        step = [] if self.step_program is None else [self.step_program]
+        self.ledger.write(self.public_url, [*step, *self.supervisor.programs])
 
     def _show(self, seconds: float) -> None:
         demo_box.readdress(settings.VAR_DIR / "demo.json", self.public_url)
