@@ -1,0 +1,69 @@
+"""An account full of a word that occurs nowhere else: where it shows up, something leaked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.models import CostSource
+from finops.lake.schema import Kind, segment_schema
+from finops.lake.segments import swap_segments, write_segment
+from finops.lib import clock
+from finops.lib.periods import month_start
+
+MARK = "Quaxolotl"
+DAYS = 40
+
+
+def fill_with_marks(account: Account) -> None:
+    """A key, a source, and forty days of cost lines, each string of which holds MARK."""
+    mint_mcp_key(account=account, actor=Actor.command(MARK), name=MARK)
+    with account_scope(account):
+        source = CostSource.objects.create(account=account, name=f"{MARK} bill")
+        batches: dict[date, list[pa.RecordBatch]] = {}
+        for month, batch in _marked_batches(source.pk):
+            batches.setdefault(month, []).append(batch)
+        schema = segment_schema(Kind.COST, [MARK])
+        segments = [
+            write_segment(
+                account_id=account.pk,
+                kind=Kind.COST,
+                source_id=source.pk,
+                month=month,
+                batches=found,
+                schema=schema,
+            )
+            for month, found in batches.items()
+        ]
+        swap_segments(
+            account=account, kind=Kind.COST, source_id=source.pk, months=list(batches), new=segments
+        )
+
+
+def _marked_batches(source_id: int) -> Iterator[tuple[date, pa.RecordBatch]]:
+    schema = segment_schema(Kind.COST, [MARK])
+    for back in range(1, DAYS):
+        day = clock.today() - timedelta(days=back)
+        row = {field.name: _value(field, day, source_id) for field in schema}
+        yield month_start(day), pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+def _value(field: pa.Field, day: date, source_id: int) -> object:
+    if field.name == "charge_date":
+        return day
+    if field.name == "billing_period":
+        return month_start(day)
+    if field.name == "source":
+        return str(source_id)
+    if field.name == "charge_category":
+        return "Usage"
+    if field.name == "currency":
+        return "USD"
+    return Decimal("7.25") if pa.types.is_decimal(field.type) else f"{MARK} {field.name}"

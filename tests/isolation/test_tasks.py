@@ -1,0 +1,61 @@
+"""Every task: it takes ids alone, names its account first, and finds nothing of another account."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.exceptions import ObjectDoesNotExist
+
+from finops.celery import app
+from tests.cast import Cast
+from tests.isolation.rows import MAKERS
+from tests.isolation.walk import OUR_PREFIXES, fingerprint
+
+app.loader.import_default_modules()
+TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module__.startswith(OUR_PREFIXES)}
+
+# Tasks that look over all accounts, each with its reason. They take no arguments.
+SWEEPS = {
+    "lake.sweep": "removes files that no account's manifest names",
+    "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
+    "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
+}
+OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())
+
+
+def parameters(run: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(run).parameters.values())
+
+
+def test_there_are_tasks_to_walk() -> None:
+    assert TASKS.keys() >= SWEEPS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(SWEEPS))
+def test_a_sweep_takes_nothing(name: str) -> None:
+    assert parameters(TASKS[name]) == []
+
+
+@pytest.mark.parametrize("name", OF_AN_ACCOUNT)
+def test_a_task_takes_ids_and_its_account_first(name: str) -> None:
+    taken = parameters(TASKS[name])
+
+    assert taken[0].name == "account_id", f"{name}: say the account first, or list it in SWEEPS with a reason"
+    assert {parameter.annotation for parameter in taken} == {"int"}
+
+
+@pytest.mark.parametrize("name", OF_AN_ACCOUNT)
+def test_a_task_of_one_account_finds_no_row_of_another(cast: Cast, name: str) -> None:
+    run = TASKS[name]
+    rows = [MAKERS[parameter.name](cast.account) for parameter in parameters(run)[1:]]
+    before = fingerprint()
+
+    # A task may say that the row is not there, or leave it alone, as after a second run.
+    with contextlib.suppress(ObjectDoesNotExist):
+        run(cast.other_account.pk, *rows)
+
+    assert fingerprint() == before

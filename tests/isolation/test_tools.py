@@ -1,0 +1,89 @@
+"""Every tool, called by a stranger's credential and by a read key. A new tool joins by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.keys import mint_mcp_key
+from mcpserver.registry import Access, Tool, registry
+from tests.cast import Cast
+from tests.isolation.marked import MARK, fill_with_marks
+from tests.isolation.walk import fingerprint
+
+TOOLS = list(registry)
+READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
+each_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
+
+
+def call(key: str, tool: Tool, arguments: dict[str, Any]) -> str:
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool.name, "arguments": arguments},
+    }
+    answer = Client().post(
+        "/api/mcp",
+        json.dumps(message),
+        content_type="application/json",
+        headers={"authorization": f"Bearer {key}"},
+    )
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def probes(tool: Tool) -> list[dict[str, Any]]:
+    """The tool's own examples, and each with every text argument asking for what belongs to the other account."""
+    texts = [
+        name for name, schema in tool.input_schema["properties"].items() if schema.get("type") == "string"
+    ]
+    return [dict(example) for example in tool.examples] + [
+        {**example, name: MARK[:5]} for example in tool.examples for name in texts
+    ]
+
+
+@pytest.fixture
+def stranger_key(cast: Cast) -> str:
+    _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")
+    return plaintext
+
+
+def test_there_are_tools_to_walk() -> None:
+    assert {tool.name for tool in READ_TOOLS} >= {"getAccountContext", "querySpend", "listDimensionValues"}
+
+
+@each_tool
+def test_a_strangers_credential_sees_nothing_of_the_account(
+    cast: Cast, stranger_key: str, tool: Tool
+) -> None:
+    fill_with_marks(cast.account)
+
+    said = "\n".join(call(stranger_key, tool, arguments) for arguments in probes(tool))
+
+    assert MARK not in said
+    assert cast.account.slug not in said
+
+
+def test_a_read_key_writes_nothing(cast: Cast) -> None:
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="reads")
+    before = fingerprint(without=frozenset({"accounts_mcpkey"}))
+
+    for tool in TOOLS:
+        for arguments in probes(tool) or [{}]:
+            refused = '"isError":true' in call(plaintext, tool, arguments).replace(" ", "")
+            assert refused or tool.access is Access.READ
+
+    assert fingerprint(without=frozenset({"accounts_mcpkey"})) == before
+
+
+def test_the_marks_do_show_to_their_own_account(cast: Cast) -> None:
+    fill_with_marks(cast.account)
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="own")
+    spend = registry.get("querySpend")
+    assert spend is not None
+
+    assert MARK in call(plaintext, spend, {"period": "last_30_days", "group_by": ["service"]})
