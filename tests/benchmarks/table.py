@@ -1,0 +1,51 @@
+"""What a benchmark found, and how it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from time import perf_counter
+
+Row = Mapping[str, str | float | int | bool]
+"""One line of the table, column by column. The rows of a benchmark may have different columns."""
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """Tables in Markdown, a new one wherever the columns change."""
+    tables: list[list[Row]] = []
+    for row in rows:
+        if not tables or list(tables[-1][0]) != list(row):
+            tables.append([])
+        tables[-1].append(row)
+    return "\n\n".join(_table(table) for table in tables) + "\n"
+
+
+def medians(times: int, **actions: Callable[[], object]) -> dict[str, float]:
+    """Milliseconds of each action, the median of `times` runs. The actions take turns, so that a busy moment of the
+    machine hits all of them; the first turn of each only warms up."""
+    taken: dict[str, list[float]] = {name: [] for name in actions}
+    for turn in range(times + 1):
+        for name, action in actions.items():
+            began = perf_counter()
+            action()
+            if turn:
+                taken[name].append((perf_counter() - began) * 1_000)
+    return {name: median(values) for name, values in taken.items()}
+
+
+def _table(rows: Sequence[Row]) -> str:
+    names = list(rows[0])
+    cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(names))]
+    lines = [
+        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _cell(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
