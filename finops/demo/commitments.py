@@ -166,10 +166,15 @@ def settle(commitment: Commitment, day: date, usage: Sequence[tuple[Line, int]])
             continue
         covered.append(Covered(line, took, took * price))
         left -= took * price if spend else took
-    price = _hour_price(commitment)
-    worth = left if spend else left * price
-    daily = term.daily_money if spend else term.daily_hours * price
-    return Day(term, covered, worth, 0 if spend else left, _fee(term, day, daily))
+    worth = left if spend else left * _hour_price(commitment)
+    return Day(term, covered, worth, 0 if spend else left, _fee(term, day, daily_worth(term)))
+
+
+def daily_worth(term: Term) -> int:
+    """What one day of the promise costs, in 1e-12."""
+    if term.commitment.category == "Spend":
+        return term.daily_money
+    return term.daily_hours * _hour_price(term.commitment)
 
 
 def _hour_price(commitment: Commitment) -> int:

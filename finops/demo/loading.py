@@ -17,9 +17,10 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import Basis, CostSource, CostView
-from finops.costs.services import create_cost_source, import_file, set_cost_view
+from finops.costs.services import create_cost_source, import_files, set_cost_view
 from finops.demo import handout
 from finops.demo.company import LABS, SOURCES, Source
+from finops.demo.contracts import write_contracts
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
 from finops.lake.models import LakeSegment
@@ -119,7 +120,9 @@ class _Loader:
         path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
         written = write_source(vendor.key, path, month_start(last) if last else first, self.end)
         generated = time.monotonic()
-        self._import(account, source, path)
+        contracts = self.folder / f"{vendor.key}-commitments.csv"
+        terms = write_contracts(vendor.key, contracts, first, self.end)
+        self._import(account, source, [path, contracts] if terms else [path])
         self.say(
             f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
             f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
@@ -132,7 +135,7 @@ class _Loader:
         if _last_day(source) is not None:
             return
         began = time.monotonic()
-        self._import(account, source, SAMPLE_FILE)
+        self._import(account, source, [SAMPLE_FILE])
         self.say(
             f"{account.name}: {SAMPLE_NAME}, September 2024 (imported in {time.monotonic() - began:.1f} s)"
         )
@@ -141,8 +144,9 @@ class _Loader:
         found = CostSource.objects.filter(name=name).first()
         return found or create_cost_source(account=account, actor=self.actor, name=name)
 
-    def _import(self, account: Account, source: CostSource, path: Path) -> None:
-        self.rows += import_file(account=account, source=source, path=path, actor=self.actor).rows
+    def _import(self, account: Account, source: CostSource, paths: list[Path]) -> None:
+        done = import_files(account=account, source=source, paths=paths, actor=self.actor)
+        self.rows += done.rows
 
 
 def _last_day(source: CostSource) -> date | None:

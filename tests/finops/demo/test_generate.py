@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from finops.demo import story
 from finops.demo.commitments import COMMITMENTS, settle, term_of
 from finops.demo.company import CUSTOMER_IDS, SOURCES
+from finops.demo.contracts import write_contracts
 from finops.demo.generate import first_day, month_rows, months_between, usage_on, write_source
 
 MAY, END_OF_MAY = date(2026, 5, 1), date(2026, 5, 31)
@@ -229,3 +231,22 @@ def test_the_warehouse_moves_from_one_service_to_the_other() -> None:
     assert warehouse("aws", "Amazon Redshift", date(2026, 3, 10)) > 0
     assert warehouse("aws", "Amazon Redshift", date(2026, 8, 10)) == 0
     assert warehouse("gcp", "BigQuery", date(2026, 8, 10)) > warehouse("gcp", "BigQuery", date(2026, 3, 10))
+
+
+def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
+    may: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    promised: dict[str, Decimal] = {}
+    for source in SOURCES:
+        path = tmp_path / f"{source}.csv"
+        if write_contracts(source, path, date(2025, 11, 1), date(2026, 11, 19)):
+            with path.open(newline="") as file:
+                promised |= {
+                    row["ContractCommitmentId"]: Decimal(row["ContractCommitmentCost"])
+                    for row in csv.DictReader(file)
+                }
+    billed = {one for table in may.values() for one in table["CommitmentDiscountId"].to_pylist() if one}
+    assert billed <= set(promised)
+    term = term_of(COMMITMENTS[1], MAY)
+    paid = settle(COMMITMENTS[1], term.start, []).fee
+    assert promised[term.id] == Decimal(paid).scaleb(-12)

@@ -20,7 +20,7 @@ from accounts.keys import authenticate_mcp_key
 from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
-from finops.costs.models import CostImport, CostSource, CostView
+from finops.costs.models import ContractCommitment, CostImport, CostSource, CostView
 from finops.demo.company import SOURCES
 from finops.demo.generate import write_source
 from finops.demo.loading import SAMPLE_NAME
@@ -80,6 +80,7 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
         lines = sum(segment.rows for segment in segments)
         reports = [job.report for job in CostImport.objects.all()]
         view = CostView.objects.get()
+        assert ContractCommitment.objects.count() >= 2 * 6, "every commitment, in two of its years"
     assert 150_000 < lines < 450_000
     assert sum(bool(report.get("findings")) for report in reports) == 1, "only the real file is untidy"
     assert view.basis == "billed"
