@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+_WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 def money(amount: Decimal, currency: str) -> str:
     """`1,234.50 USD`; what would read as 0.00 keeps six places."""
-    places = Decimal("0.01") if abs(amount) >= Decimal("0.005") or not amount else Decimal("0.000001")
-    return f"{amount.quantize(places, rounding=ROUND_HALF_EVEN):,} {currency}"
+    places = Decimal("0.01") if amount.copy_abs() >= Decimal("0.005") or not amount else Decimal("0.000001")
+    return f"{amount.quantize(places, context=_WIDE):,} {currency}"
 
 
 def percent(share: Decimal) -> str:
     """`12.3 %`."""
-    return f"{(share * 100).quantize(Decimal('0.1'), rounding=ROUND_HALF_EVEN)} %"
+    return f"{share.scaleb(2, _WIDE).quantize(Decimal('0.1'), context=_WIDE):,} %"
 
 
 def listed(parts: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
@@ -30,3 +31,16 @@ def ratio(numerator: Decimal, denominator: Decimal) -> Decimal | None:
     if not denominator:
         return None
     return Context(prec=38, rounding=ROUND_HALF_EVEN).divide(numerator, denominator)
+
+
+def added(amounts: Iterable[Decimal]) -> Decimal:
+    """The exact sum. Python's own `sum` rounds to 28 digits, and an amount can have 38."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = _CONTEXT.add(total, amount)
+    return total
+
+
+def subtracted(minuend: Decimal, subtrahend: Decimal) -> Decimal:
+    """The exact difference."""
+    return _CONTEXT.subtract(minuend, subtrahend)

@@ -26,7 +26,7 @@ from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import PARTS, GroupSum, PartSum, SpendPlan, SpendSums
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
-from finops.lib.money import ratio
+from finops.lib.money import added, ratio, subtracted
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -90,12 +90,12 @@ def _total(facts: SpendFacts, sums: SpendSums, currency: str, buckets: Sequence[
     counted = [part for part in parts if _counts(facts.plan, part)]
     left = [part for part in parts if not _counts(facts.plan, part)]
     return SpendTotal(
-        amount=_sum(group.amount for group in groups),
+        amount=added(group.amount for group in groups),
         currency=currency,
         inside=[_part(name, (part for part in counted if part.part == name), currency) for name in PARTS],
         left_out=_by_category(left, currency),
-        left_out_amount=_sum(part.amount for part in left),
-        whole_amount=_sum(part.amount for part in parts),
+        left_out_amount=added(part.amount for part in left),
+        whole_amount=added(part.amount for part in parts),
         change=_change(facts, groups, currency),
         series=_series(groups, buckets),
     )
@@ -106,7 +106,7 @@ def _counts(plan: SpendPlan, part: PartSum) -> bool:
 
 
 def _part(name: str, parts: Iterable[PartSum], currency: str) -> PartAmount:
-    return PartAmount(part=name, amount=_sum(part.amount for part in parts), currency=currency)
+    return PartAmount(part=name, amount=added(part.amount for part in parts), currency=currency)
 
 
 def _by_category(parts: Sequence[PartSum], currency: str) -> list[PartAmount]:
@@ -129,13 +129,13 @@ def _rows(facts: SpendFacts, sums: SpendSums, total: SpendTotal, buckets: Sequen
 
 
 def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
-    return bool(row.other_groups), -row.amount, list(row.group.values())
+    return bool(row.other_groups), row.amount.copy_negate(), list(row.group.values())
 
 
 def _row(
     facts: SpendFacts, groups: Sequence[GroupSum], total: SpendTotal, buckets: Sequence[Bucket]
 ) -> SpendRow:
-    amount = _sum(group.amount for group in groups)
+    amount = added(group.amount for group in groups)
     is_other = groups[0].place >= facts.plan.top
     share = ratio(amount, total.amount)
     names = [dimension.name for dimension in facts.plan.dimensions]
@@ -174,7 +174,7 @@ def _series(groups: Sequence[GroupSum], buckets: Sequence[Bucket]) -> Series:
         return {}
     amounts: dict[object, Decimal] = {}
     for group in groups:
-        amounts[group.bucket] = amounts.get(group.bucket, ZERO) + group.amount
+        amounts[group.bucket] = added([amounts.get(group.bucket, ZERO), group.amount])
     return {
         bucket.start.isoformat(): amounts.get(bucket.start, ZERO if bucket.has_data else None)
         for bucket in buckets
@@ -184,7 +184,7 @@ def _series(groups: Sequence[GroupSum], buckets: Sequence[Bucket]) -> Series:
 def _change(facts: SpendFacts, groups: Sequence[GroupSum], currency: str) -> Change | None:
     if facts.compared is None or facts.compared.previous is None:
         return None
-    current, previous = _sum(group.compared for group in groups), _sum(group.previous for group in groups)
+    current, previous = added(group.compared for group in groups), added(group.previous for group in groups)
     earlier = facts.compared.previous
     if not facts.sources.coverage.has_data(earlier.start, earlier.end):
         return Change(
@@ -200,11 +200,12 @@ def _change(facts: SpendFacts, groups: Sequence[GroupSum], currency: str) -> Cha
 
 def change_between(current: Decimal, previous: Decimal, currency: str) -> Change:
     """What moved. The ratio is of the size of the earlier amount, so its sign is the direction of the change."""
-    moved = ratio(current - previous, abs(previous))
+    difference = subtracted(current, previous)
+    moved = ratio(difference, previous.copy_abs())
     return Change(
         current_amount=current,
         previous_amount=previous,
-        change=current - previous,
+        change=difference,
         ratio=moved,
         currency=currency,
         reason="" if moved is not None else "previous_amount is 0.",
@@ -252,7 +253,3 @@ def truncated_of(rows: Sequence[SpendRow], top: int) -> str:
     more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
     groups = "1 group is" if folded == 1 else f"{folded} groups are"
     return f"{groups} summed in the row other: {more}filter, or group by something coarser."
-
-
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    return sum(amounts, ZERO)

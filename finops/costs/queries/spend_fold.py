@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from finops.costs.answers import Change, Series, SpendAnswer, SpendRow, SpendTotal
 from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
-from finops.lib.money import ratio
+from finops.lib.money import added, ratio
 
 Fits = Callable[[SpendAnswer], bool]
 
@@ -52,7 +52,7 @@ def _places(rows: Sequence[SpendRow]) -> dict[int, int]:
 
 def _size(row: SpendRow) -> Decimal:
     earlier = row.change.previous_amount if row.change else None
-    return max(abs(row.amount), abs(earlier or ZERO))
+    return max(row.amount.copy_abs(), (earlier or ZERO).copy_abs())
 
 
 def _folded(answer: SpendAnswer, keep: int) -> SpendAnswer:
@@ -72,7 +72,7 @@ def _folded(answer: SpendAnswer, keep: int) -> SpendAnswer:
 
 
 def _sum_row(rows: Sequence[SpendRow], total: SpendTotal) -> SpendRow:
-    amount = sum((row.amount for row in rows), ZERO)
+    amount = added(row.amount for row in rows)
     share = ratio(amount, total.amount)
     return replace(
         rows[0],
@@ -90,8 +90,8 @@ def _sum_row(rows: Sequence[SpendRow], total: SpendTotal) -> SpendRow:
 def _sum_change(changes: Sequence[Change]) -> Change | None:
     if not changes:
         return None
-    current = sum((change.current_amount for change in changes), ZERO)
-    previous = sum((change.previous_amount or ZERO for change in changes), ZERO)
+    current = added(change.current_amount for change in changes)
+    previous = added(change.previous_amount or ZERO for change in changes)
     return change_between(current, previous, changes[0].currency)
 
 
@@ -101,7 +101,7 @@ def _sum_series(series: Sequence[Series]) -> Series:
 
 def _sum_known(amounts: Sequence[Decimal | None]) -> Decimal | None:
     known = [amount for amount in amounts if amount is not None]
-    return sum(known, ZERO) if known else None
+    return added(known) if known else None
 
 
 def _without_series(answer: SpendAnswer) -> SpendAnswer:

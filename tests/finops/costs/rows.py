@@ -1,0 +1,62 @@
+"""Cost lines for tests, and what they add up to, computed by plain Python. Shares no code with the queries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal, localcontext
+from typing import Any
+
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.lake import schema
+from tests.finops.lake.facts import line, store
+
+Line = dict[str, Any]
+COLUMN = {"account": "account_id", "sku": "sku_id", "resource": "resource_id", "commitment": "commitment_id"}
+
+
+def cost(day: date, amount: str | Decimal | int, /, **columns: Any) -> Line:
+    """A plain usage line in USD; anything else by name."""
+    return line(day, amount, **{"charge_category": "Usage", "charge_frequency": "Usage-Based", **columns})
+
+
+def add_source(account: Account, lines: Sequence[Line], *, name: str = "Bill") -> CostSource:
+    """A cost source with these lines. The account must be in scope."""
+    source = CostSource.objects.create(account=account, name=name)
+    put(account, source, lines)
+    return source
+
+
+def put(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
+    """Make these lines the whole truth about the months that they are in."""
+    months: dict[date, list[Line]] = defaultdict(list)
+    for one in lines:
+        months[one["charge_date"].replace(day=1)].append({**one, "source": str(source.pk)})
+    for month, found in months.items():
+        store(account, found, source_id=source.pk, month=month)
+
+
+def key_of(one: Mapping[str, Any], dimension: str) -> str:
+    """What a line's value in a dimension is shown as."""
+    if dimension.startswith("tag:"):
+        found = one.get(schema.tag_column(dimension.removeprefix("tag:")))
+        return found if found is not None else "(untagged)"
+    absent = "(unknown)" if dimension == "actor" else "(none)"
+    found = one.get(COLUMN.get(dimension, dimension))
+    return found if found is not None else absent
+
+
+def add_up(
+    lines: Iterable[Mapping[str, Any]],
+    keys: Callable[[Mapping[str, Any]], Any],
+    *,
+    column: str = "billed_cost",
+) -> dict[Any, Decimal]:
+    """The exact sum of a column by whatever `keys` gives."""
+    sums: dict[Any, Decimal] = defaultdict(Decimal)
+    with localcontext(prec=70):
+        for one in lines:
+            sums[keys(one)] += one[column]
+    return dict(sums)
