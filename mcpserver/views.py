@@ -91,9 +91,8 @@ def _authenticate(request: HttpRequest) -> Credential:
     if not header:
         raise _unauthorized("Send an access token or MCP key: Authorization: Bearer <token>")
     bearer = _BEARER.fullmatch(header.strip())
-    credential = (
-        authenticate_bearer(bearer[1], client=request.headers.get("User-Agent", "")) if bearer else None
-    )
+    client = "".join(filter(str.isprintable, request.headers.get("User-Agent", "")))
+    credential = authenticate_bearer(bearer[1], client=client) if bearer else None
     if credential is None:
         raise _unauthorized("This token is unknown, expired or revoked", error="invalid_token")
     return credential

@@ -1,0 +1,196 @@
+"""Every registered tool, found by itself: its definition, and its real answers to its own examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from accounts.models import MCPKey
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
+from tests.cast import Cast
+from tests.conformance import schemas
+from tests.conformance.requirements import requirement
+from tests.isolation.marked import fill_with_marks
+from tests.isolation.walk import fingerprint
+from tests.mcpserver.door import Door, mint
+
+TOOLS = list(registry)
+READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
+MAX_DEFINITIONS_BYTES = 40_000
+DESTRUCTIVE = {"delete_dashboard"}
+
+each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
+
+# A number that is no amount of money says so in its name.
+NOT_MONEY = ("share", "ratio", "percent", "quantity", "coverage", "utilization", "rate", "usage")
+
+
+@pytest.fixture
+def filled(cast: Cast) -> Door:
+    fill_with_marks(cast.account)
+    return Door(mint(cast))
+
+
+def answers(door: Door, tool: Tool) -> Iterator[dict[str, Any]]:
+    for example in tool.examples:
+        result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+        assert not result["isError"], result["content"][0]["text"]
+        yield result
+
+
+@requirement("tools:size")
+@pytest.mark.parametrize("revision", schemas.REVISIONS)
+def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
+    listed = Door(mint(cast, "read_write")).result("tools/list", revision=revision)["tools"]
+
+    assert len(listed) == len(TOOLS)
+    assert len(msgspec.json.encode(listed)) < MAX_DEFINITIONS_BYTES
+
+
+@requirement("tools:annotations")
+@each_tool
+def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
+    assert tool.destructive == (tool.name in DESTRUCTIVE)
+    assert tool.annotations["readOnlyHint"] == (tool.access is Access.READ)
+
+
+@each_tool
+def test_every_argument_is_described_or_speaks_for_itself(tool: Tool) -> None:
+    unclear = [
+        name
+        for name, schema in tool.input_schema["properties"].items()
+        if not {"description", "enum", "maximum"} & set(schema)
+    ]
+
+    assert unclear == []
+
+
+@requirement("tools:schemas")
+@each_tool
+def test_its_schemas_are_valid_and_every_revision_can_read_them(tool: Tool) -> None:
+    for schema in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert all(isinstance(value, dict) for value in schema["properties"].values())
+    assert tool.input_schema["additionalProperties"] is False
+
+
+@requirement("tools:arguments")
+@each_tool
+def test_its_examples_are_what_its_schema_asks_for(tool: Tool) -> None:
+    for example in tool.examples:
+        Draft202012Validator(tool.input_schema).validate(example)
+
+
+@requirement("tools:answer", "tools:output-schema", "tools:answer-size")
+@each_read_tool
+def test_its_answers_are_complete_small_and_fit_its_schema(filled: Door, cast: Cast, tool: Tool) -> None:
+    for result in answers(filled, tool):
+        text, answer = result["content"][0]["text"], result["structuredContent"]
+
+        assert json.loads(text) == answer
+        assert set(ANSWER_FIELDS) <= set(answer)
+        assert answer["summary"].endswith(".")
+        assert answer["console_url"].startswith(f"http://127.0.0.1:8000/a/{cast.account.slug}/")
+        assert len(text.encode()) <= MAX_ANSWER_BYTES
+        Draft202012Validator(tool.output_schema).validate(answer)
+
+
+@requirement("tools:output-schema")
+@each_read_tool
+def test_an_account_without_data_gets_an_answer_too(cast: Cast, tool: Tool) -> None:
+    for result in answers(Door(mint(cast)), tool):
+        Draft202012Validator(tool.output_schema).validate(result["structuredContent"])
+
+
+@requirement("tools:read-only")
+@each_read_tool
+def test_a_read_tool_changes_nothing_but_the_keys_last_use(filled: Door, tool: Tool) -> None:
+    keys = frozenset({"accounts_mcpkey"})
+    tables, key_rows = fingerprint(without=keys), _keys()
+
+    list(answers(filled, tool))
+
+    assert fingerprint(without=keys) == tables
+    assert _keys() == key_rows
+
+
+def _keys() -> list[dict[str, Any]]:
+    """All that a key is but its last use."""
+    rows = MCPKey.objects.unscoped().order_by("pk").values()
+    used = ("last_used_at", "last_client")
+    return [{name: value for name, value in row.items() if name not in used} for row in rows]
+
+
+@requirement("tools:money")
+@each_tool
+def test_an_amount_in_its_types_has_its_currency_beside_it(tool: Tool) -> None:
+    bare = [
+        f"{kind.__name__}.{field}"
+        for root in (tool.arguments, tool.answer)
+        for kind in _structs(root)
+        for field in _amounts(kind)
+        if "currency" not in kind.__struct_fields__
+    ]
+
+    assert bare == []
+
+
+@requirement("tools:money", "tools:rounding")
+@each_read_tool
+def test_an_amount_in_its_answers_has_its_currency_beside_it_and_six_places(filled: Door, tool: Tool) -> None:
+    for result in answers(filled, tool):
+        answer = json.loads(result["content"][0]["text"], parse_float=Decimal)
+        for name, number, beside in _numbers(answer, {}):
+            assert -int(number.as_tuple().exponent) <= 6
+            assert "currency" in beside or any(word in name for word in NOT_MONEY), name
+
+
+def _structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """The Struct and those inside it."""
+    for info in msgspec.inspect.multi_type_info([kind]):
+        yield from _inside(info)
+
+
+def _inside(info: Any) -> Iterator[type[msgspec.Struct]]:
+    if isinstance(info, msgspec.inspect.StructType):
+        yield info.cls
+        for field in info.fields:
+            yield from _inside(field.type)
+    for name in ("type", "item_type", "value_type"):
+        if hasattr(info, name):
+            yield from _inside(getattr(info, name))
+    for choice in getattr(info, "types", ()):
+        yield from _inside(choice)
+
+
+def _amounts(kind: type[msgspec.Struct]) -> list[str]:
+    """The fields of a Struct that hold a Decimal and are not said to be anything but money."""
+    return [
+        name
+        for name, hint in kind.__annotations__.items()
+        if "Decimal" in str(hint) and not any(word in name for word in NOT_MONEY)
+    ]
+
+
+def _numbers(
+    value: Any, beside: dict[str, Any], name: str = ""
+) -> Iterator[tuple[str, Decimal, dict[str, Any]]]:
+    """Each number with a fraction, its name, and the object it stands in; a series stands in its parent's."""
+    if isinstance(value, Decimal):
+        yield name, value, beside
+    if isinstance(value, dict):
+        holder = beside if name == "series" else value
+        for key, item in value.items():
+            yield from _numbers(item, holder, name if name == "series" else key)
+    if isinstance(value, list):
+        for item in value:
+            yield from _numbers(item, beside, name)
