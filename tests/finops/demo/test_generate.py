@@ -250,3 +250,24 @@ def test_the_contract_files_name_every_commitment_of_the_bills_at_what_it_costs(
     term = term_of(COMMITMENTS[1], MAY)
     paid = settle(COMMITMENTS[1], term.start, []).fee
     assert promised[term.id] == Decimal(paid).scaleb(-12)
+
+
+def test_the_readme_lists_the_planted_anomalies_as_they_are() -> None:
+    text = (Path(story.__file__).parent / "README.md").read_text()
+    table = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
+    listed = {(row[0], row[1], row[2], row[3], row[5]) for row in table if len(row) == 6} - {
+        ("name", "source and service", "workload", "months", "factor")
+    }
+    planted: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for one in story.anomalies(date(2026, 1, 1), date(2026, 12, 31)):
+        planted[(one.name, f"{one.source}, {one.service}", one.workload, f"{one.factor:g}")].add(
+            one.start.month
+        )
+    assert listed == {
+        (name, where, workload, ", ".join(map(str, sorted(months))), factor)
+        for (name, where, workload, factor), months in planted.items()
+    }
