@@ -1,7 +1,7 @@
 """From an expression over facts to one SQL text over an account's files. Pure: runs nothing.
 
 Ibis builds and compiles; this module only puts the expression's one source, a common table expression over the
-chosen files, in front of it. Everything is assembled as a syntax tree, values included, never by hand as text.
+chosen files, in front of it. Values and names become text by the compilers of Ibis and sqlglot, never by hand.
 """
 
 from __future__ import annotations
@@ -41,17 +41,16 @@ class Query:
     """A compiled expression: what it needs and what it gives, not yet over which files."""
 
     kind: Kind
-    tree: exp.Query
     needed: tuple[str, ...]
     result: pa.Schema
+    body: str
+    table_expressions: tuple[str, ...]
+    """What the expression uses twice, as Ibis names and compiles it."""
 
     def sql(self, files: Sequence[File], start: date, end: date) -> str:
         """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold."""
-        tree = self.tree.copy()
-        facts = exp.CTE(this=_facts(self, files, start, end), alias=_alias(self.kind.value))
-        later = tree.args.get("with_")
-        tree.set("with_", exp.With(expressions=[facts, *(later.expressions if later else [])]))
-        text = tree.sql(DIALECT)
+        facts = exp.CTE(this=_facts(self, files, start, end), alias=_alias(self.kind.value)).sql(DIALECT)
+        text = f"WITH {', '.join([facts, *self.table_expressions])} {self.body}"
         _check_text(text)
         return text
 
@@ -61,9 +60,14 @@ def compile_query(kind: Kind, build: Build, keys: Collection[str] = ()) -> Query
     facts = fact_table(kind, tuple(keys))
     wanted = build(facts)
     tree = _compiler.to_sqlglot(wanted)
-    result = pa.schema([(name, _arrow_type(dtype)) for name, dtype in wanted.schema().items()])
+    needed = _needed(kind, tree, facts.columns, wanted.columns)
+    shared = tree.args.pop("with_", None)
     return Query(
-        kind=kind, tree=tree, needed=_needed(kind, tree, facts.columns, wanted.columns), result=result
+        kind=kind,
+        needed=needed,
+        result=pa.schema([(name, _arrow_type(dtype)) for name, dtype in wanted.schema().items()]),
+        body=tree.sql(DIALECT),
+        table_expressions=tuple(each.sql(DIALECT) for each in shared.expressions) if shared else (),
     )
 
 

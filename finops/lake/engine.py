@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from finops.lake.cache import DamagedFile
 from finops.lake.compiler import Build, File, Query, cost_table, fact_table
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
+from finops.lake.watchdog import Watchdog
 from finops.lib.errors import UserError
 
 __all__ = ["LakeBusy", "LakeTimeout", "LakeTooLarge", "LakeUnavailable", "cost_table", "fact_table", "run"]
@@ -127,17 +128,16 @@ class _Instance:
     """One DuckDB of this process, and the turns on it."""
 
     connection: duckdb.DuckDBPyConnection
-    turns: threading.BoundedSemaphore = field(repr=False)
+    turns: threading.BoundedSemaphore
+    watchdog: Watchdog
 
     def execute(self, sql: str, deadline: float) -> pa.Table:
         with self._turn(deadline):
             _check(deadline)
             cursor = self.connection.cursor()
-            watchdog = threading.Timer(deadline - time.monotonic(), cursor.interrupt)
-            watchdog.daemon = True
-            watchdog.start()
             try:
-                return cursor.execute(sql).to_arrow_table()
+                with self.watchdog.watching(cursor, deadline):
+                    return cursor.execute(sql).to_arrow_table()
             except duckdb.InterruptException as error:
                 raise LakeTimeout(f"The query took longer than it may. {NARROWER}") from error
             except duckdb.OutOfMemoryException as error:
@@ -147,7 +147,6 @@ class _Instance:
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
                 raise _Unreadable(str(error)) from error
             finally:
-                watchdog.cancel()
                 cursor.close()
 
     @contextmanager
@@ -209,7 +208,7 @@ def _make_instance(directory: Path) -> _Instance:
     connection.execute("SET allowed_directories = [?]", [f"{directory}/"])
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return _Instance(connection, threading.BoundedSemaphore(max(1, settings.LAKE_CONCURRENCY)))
+    return _Instance(connection, threading.BoundedSemaphore(max(1, settings.LAKE_CONCURRENCY)), Watchdog())
 
 
 def _memory_share() -> int:

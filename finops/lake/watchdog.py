@@ -1,0 +1,60 @@
+"""Interrupts statements at their deadline: one thread for all of them, because starting one for each query costs more
+than a small query on a busy machine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Interruptible(Protocol):
+    def interrupt(self) -> None: ...
+
+
+class Watchdog:
+    """Calls `interrupt` of whatever is watched when its deadline (`time.monotonic()`) passes."""
+
+    def __init__(self) -> None:
+        self._watched: dict[int, tuple[float, Interruptible]] = {}
+        self._changed = threading.Condition()
+        self._wakes_at = float("inf")
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def watching(self, statement: Interruptible, deadline: float) -> Iterator[None]:
+        """Inside, `statement` is interrupted at its deadline; never after the block has ended."""
+        with self._changed:
+            self._watched[id(statement)] = (deadline, statement)
+            self._ensure_thread()
+            if deadline < self._wakes_at:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                del self._watched[id(statement)]
+
+    def _ensure_thread(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="lake-watchdog", daemon=True)
+            self._thread.start()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                for deadline, statement in self._watched.values():
+                    if deadline <= now:
+                        statement.interrupt()
+                self._wakes_at = min(
+                    (self._next(entry[0], now) for entry in self._watched.values()), default=float("inf")
+                )
+                self._changed.wait(None if self._wakes_at == float("inf") else self._wakes_at - now)
+
+    @staticmethod
+    def _next(deadline: float, now: float) -> float:
+        """An interrupt that came just before the statement began is lost: it is repeated until the block ends."""
+        return deadline if deadline > now else now + 0.05
