@@ -20,3 +20,5 @@ urlpatterns = [
     path("operators/", admin.site.urls),
     path("a/<slug:slug>/", include(account_pages)),
 ]
+
+handler400 = "finops.errors.bad_request"

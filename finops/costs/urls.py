@@ -11,5 +11,10 @@ urlpatterns = [
     path("cost-explorer/", explorer.index, name="cost_explorer"),
     path("cost-explorer/values/", explorer.values, name="dimension_values"),
     path("connections/", connections.index, name="connections"),
+    path("connections/upload/", connections.upload, name="cost_upload"),
+    path("connections/imports/<int:import_id>/", connections.cost_import, name="cost_import"),
+    path("connections/<int:source_id>/", connections.source, name="connection"),
+    path("connections/<int:source_id>/rename/", connections.rename, name="connection_rename"),
+    path("connections/<int:source_id>/delete/", connections.delete, name="connection_delete"),
     path("settings/cost-view/", cost_view.index, name="cost_view"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from urllib.parse import urlencode
 
@@ -10,7 +11,10 @@ from django import template
 
 from finops.costs import charts
 from finops.costs.answers import PartAmount, SpendRow
+from finops.costs.models import CostImport
+from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib import amounts
+from finops.lib.periods import month_end
 
 register = template.Library()
 
@@ -88,3 +92,39 @@ def as_csv_query(params: Mapping[str, Sequence[str]]) -> str:
 def group_cells(row: SpendRow) -> list[tuple[str, str]]:
     """(value, what to call it) for each dimension of the group."""
     return [(value, row.labels.get(name) or value) for name, value in row.group.items()]
+
+
+@register.filter
+def span_of(months: Sequence[str]) -> str:
+    """`2026-05`, `2026-05 to 2026-07`; months that are not in a row say how many there are."""
+    if not months:
+        return "—"
+    ordered = sorted(months)
+    if len(ordered) == 1:
+        return ordered[0]
+    (first_year, first), (last_year, last) = (
+        map(int, month.split("-")) for month in (ordered[0], ordered[-1])
+    )
+    gaps = (last_year - first_year) * 12 + last - first + 1 != len(ordered)
+    return f"{ordered[0]} to {ordered[-1]}" + (f" ({len(ordered)} months)" if gaps else "")
+
+
+@register.filter
+def seconds(job: CostImport) -> str:
+    if job.started_at is None or job.finished_at is None:
+        return "—"
+    return f"{(job.finished_at - job.started_at).total_seconds():,.1f}"
+
+
+@register.filter
+def explorer_query(job: CostImport) -> str:
+    """The cost explorer's question about what an import brought: its source and months, by service."""
+    first, last = (date.fromisoformat(f"{month}-01") for month in (min(job.months), max(job.months)))
+    query = SpendQuery(
+        start_date=first,
+        end_date=month_end(last),
+        granularity="month" if first != last else "day",
+        group_by=["service"],
+        filters=[Filter(dimension="source", values=[job.source.name])],
+    )
+    return as_query(query.to_params())

@@ -1,15 +1,171 @@
-"""x"""
+"""Connections: the cost sources with their health, uploading into them, and how an import went."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+import dataclasses
+from datetime import date, datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.costs import services
+from finops.costs.answers import SourceHealth
+from finops.costs.forms import SourceForm, UploadForm
+from finops.costs.models import CostImport, CostSource
+from finops.costs.queries.sources import load_sources
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+IMPORTS_SHOWN = 10
+IMPORTS_PAGE = 25
+
+
+@dataclasses.dataclass(frozen=True)
+class Connection:
+    """A cost source as the list shows it."""
+
+    id: int
+    health: SourceHealth
+
+    @property
+    def last_day(self) -> date | None:
+        return self.health.last_day
+
+    @property
+    def last_import_at(self) -> datetime | None:
+        return self.health.last_import_at
+
+
+COLUMNS: list[Column[Connection]] = [
+    Column("name", "Source", lambda row: row.health.name),
+    Column("status", "Health", lambda row: row.health.status),
+    Column("from", "Data from", lambda row: row.health.first_day),
+    Column("through", "Data through", lambda row: row.health.last_day),
+    Column("rows", "Rows", lambda row: row.health.rows, numeric=True),
+    Column("imported", "Last import", lambda row: row.health.last_import_at),
+]
 
 
 @account_page()
 @require_safe
-def index(request: AccountRequest) -> HttpResponse:
-    return render(request, "costs/connections.html", {})
+def index(request: AccountRequest) -> HttpResponseBase:
+    found = load_sources(request.account).health
+    shown = listing(request, [Connection(pk, health) for pk, health in found.items()], COLUMNS, order="name")
+    if wants_csv(request):
+        return csv_of("connections", COLUMNS, shown.rows)
+    imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
+    return render(request, "costs/connections.html", {"listing": shown, "imports": imports})
+
+
+@account_page()
+@require_safe
+def source(request: AccountRequest, source_id: int) -> HttpResponse:
+    return _source_page(request, source_id, None)
+
+
+def _source_page(request: AccountRequest, source_id: int, form: SourceForm | None) -> HttpResponse:
+    row = get_object_or_404(CostSource.objects.select_related("created_by"), pk=source_id)
+    imports = CostImport.objects.filter(source=row).select_related("source").defer("report")
+    page = Paginator(imports, IMPORTS_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "source": row,
+        "health": load_sources(request.account).health[row.pk],
+        "form": form or SourceForm(initial={"name": row.name}),
+        "page": page,
+        "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
+    }
+    return render(request, "costs/source.html", context, status=422 if form else 200)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def rename(request: AccountRequest, source_id: int) -> HttpResponse:
+    row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
+    form = SourceForm(request.POST)
+    if form.is_valid():
+        try:
+            services.rename_cost_source(source=row, name=form.cleaned_data["name"], actor=request.actor)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The source is renamed.")
+            return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return _source_page(request, source_id, form)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, source_id: int) -> HttpResponse:
+    row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
+    services.delete_cost_source(source=row, actor=request.actor)
+    messages.success(request, f"The source {row.name} is gone, with all its cost lines.")
+    return redirect("connections", slug=request.account.slug)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: AccountRequest) -> HttpResponse:
+    """The form, and what it sends: the files are on disk by now, and a worker imports them."""
+    sources = CostSource.objects.select_related("account")
+    if request.method != "POST":
+        return _upload_page(request, UploadForm(sources=sources, initial=_chosen(request)))
+    form = UploadForm(request.POST, request.FILES, sources=sources)
+    if form.is_valid():
+        try:
+            return _sent(request, _queue(request, form))
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+    return _upload_page(request, form)
+
+
+def _chosen(request: AccountRequest) -> dict[str, str]:
+    return {"source": request.GET.get("source", "")}
+
+
+@transaction.atomic
+def _queue(request: AccountRequest, form: UploadForm) -> CostImport:
+    row = form.cleaned_data["source"] or services.create_cost_source(
+        account=request.account, name=form.cleaned_data["name"], actor=request.actor
+    )
+    return services.queue_import(
+        source=row,
+        uploads=form.cleaned_data["uploads"],
+        actor=request.actor,
+        defaults=form.values_of_missing_columns,
+    )
+
+
+def _wants_json(request: AccountRequest) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def _sent(request: AccountRequest, job: CostImport) -> HttpResponse:
+    url = reverse("cost_import", args=[request.account.slug, job.pk])
+    return JsonResponse({"url": url}, status=202) if _wants_json(request) else redirect(url)
+
+
+def _upload_page(request: AccountRequest, form: UploadForm) -> HttpResponse:
+    if form.errors and _wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=422)
+    context = {"form": form, "max_bytes": settings.UPLOAD_MAX_BYTES}
+    return render(request, "costs/upload.html", context, status=422 if form.errors else 200)
+
+
+@account_page()
+@require_safe
+def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
+    """How an import goes, and afterwards its report. htmx asks again every second until it is finished."""
+    row = get_object_or_404(CostImport.objects.select_related("source"), pk=import_id)
+    unfinished = row.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING)
+    template = "costs/_import.html" if request.htmx else "costs/import.html"
+    return render(request, template, {"import": row, "unfinished": unfinished, "report": row.report})

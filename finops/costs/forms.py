@@ -1,0 +1,135 @@
+"""Forms of the cost pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+
+from finops.costs.models import Basis, CostSource, CostView
+from finops.costs.queries.cost_view import CHARGE_CATEGORIES
+
+MAX_FILES = 50
+
+
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """One or several uploaded files."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[Any]]:
+        files = data if isinstance(data, list | tuple) else [data]
+        if len(files) > MAX_FILES:
+            raise ValidationError(f"Send at most {MAX_FILES} files at once.")
+        return [super(FilesField, self).clean(each, initial) for each in files or [None]]
+
+
+class UploadForm(forms.Form):
+    source = forms.ModelChoiceField(
+        queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
+        required=False,
+        empty_label="A new source",
+        label="Cost source",
+        help_text="The files' billing months are replaced in the source as a whole.",
+    )
+    name = forms.CharField(
+        max_length=100,
+        required=False,
+        label="Name of the new source",
+        help_text="For example: AWS payer account.",
+    )
+    uploads = FilesField(
+        label="FOCUS files",
+        help_text="FOCUS 1.0 to 1.4 as CSV, CSV.gz or Parquet. Files of one export go together.",
+        error_messages={"required": "Choose at least one file.", "empty": "The file is empty."},
+    )
+    currency = forms.CharField(
+        max_length=60,
+        required=False,
+        label="Billing currency",
+        help_text="For files without a BillingCurrency column, for example USD.",
+    )
+    defaults = forms.CharField(
+        required=False,
+        label="Values of other missing columns",
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "ProviderName=AWS\nInvoiceIssuerName=@ProviderName"}
+        ),
+        help_text="One Column=value a line, for every row. @Column copies another column. Nothing is guessed.",
+    )
+
+    def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 for the type checker
+        field.queryset = sources
+
+    def clean_defaults(self) -> dict[str, str]:
+        lines = [line.strip() for line in self.cleaned_data["defaults"].splitlines() if line.strip()]
+        wrong = [line for line in lines if "=" not in line]
+        if wrong:
+            raise ValidationError(f"“{wrong[0]}”: write it as Column=value.")
+        return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not data.get("source") and not data.get("name", "").strip() and not self.errors.get("source"):
+            self.add_error("name", "Give the new source a name, or choose an existing one.")
+        return data
+
+    @property
+    def values_of_missing_columns(self) -> dict[str, str]:
+        currency = self.cleaned_data["currency"].strip()
+        others: dict[str, str] = self.cleaned_data["defaults"]
+        return {"BillingCurrency": currency, **others} if currency else others
+
+
+class SourceForm(forms.Form):
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the cost source a name."})
+
+
+class CostViewForm(forms.Form):
+    basis = forms.ChoiceField(
+        choices=Basis.choices,
+        widget=forms.RadioSelect,
+        help_text="Billed is what the invoices say. Amortized spreads prepaid commitments over the usage that they cover.",
+    )
+    charge_categories = forms.MultipleChoiceField(
+        choices=[(name, name) for name in CHARGE_CATEGORIES],
+        widget=forms.CheckboxSelectMultiple,
+        label="Charge categories that count",
+        help_text="With all of them totals equal the invoices. What is left out is always named with its amount.",
+        error_messages={"required": "At least one charge category must count."},
+    )
+    product_key = forms.CharField(
+        max_length=256,
+        required=False,
+        label="Product key",
+        help_text="The tag key that names your product, such as app. Empty: the product is the service.",
+    )
+    actor_tag_keys = forms.CharField(
+        required=False,
+        label="Tags that name who caused a cost",
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One a line, the first present wins. Counts for files imported from now on. Empty: the usual ones.",
+    )
+
+    def clean_actor_tag_keys(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["actor_tag_keys"].splitlines() if line.strip()]
+
+    @classmethod
+    def of(cls, view: CostView) -> CostViewForm:
+        return cls(
+            initial={
+                "basis": view.basis,
+                "charge_categories": view.charge_categories or list(CHARGE_CATEGORIES),
+                "product_key": view.product_key,
+                "actor_tag_keys": "\n".join(view.actor_tag_keys),
+            }
+        )
