@@ -2,8 +2,8 @@
 
 Every MCP revision can read the result: the root is an object, nothing is a `$ref`, and each value of `properties`
 is an object. Argument schemas keep descriptions, limits, defaults and enums and refuse unknown fields. Answer
-schemas are lean, since all definitions together stay under 40 KB: no titles, no defaults, and objects more than
-two levels down are just objects; only the root says what is required.
+schemas are lean, since all definitions together stay under 40 KB: no titles, no defaults, required fields of
+the root alone, and an object inside a row is just an object.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-ANSWER_DEPTH = 2
+ANSWER_DEPTH = 1
 
 Schema = dict[str, Any]
 

@@ -1,11 +1,13 @@
-"""Fills a live server: the test cast, and a key of each kind."""
+"""Fills a live server: the test cast, forty days of cost, and a key of each kind."""
 
 from __future__ import annotations
 
 from tests.cast import make_cast
+from tests.isolation.marked import fill_with_marks
 from tests.mcpserver.door import mint
 
 
 def with_keys() -> dict[str, str]:
     cast = make_cast()
+    fill_with_marks(cast.account)
     return {scope: mint(cast, scope) for scope in ("read", "read_write")}

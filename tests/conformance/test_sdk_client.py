@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
+import httpx
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import CallToolResult, TextContent
 
+from mcpserver.registry import registry
+from tests.conformance.requirements import requirement
+from tests.isolation.marked import MARK
 from tests.servers import LiveServer
 
 T = TypeVar("T")
@@ -35,6 +41,7 @@ def talk(url: str, key: str, mode: str, then: Callable[[Client], Awaitable[T]]) 
     return asyncio.run(session())
 
 
+@requirement("clients:sdk")
 @each_mode
 def test_it_connects_and_lists_the_tools(
     live_server_process: LiveServer, keys: dict[str, str], mode: str
@@ -46,4 +53,83 @@ def test_it_connects_and_lists_the_tools(
     version, names = talk(live_server_process.mcp_url, keys["read"], mode, look)
 
     assert version == MODES[mode]
-    assert names == sorted(names)
+    assert names == [tool.name for tool in registry.callable_by(may_write=False)]
+
+
+@requirement("clients:sdk")
+@each_mode
+def test_it_calls_a_tool_and_checks_the_answer_against_its_schema(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def ask(client: Client) -> CallToolResult:
+        await client.list_tools()
+        return await client.call_tool("querySpend", {"period": "last_30_days", "group_by": ["service"]})
+
+    result = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+
+    assert not result.is_error
+    assert isinstance(result.content[0], TextContent)
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert result.structured_content is not None
+    assert result.structured_content["rows"][0]["group"] == {"service": f"{MARK} service"}
+    assert result.structured_content["rows"][0]["amount"] == 217.5
+
+
+@requirement("clients:sdk")
+@each_mode
+def test_it_reads_why_a_call_was_refused(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def ask(client: Client) -> CallToolResult:
+        return await client.call_tool("querySpend", {"group_by": ["servise"]})
+
+    result = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+
+    assert result.is_error
+    assert isinstance(result.content[0], TextContent)
+    assert "'servise'" in result.content[0].text
+    assert "service" in result.content[0].text
+
+
+@requirement("clients:sdk")
+@each_mode
+def test_it_is_told_of_an_unknown_tool(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def ask(client: Client) -> CallToolResult:
+        return await client.call_tool("querySpent", {})
+
+    with pytest.raises(ExceptionGroup) as caught:
+        talk(live_server_process.mcp_url, keys["read"], mode, ask)
+
+    assert "Unknown tool: querySpent. Nearest: querySpend" in str(_deepest(caught.value))
+
+
+@requirement("http:body-limit", "http:only-post", "http:credential-first")
+def test_the_real_server_keeps_the_rules_of_http(
+    live_server_process: LiveServer, keys: dict[str, str]
+) -> None:
+    url, key = live_server_process.mcp_url, {"Authorization": f"Bearer {keys['read']}"}
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+    def chunks(size: int) -> Iterator[bytes]:
+        yield ping
+        yield from (b" " * 65_536 for _ in range(size // 65_536))
+
+    with httpx.Client() as client:
+        answers = [
+            client.post(url, content=ping, headers=key),
+            client.post(url, content=chunks(100_000), headers=key),
+            client.post(url, content=chunks(5_000_000), headers=key),
+            client.post(url, content=b" " * 5_000_000, headers=key),
+            client.get(url, headers=key),
+            client.get(url),
+            client.post(f"{url}/", content=ping, headers=key),
+        ]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 413, 413, 405, 401, 404]
+    assert all(answer.headers["content-type"] == "application/json" for answer in answers[:-1])
+
+
+def _deepest(error: BaseException) -> BaseException:
+    return _deepest(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
