@@ -1,10 +1,14 @@
-"""What `manage.py up` shows of the demo account: the contents of `var/demo.json`."""
+"""When `manage.py up` loads the demo account, and what it shows of it: the contents of `var/demo.json`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from finops.lib import clock
 from finops.lib.secrets import write_private
 
 ADDRESSES = ("url", "mcp_url", "usage_url")
@@ -15,6 +19,30 @@ def read(path: Path) -> dict[str, str]:
     return (
         {str(key): str(value) for key, value in json.loads(path.read_text()).items()} if path.exists() else {}
     )
+
+
+def is_due(var_dir: Path, *, has_accounts: bool) -> bool:
+    """Into an empty console; again after a load that was cut off; and on a later day, to bring it up to that day.
+
+    A console with accounts and without a demo is somebody's own: nothing is put into it.
+    """
+    if not has_accounts or _marker(var_dir).exists():
+        return True
+    written = var_dir / "demo.json"
+    return written.exists() and datetime.fromtimestamp(written.stat().st_mtime, UTC).date() < clock.today()
+
+
+@contextmanager
+def loading(var_dir: Path) -> Iterator[None]:
+    """Remember, until it is done, that a load began."""
+    _marker(var_dir).touch()
+    yield
+    _marker(var_dir).unlink()
+    (var_dir / "demo.json").touch()
+
+
+def _marker(var_dir: Path) -> Path:
+    return var_dir / "demo.loading"
 
 
 def readdress(path: Path, public_url: str) -> None:

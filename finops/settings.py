@@ -128,9 +128,10 @@ DATABASES = {
         "ENGINE": "django.db.backends.postgresql",
     }
 }
+DATABASE_POOL: int = env.int("DATABASE_POOL", 20)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
-    "pool": {"min_size": 0, "max_size": env.int("DATABASE_POOL", 20), "timeout": 10},
+    "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
@@ -81,7 +81,9 @@ class Up:
         refuse_unsafe()
         make_private_dir(settings.VAR_DIR)
         self._claim()
-        signal.signal(signal.SIGTERM, _interrupt)
+        # Also where a shell started it in the background, which makes it ignore Ctrl-C.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
         self._stop_leftovers()
         self._check_port()
         if settings.EMBEDDED_DATABASE:
@@ -170,11 +172,12 @@ class Up:
             done.append(static_build.build_if_changed())
 
     def _load_demo(self) -> None:
-        if not self.demo or "load_demo" not in get_commands() or Account.objects.exists():
+        if not self.demo or not demo_box.is_due(settings.VAR_DIR, has_accounts=Account.objects.exists()):
             return
         with self._step("Demo data") as done:
-            self._manage("load_demo")
-            done.append("loaded")
+            with demo_box.loading(settings.VAR_DIR):
+                self._manage("load_demo", "--verbosity", "0")
+            done.append("a year of an invented company, up to yesterday")
 
     def _start_programs(self) -> None:
         environment = self._environment()

@@ -32,6 +32,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self.quiet = options["verbosity"] == 0
         try:
             loaded = load(
                 self._say, reset=options["reset"], if_empty=options["if_empty"], months=options["months"]
@@ -46,5 +47,7 @@ class Command(BaseCommand):
         self._say(f"The same password opens {others}.")
 
     def _say(self, text: str) -> None:
+        if self.quiet:
+            return
         self.stdout.write(text)
         self.stdout.flush()
