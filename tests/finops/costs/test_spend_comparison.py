@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.costs.comparison import compared_days
+from finops.costs.queries import query_spend
+from finops.costs.spend_query import CompareTo, Period, SpendQuery
+from finops.lib.periods import DateRange
+from tests.finops.costs.rows import Line, add_source, cost
+
+
+def days(start: date, end: date) -> list[date]:
+    return [start + timedelta(days=n) for n in range((end - start).days + 1)]
+
+
+def a_year(through: date) -> list[Line]:
+    """A dollar a day, two in March 2026."""
+    return [
+        cost(day, 2 if day >= date(2026, 3, 1) else 1, service="new" if day >= date(2026, 3, 1) else "old")
+        for day in days(date(2025, 1, 1), through)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("period", "compare_to", "current", "previous"),
+    [
+        ("month_to_date", "previous_period", ("03-01", "03-18"), ("02-01", "02-18")),
+        ("month_to_date", "previous_year", ("03-01", "03-18"), ("2025-03-01", "2025-03-18")),
+        ("quarter_to_date", "previous_period", ("01-01", "03-18"), ("2025-10-01", "2025-12-16")),
+        ("year_to_date", "previous_period", ("01-01", "03-18"), ("2025-01-01", "2025-03-18")),
+        ("last_7_days", "previous_period", ("03-13", "03-18"), ("03-06", "03-11")),
+        ("last_month", "previous_period", ("02-01", "02-28"), ("01-01", "01-31")),
+        ("last_3_months", "previous_year", ("2025-12-01", "02-28"), ("2024-12-01", "2025-02-28")),
+    ],
+)
+def test_an_unfinished_period_is_compared_with_the_same_elapsed_days(
+    acme: Account, period: Period, compare_to: CompareTo, current: tuple[str, str], previous: tuple[str, str]
+) -> None:
+    add_source(acme, a_year(date(2026, 3, 18)))
+
+    comparison = query_spend(acme, SpendQuery(period=period, compare_to=compare_to)).comparison
+
+    assert comparison is not None
+    assert (comparison.start_date, comparison.end_date) == tuple(map(_day, current))
+    assert (comparison.previous_start_date, comparison.previous_end_date) == tuple(map(_day, previous))
+
+
+def _day(text: str) -> date:
+    return date.fromisoformat(text if len(text) == 10 else f"2026-{text}")
+
+
+def test_totals_and_rows_say_what_moved(acme: Account) -> None:
+    add_source(acme, a_year(date(2026, 3, 19)))
+
+    answer = query_spend(
+        acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period")
+    )
+
+    change = answer.totals[0].change
+    assert change is not None
+    assert (change.current_amount, change.previous_amount, change.change, change.ratio) == (38, 19, 19, 1)
+    moved = {row.group["service"]: row.change for row in answer.rows}
+    assert {name: found and (found.change, found.ratio, found.reason) for name, found in moved.items()} == {
+        "new": (38, None, "previous_amount is 0."),
+        "old": (-19, -1, ""),
+    }
+    assert "100.0 % more than the 19.00 USD before" in answer.summary
+
+
+def test_what_vanished_is_listed_not_hidden_in_other(acme: Account) -> None:
+    small = [cost(date(2026, 3, 10), n, service=f"s{n}") for n in range(1, 9)]
+    add_source(acme, [*small, cost(date(2026, 3, 19), 1), cost(date(2026, 2, 10), 1000, service="gone")])
+
+    answer = query_spend(
+        acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period", top=3)
+    )
+
+    gone = next(row for row in answer.rows if row.group["service"] == "gone")
+    assert gone.amount == 0
+    assert gone.change is not None
+    assert gone.change.change == -1000
+
+
+def test_only_days_with_complete_data_are_compared_and_the_answer_says_so(acme: Account) -> None:
+    add_source(acme, [*a_year(date(2026, 3, 19)), cost(date(2026, 3, 20), 100)])
+
+    answer = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period"))
+
+    assert answer.totals[0].amount == 138
+    assert answer.totals[0].change is not None
+    assert answer.totals[0].change.current_amount == 38
+    assert answer.comparison is not None
+    assert answer.comparison.note.startswith(
+        "Only days with complete data are compared: 2026-03-01 to 2026-03-19 with 2026-02-01 to 2026-02-19"
+    )
+    assert answer.period.unfinished
+    assert answer.comparison.note in answer.warnings
+
+
+def test_without_earlier_data_the_change_is_null_with_its_reason(acme: Account) -> None:
+    add_source(acme, [cost(day, 1) for day in days(date(2026, 3, 1), date(2026, 3, 19))])
+
+    change = (
+        query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period")).totals[0].change
+    )
+
+    assert change is not None
+    assert (change.current_amount, change.previous_amount, change.change, change.ratio) == (
+        19,
+        None,
+        None,
+        None,
+    )
+    assert change.reason == "The account has no data for 2026-02-01 to 2026-02-19."
+
+
+def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:
+    add_source(acme, [cost(date(2026, 2, 10), 1)])
+
+    answer = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period"))
+
+    assert answer.comparison is None
+    assert "No day of the period has complete data yet, so there is nothing to compare." in answer.warnings
+
+
+def test_a_year_against_the_year_before_counts_overlapping_days_twice(acme: Account) -> None:
+    add_source(acme, [cost(day, 1) for day in days(date(2024, 3, 1), date(2026, 3, 19))])
+
+    asked = SpendQuery(
+        start_date=date(2024, 9, 1),
+        end_date=date(2026, 2, 28),
+        compare_to="previous_year",
+        granularity="month",
+    )
+    answer = query_spend(acme, asked)
+
+    change = answer.totals[0].change
+    assert answer.totals[0].amount == len(days(date(2024, 9, 1), date(2026, 2, 28)))
+    assert change is not None
+    assert change.previous_amount == len(days(date(2024, 3, 1), date(2025, 2, 28)))
+    assert sum((amount or Decimal(0) for amount in answer.totals[0].series.values()), Decimal(0)) == (
+        answer.totals[0].amount
+    )
+
+
+@given(
+    start=st.dates(date(2020, 1, 1), date(2026, 12, 31)),
+    length=st.integers(0, 800),
+    through=st.dates(date(2020, 1, 1), date(2026, 12, 31)),
+    compare_to=st.sampled_from(["previous_period", "previous_year"]),
+)
+def test_both_sides_lie_apart_and_inside_what_they_should(
+    start: date, length: int, through: date, compare_to: str
+) -> None:
+    asked = DateRange(start, start + timedelta(days=length))
+
+    found = compared_days(compare_to=compare_to, days=asked, period="", complete_through=through)
+
+    if found.current is None or found.previous is None:
+        assert through < start
+        return
+    assert asked.start == found.current.start <= found.current.end <= min(asked.end, through)
+    assert found.previous.start <= found.previous.end
+    if compare_to == "previous_period":
+        assert found.previous.end < asked.start
+        assert found.previous.days <= found.current.days + 3
