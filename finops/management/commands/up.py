@@ -79,6 +79,8 @@ class Up:
     def run(self) -> None:
         began = time.monotonic()
         refuse_unsafe()
+        # What this and its children write beneath var/ (cost data, uploads, logs) is for this user alone.
+        os.umask(0o077)
         make_private_dir(settings.VAR_DIR)
         self._claim()
         # Also where a shell started it in the background, which makes it ignore Ctrl-C.
