@@ -114,8 +114,10 @@ def _facts(query: Query, files: Sequence[File], start: date, end: date) -> exp.S
 
 def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:
     paths = exp.Array(expressions=[exp.Literal.string(file.path) for file in files])
-    option = exp.EQ(this=exp.column("union_by_name"), expression=exp.true())
-    return exp.Table(this=exp.ReadParquet(expressions=[paths, option] if union_by_name else [paths]))
+    # A directory named service=x above the lake must not become a column.
+    options = {"hive_partitioning": False, **({"union_by_name": True} if union_by_name else {})}
+    given = [exp.EQ(this=exp.column(name), expression=exp.convert(value)) for name, value in options.items()]
+    return exp.Table(this=exp.ReadParquet(expressions=[paths, *given]))
 
 
 def _alias(name: str) -> exp.TableAlias:

@@ -17,7 +17,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import FEBRUARY, JANUARY, line, store, total, write
+from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, ask, by, line, store, total, write
 
 CONTENT = b"facts"
 
@@ -43,10 +43,11 @@ def test_a_lake_under_a_pattern_is_refused(settings: Settings, tmp_path: Path) -
 
 
 @pytest.mark.django_db
-def test_a_directory_with_spaces_and_quotes_serves(cast: Cast, settings: Settings, tmp_path: Path) -> None:
-    settings.LAKE_URL = str(tmp_path / "it's a lake")
-    store(cast.account, [line(JANUARY, 1)])
-    assert total(cast.account) == 1
+@pytest.mark.parametrize("name", ["it's a lake", "service=EC2", "100% ☁", "a;b--"])
+def test_a_directory_with_any_name_serves(cast: Cast, settings: Settings, tmp_path: Path, name: str) -> None:
+    settings.LAKE_URL = str(tmp_path / name)
+    store(cast.account, [line(JANUARY, 1, service="S3")])
+    assert as_dict(ask(cast.account, by("service"))) == {"S3": 1}
 
 
 def _put(path: str) -> None:
