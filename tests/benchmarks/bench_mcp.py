@@ -1,0 +1,263 @@
+"""The MCP door: what it costs itself, beside the lake query of a real question, and over HTTP with real clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from statistics import median, quantiles
+from typing import Any
+
+import httpx
+import msgspec
+import pyarrow as pa
+from django.core.management import call_command
+from django.test import RequestFactory
+
+from accounts.credentials import Credential, authenticate_bearer
+from accounts.scoping import account_scope
+from finops.demo import handout
+from finops.lake import engine
+from mcpserver import jsonrpc
+from mcpserver.coerce import decode_arguments
+from mcpserver.context import ToolCall
+from mcpserver.execution import run_tool
+from mcpserver.ratelimit import seconds_to_wait
+from mcpserver.registry import Tool, registry
+from mcpserver.results import encode_answer
+from mcpserver.server import make_server, server
+from mcpserver.views import PATH, make_endpoint
+from tests.benchmarks.table import Row, medians
+from tests.mcpserver.toys import make_toys
+from tests.servers import serve
+
+TURNS = 31
+REQUESTS, CLIENTS = 600, 4
+UNLIMITED = {"MCP_RATE_LIMIT_PER_MINUTE": "100000000"}
+
+QUESTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "context": ("getAccountContext", {}),
+    "month to date": ("querySpend", {}),
+    "last month by service, compared": (
+        "querySpend",
+        {"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"},
+    ),
+    "12 months by month and tag:env": (
+        "querySpend",
+        {"period": "last_12_months", "granularity": "month", "group_by": ["provider", "tag:env"]},
+    ),
+    "30 days by day and service, filtered": (
+        "querySpend",
+        {
+            "period": "last_30_days",
+            "granularity": "day",
+            "group_by": ["service"],
+            "filters": [{"dimension": "provider", "op": "in", "values": ["AWS"]}],
+        },
+    ),
+}
+
+
+def measure() -> list[Row]:
+    from django.conf import settings
+
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 100_000_000
+    call_command("load_demo", verbosity=0)
+    key = json.loads(handout.path().read_text())["mcp_key_read"]
+    credential = authenticate_bearer(key)
+    assert credential is not None
+    return [*_door(key, credential), *_questions(key, credential), *_over_http(key)]
+
+
+# The door itself
+
+
+def _door(key: str, credential: Credential) -> Iterator[Row]:
+    """A tool that does nothing, and each part of what surrounds it."""
+    toys = make_toys()
+    toys.freeze()
+    toy_server = make_server(toys)
+    send = _sender(make_endpoint(lambda: toy_server), key)
+    echo = toys.get("echo")
+    assert echo is not None
+    call, body = _call(credential), _body("echo", {"top": "3"})
+    answer = run_tool(echo, {}, call)
+    taken = medians(
+        TURNS,
+        whole=lambda: send(body),
+        credential=lambda: authenticate_bearer(key, client="bench"),
+        rate=lambda: seconds_to_wait(credential),
+        parse=lambda: jsonrpc.parse(body),
+        tool=lambda: run_tool(echo, {"top": "3"}, call),
+        encode=lambda: jsonrpc.encode_result(1, {"structuredContent": msgspec.Raw(answer.answer)}),
+    )
+    taken["list"] = medians(
+        TURNS, send=lambda: _sender(make_endpoint(server), key)(_message("tools/list", {}))
+    )["send"]
+    yield {
+        "the door, ms": "a tool that does nothing",
+        "whole": taken["whole"],
+        "credential and last use": taken["credential"],
+        "rate limit": taken["rate"],
+        "parse": taken["parse"],
+        "arguments, transaction, tool": taken["tool"],
+        "encode": taken["encode"],
+        "tools/list, whole": taken["list"],
+    }
+
+
+# Real questions
+
+
+def _questions(key: str, credential: Credential) -> Iterator[Row]:
+    send = _sender(make_endpoint(server), key)
+    for name, (tool_name, arguments) in QUESTIONS.items():
+        tool = registry.get(tool_name)
+        assert tool is not None
+        yield _question(name, tool, arguments, credential, lambda sent: send(sent))
+
+
+def _question(
+    name: str,
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    credential: Credential,
+    send: Callable[[bytes], bytes],
+) -> Row:
+    """The whole call, the lake queries inside it, and the parts around them."""
+    call, body = _call(credential), _body(tool.name, arguments)
+    decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
+
+    def handle() -> msgspec.Struct:
+        with account_scope(credential.account):
+            return tool.handler(call, decoded)
+
+    with _timed_lake() as lake:
+        answer = handle()
+        whole, inside = _with_lake(lambda: send(body), lake)
+        queries = lake.queries
+    parts = medians(
+        TURNS,
+        decode=lambda: decode_arguments(tool.arguments, arguments, tool=tool.name),
+        encode=lambda: encode_answer(answer),
+    )
+    return {
+        "question, ms": name,
+        "whole": whole,
+        "lake": inside,
+        "lake queries": queries,
+        "own": whole - inside,
+        "arguments": parts["decode"],
+        "encode": parts["encode"],
+        "answer bytes": len(encode_answer(answer)),
+    }
+
+
+class _Lake:
+    seconds = 0.0
+    queries = 0
+
+
+@contextmanager
+def _timed_lake() -> Iterator[_Lake]:
+    """Counts the time inside the engine while the block runs."""
+    lake, run = _Lake(), engine.run
+
+    def timed(*args: Any, **kwargs: Any) -> pa.Table:
+        began = time.perf_counter()
+        try:
+            return run(*args, **kwargs)
+        finally:
+            lake.seconds += time.perf_counter() - began
+            lake.queries += 1
+
+    engine.run = timed  # the one seam of all lake queries
+    try:
+        yield lake
+    finally:
+        engine.run = run
+
+
+def _with_lake(action: Callable[[], object], lake: _Lake) -> tuple[float, float]:
+    """Milliseconds of the action and of the lake in it: medians of the same turns."""
+    wholes, insides = [], []
+    for _ in range(TURNS):
+        lake.seconds, lake.queries = 0.0, 0
+        began = time.perf_counter()
+        action()
+        wholes.append((time.perf_counter() - began) * 1_000)
+        insides.append(lake.seconds * 1_000)
+    return median(wholes), median(insides)
+
+
+# Over HTTP
+
+
+def _over_http(key: str) -> Iterator[Row]:
+    """granian in a process of its own on the same data, asked by one client and by several."""
+    same = {"DATABASE_URL": os.environ["DATABASE_URL"], "VAR_DIR": os.environ["VAR_DIR"]}
+    with serve(**same, **UNLIMITED) as live:
+        for name, body in (
+            ("ping", _message("ping", {})),
+            ("tools/list", _message("tools/list", {})),
+            *((name, _body(tool, given)) for name, (tool, given) in QUESTIONS.items()),
+        ):
+            alone = _ask_often(live.mcp_url, key, body, clients=1)
+            together = _ask_often(live.mcp_url, key, body, clients=CLIENTS)
+            yield {
+                "over HTTP": name,
+                "one client, median ms": alone[0],
+                "p99 ms": alone[1],
+                f"{CLIENTS} clients, requests a second": together[2],
+            }
+
+
+def _ask_often(url: str, key: str, body: bytes, *, clients: int) -> tuple[float, float, float]:
+    """Median and p99 in ms, and requests a second."""
+
+    def ask(times: int) -> list[float]:
+        taken = []
+        with httpx.Client(
+            headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        ) as client:
+            for _ in range(times):
+                began = time.perf_counter()
+                answer = client.post(url, content=body)
+                taken.append((time.perf_counter() - began) * 1_000)
+                assert answer.status_code == 200
+                assert b'"isError":true' not in answer.content
+        return taken
+
+    ask(5)
+    times = REQUESTS // 10 if b"querySpend" in body else REQUESTS // 4
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        taken = [one for some in pool.map(ask, [times] * clients) for one in some]
+    return median(taken), quantiles(taken, n=100)[-1], len(taken) / (time.perf_counter() - began)
+
+
+def _sender(endpoint: Callable[..., Any], key: str) -> Callable[[bytes], bytes]:
+    factory, headers = RequestFactory(), {"authorization": f"Bearer {key}", "user-agent": "bench"}
+
+    def send(body: bytes) -> bytes:
+        answer = endpoint(factory.post(PATH, body, content_type="application/json", headers=headers))
+        assert answer.status_code == 200
+        said: bytes = answer.content
+        return said
+
+    return send
+
+
+def _call(credential: Credential) -> ToolCall:
+    return ToolCall(credential=credential, deadline=time.monotonic() + 3600, console="http://127.0.0.1/a/x/")
+
+
+def _body(tool: str, arguments: Mapping[str, Any]) -> bytes:
+    return _message("tools/call", {"name": tool, "arguments": arguments})
+
+
+def _message(method: str, params: Mapping[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
