@@ -1,0 +1,108 @@
+"""The URL of the cost explorer and the arguments of querySpend are one question."""
+
+from __future__ import annotations
+
+from datetime import date
+from urllib.parse import parse_qs, urlencode
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from finops.costs.spend_query import Filter, Period, SpendQuery
+from finops.lib.errors import UserError
+from finops.lib.periods import PERIODS
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)
+filters = st.builds(
+    Filter,
+    dimension=texts,
+    op=st.sampled_from(["in", "not_in", "contains", "not_contains", "starts_with", "absent"]),
+    values=st.lists(texts, max_size=4),
+)
+questions = st.builds(
+    SpendQuery,
+    start_date=st.none() | st.dates(),
+    end_date=st.none() | st.dates(),
+    period=st.none() | st.sampled_from(PERIODS),
+    granularity=st.sampled_from(["none", "day", "week", "month"]),
+    group_by=st.lists(texts, max_size=2),
+    filters=st.lists(filters, max_size=12),
+    basis=st.sampled_from([None, "billed", "amortized"]),
+    charge_categories=st.lists(texts, max_size=3),
+    top=st.integers(1, 50),
+    compare_to=st.sampled_from(["none", "previous_period", "previous_year"]),
+)
+
+
+@given(questions)
+def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
+    url = urlencode(query.to_params(), doseq=True)
+
+    assert SpendQuery.from_params(parse_qs(url, keep_blank_values=True)) == query
+
+
+@given(questions)
+def test_a_question_survives_the_way_through_json(query: SpendQuery) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(query), type=SpendQuery) == query
+
+
+def test_the_url_of_a_plain_question_is_empty() -> None:
+    assert SpendQuery().to_params() == {}
+    assert SpendQuery.from_params({}) == SpendQuery()
+
+
+def test_what_a_form_leaves_empty_is_left_out() -> None:
+    params = {
+        "period": [""],
+        "group_by": ["", "service"],
+        "f0": [""],
+        "f0op": ["in"],
+        "csrf": ["x"],
+        "top": [""],
+    }
+
+    assert SpendQuery.from_params(params) == SpendQuery(group_by=["service"])
+
+
+def test_filters_keep_the_order_of_their_numbers() -> None:
+    params = {"f10": ["region"], "f10v": ["eu"], "f2": ["service"], "f2op": ["absent"]}
+
+    assert SpendQuery.from_params(params).filters == [
+        Filter(dimension="service", op="absent"),
+        Filter(dimension="region", values=["eu"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("period", "last_fortnight"),
+        ("top", "0"),
+        ("top", "x"),
+        ("start_date", "soon"),
+        ("granularity", "hour"),
+    ],
+)
+def test_a_bad_parameter_is_named(name: str, value: str) -> None:
+    with pytest.raises(UserError) as raised:
+        SpendQuery.from_params({name: [value]})
+
+    assert raised.value.field == name
+    assert raised.value.message.startswith(f"{name}: ")
+
+
+def test_a_third_group_is_refused() -> None:
+    with pytest.raises(UserError, match="group_by"):
+        SpendQuery.from_params({"group_by": ["a", "b", "c"]})
+
+
+def test_every_named_period_can_be_asked_for() -> None:
+    assert set(Period.__args__) == set(PERIODS)  # type: ignore[attr-defined]
+
+
+def test_dates_are_days() -> None:
+    query = SpendQuery.from_params({"start_date": ["2026-03-01"], "end_date": ["2026-03-31"]})
+
+    assert (query.start_date, query.end_date) == (date(2026, 3, 1), date(2026, 3, 31))

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from finops.lib import periods
+from finops.lib.errors import UserError
+from finops.lib.periods import (
+    PERIODS,
+    DateRange,
+    month_end,
+    named_period,
+    previous_period,
+    previous_year,
+    quarter_start,
+    resolve_range,
+    whole_period,
+    year_start,
+)
+
+TODAY = date(2026, 3, 20)
+days = st.dates(date(2001, 1, 1), date(2099, 12, 31))
+fiscal_starts = st.integers(1, 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("today", "2026-03-20", "2026-03-20"),
+        ("yesterday", "2026-03-19", "2026-03-19"),
+        ("last_7_days", "2026-03-13", "2026-03-19"),
+        ("last_30_days", "2026-02-18", "2026-03-19"),
+        ("last_90_days", "2025-12-20", "2026-03-19"),
+        ("month_to_date", "2026-03-01", "2026-03-20"),
+        ("last_month", "2026-02-01", "2026-02-28"),
+        ("last_3_months", "2025-12-01", "2026-02-28"),
+        ("last_6_months", "2025-09-01", "2026-02-28"),
+        ("last_12_months", "2025-03-01", "2026-02-28"),
+        ("quarter_to_date", "2026-01-01", "2026-03-20"),
+        ("year_to_date", "2026-01-01", "2026-03-20"),
+    ],
+)
+def test_a_named_period_has_these_days(name: str, start: str, end: str) -> None:
+    assert named_period(name, today=TODAY) == DateRange(date.fromisoformat(start), date.fromisoformat(end))
+
+
+@pytest.mark.parametrize(
+    ("fiscal", "quarter", "year"),
+    [
+        (1, "2026-01-01", "2026-01-01"),
+        (2, "2026-02-01", "2026-02-01"),
+        (4, "2026-01-01", "2025-04-01"),
+        (12, "2026-03-01", "2025-12-01"),
+    ],
+)
+def test_quarters_and_years_follow_the_fiscal_start(fiscal: int, quarter: str, year: str) -> None:
+    assert quarter_start(TODAY, fiscal) == date.fromisoformat(quarter)
+    assert year_start(TODAY, fiscal) == date.fromisoformat(year)
+
+
+@given(name=st.sampled_from(PERIODS), today=days, fiscal=fiscal_starts)
+def test_every_period_is_in_order_and_never_in_the_future(name: str, today: date, fiscal: int) -> None:
+    found = named_period(name, today=today, fiscal_start_month=fiscal)
+
+    assert found.start <= found.end <= today
+    if "months" in name or name == "last_month":
+        assert found.start.day == 1
+        assert found.end == month_end(found.end)
+
+
+@given(today=days, fiscal=fiscal_starts)
+def test_a_quarter_holds_its_day_and_begins_in_step_with_the_year(today: date, fiscal: int) -> None:
+    quarter, year = quarter_start(today, fiscal), year_start(today, fiscal)
+
+    assert year <= quarter <= today < periods.add_months(quarter, 3)
+    assert year.month == fiscal
+    assert (quarter.month - fiscal) % 3 == 0
+
+
+@given(start=days, length=st.integers(0, 2_000))
+def test_the_previous_period_ends_just_before_and_is_as_long(start: date, length: int) -> None:
+    asked = DateRange(start, start + timedelta(days=length))
+
+    earlier = previous_period(asked)
+
+    assert earlier.end == asked.start - timedelta(days=1)
+    if asked.start.day == 1 and asked.end == month_end(asked.end):
+        assert earlier.start.day == 1
+    else:
+        assert earlier.days == asked.days
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "earlier_start", "earlier_end"),
+    [
+        ("2026-03-01", "2026-03-31", "2025-03-01", "2025-03-31"),
+        ("2025-02-01", "2025-02-28", "2024-02-01", "2024-02-29"),
+        ("2024-02-29", "2024-03-10", "2023-02-28", "2023-03-10"),
+        ("2024-02-10", "2024-02-28", "2023-02-10", "2023-02-28"),
+    ],
+)
+def test_the_year_before_has_the_same_dates(
+    start: str, end: str, earlier_start: str, earlier_end: str
+) -> None:
+    found = previous_year(DateRange(date.fromisoformat(start), date.fromisoformat(end)))
+
+    assert (str(found.start), str(found.end)) == (earlier_start, earlier_end)
+
+
+def test_a_period_to_date_belongs_to_a_whole_one() -> None:
+    def whole(name: str) -> str:
+        return str(whole_period(name, named_period(name, today=TODAY)).end)
+
+    assert whole("month_to_date") == "2026-03-31"
+    assert whole("quarter_to_date") == "2026-03-31"
+    assert whole("year_to_date") == "2026-12-31"
+    assert whole("last_7_days") == "2026-03-19"
+
+
+def resolve(
+    start: date | None = None, end: date | None = None, period: str | None = None, default: str = "last_month"
+) -> DateRange:
+    return resolve_range(
+        start=start, end=end, period=period, default=default, today=TODAY, fiscal_start_month=1
+    )
+
+
+def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
+    assert resolve(date(2026, 1, 5), date(2026, 1, 9)).days == 5
+    assert resolve(period="today") == DateRange(TODAY, TODAY)
+    assert resolve() == DateRange(date(2026, 2, 1), date(2026, 2, 28))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "period", "field", "said"),
+    [
+        (date(2026, 1, 1), None, None, "end_date", "end_date is missing"),
+        (None, date(2026, 1, 1), None, "start_date", "start_date is missing"),
+        (date(2026, 1, 2), date(2026, 1, 1), None, "end_date", "lies before start_date"),
+        (date(2026, 1, 1), date(2026, 1, 2), "today", "period", "not both"),
+        (None, None, "last_week", "period", "Nearest: "),
+        (date(2000, 1, 1), date(2026, 1, 1), None, "start_date", "spans over 3660 days"),
+        (date(1, 1, 1), date(1, 1, 2), None, "start_date", "not between 2000 and 2100"),
+        (date(2026, 1, 1), date(9999, 12, 31), None, "end_date", "not between 2000 and 2100"),
+    ],
+)
+def test_days_that_make_no_sense_say_what_to_repair(
+    start: date | None, end: date | None, period: str | None, field: str, said: str
+) -> None:
+    with pytest.raises(UserError) as raised:
+        resolve(start, end, period)
+
+    assert raised.value.field == field
+    assert said in raised.value.message
