@@ -211,6 +211,15 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# A message that waited for longer than its period is dropped: the next one does the same work.
+CELERY_BEAT_SCHEDULE = {
+    task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
+    for task, seconds in {
+        "costs.run_due_imports": 60,
+        "lake.sweep": 3_600,
+        "costs.remove_forgotten_uploads": 86_400,
+    }.items()
+}
 
 # Uploads stream to disk; only forms are held in memory.
 FILE_UPLOAD_HANDLERS = ["finops.costs.uploads.SignedInUploadHandler"]
