@@ -19,8 +19,10 @@ def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | Valid
     if isinstance(error, UserError):
         form.add_error(error.field if error.field in form.fields else None, error.message)
         return
-    known = getattr(error, "error_dict", {"__all__": error.error_list})
-    for name, problems in known.items():
+    if not hasattr(error, "error_dict"):
+        form.add_error(None, error)
+        return
+    for name, problems in error.error_dict.items():
         form.add_error(name if name in form.fields else None, problems)
 
 

@@ -76,6 +76,20 @@
     if (button) copy(button);
   });
   document.addEventListener("submit", onSubmit);
+  // The session ended meanwhile: the whole page goes to sign-in, not a part of it.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const reached = new URL(event.detail.xhr.responseURL || location.href, location.href);
+    if (!reached.pathname.startsWith("/auth/")) return;
+    event.detail.shouldSwap = false;
+    location.reload();
+  });
+  // What a partial update brought is said in one sentence, once; the region itself would be read out whole.
+  let said = "";
+  document.addEventListener("htmx:afterSettle", () => {
+    const text = document.querySelector("[data-announce]")?.dataset.announce || "";
+    if (text && text !== said) announce(text);
+    said = text;
+  });
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
   });

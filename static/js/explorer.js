@@ -127,9 +127,6 @@
     true,
   );
 
-  // An answer to "back" or a link of the table changes the query: the form must say the same as the URL.
-  addEventListener("popstate", () => location.reload());
-
   renumber();
   showDates();
 })();

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -58,9 +59,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
         context |= {"tables": series_tables(answer), "mcp_arguments": _as_tool_call(query)}
-    if request.htmx:
+    if request.htmx and not request.htmx.history_restore_request:
         response = render(request, "costs/_explorer_result.html", context, status=status)
-        response["HX-Push-Url"] = f"{request.path}?{request.GET.urlencode()}"
+        asked = request.GET.urlencode() if error else urlencode(query.to_params(), doseq=True)
+        response["HX-Push-Url"] = f"{request.path}?{asked}"
         return response
     return render(request, "costs/explorer.html", context | _choices(request, query), status=status)
 

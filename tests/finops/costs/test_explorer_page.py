@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.costs.models import CostSource
+from tests.cast import Cast, signed_in
+from tests.finops.lake.facts import line, store
+
+URL = "/a/acme/cost-explorer/"
+JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
+
+
+@pytest.fixture
+def filled(cast: Cast) -> Cast:
+    with account_scope(cast.account):
+        source = CostSource.objects.create(account=cast.account, name="Clouds")
+    rows = [
+        line(
+            date(2026, 1, 2),
+            "10.123456789012345678",
+            service="<b>Compute</b>",
+            region="eu",
+            tags={"Env": "prod"},
+        ),
+        line(date(2026, 1, 3), "20", service="Storage", region="us", tags={"env": "dev"}),
+        line(date(2026, 1, 3), "-5", service="Refund", region="us", charge_category="Credit"),
+        line(date(2026, 1, 4), "3", service="Servers", currency="EUR"),
+        *[line(date(2026, 1, 5), "0.01", service=f"Small {number:03}") for number in range(80)],
+    ]
+    store(cast.account, rows, source_id=source.pk)
+    return cast
+
+
+def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
+    return signed_in(cast.viewer).get(URL, query, headers=headers)
+
+
+def rows_of(answer: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+
+
+def test_the_url_is_the_whole_state(filled: Cast) -> None:
+    query = {**JANUARY, "group_by": ["service", "tag:env"], "f0": "region", "f0op": "in", "f0v": ["us", "eu"]}
+
+    page = get(filled, {**query, "granularity": "month", "basis": "amortized"}).content.decode()
+
+    assert re.search(r'value="tag:env"\s+selected', page)
+    assert re.search(r'<option value="amortized"\s+selected', page)
+    assert 'name="f0v" value="us"' in page
+    assert 'value="2026-01-01"' in page
+    assert "Storage" in page
+    assert "Servers" not in page
+
+
+def test_names_are_text_and_never_markup(filled: Cast) -> None:
+    page = get(filled, {**JANUARY, "group_by": "service", "granularity": "day"}).content.decode()
+
+    assert "&lt;b&gt;Compute&lt;/b&gt;" in page
+    assert "<b>Compute</b>" not in page
+
+
+def test_the_csv_has_every_row_with_exact_amounts(filled: Cast) -> None:
+    rows = rows_of(get(filled, {**JANUARY, "group_by": "service", "top": "5", "format": "csv"}))
+
+    assert len(rows) == 84
+    amounts = {row["service"]: Decimal(row["amount"]) for row in rows}
+    assert amounts["<b>Compute</b>"] == Decimal("10.123456789012345678")
+    assert amounts["Refund"] == -5
+    assert {row["currency"] for row in rows} == {"USD", "EUR"}
+
+
+def test_the_csv_of_buckets_adds_up_to_the_total(filled: Cast) -> None:
+    (usd, *_rest) = rows_of(
+        get(filled, {**JANUARY, "granularity": "day", "f0": "region", "f0v": "us", "format": "csv"})
+    )
+
+    days = {name: value for name, value in usd.items() if name.startswith("2026-")}
+    assert len(days) == 31
+    assert sum(Decimal(value) for value in days.values() if value) == Decimal(usd["amount"]) == 15
+
+
+def test_a_formula_in_a_name_is_defused(cast: Cast) -> None:
+    with account_scope(cast.account):
+        source = CostSource.objects.create(account=cast.account, name="Clouds")
+    store(cast.account, [line(date(2026, 1, 2), "1", service="=HYPERLINK(1)")], source_id=source.pk)
+
+    (row,) = rows_of(get(cast, {**JANUARY, "group_by": "service", "format": "csv"}))
+
+    assert row["service"] == "'=HYPERLINK(1)"
+
+
+def test_htmx_gets_the_result_alone_and_the_address_that_says_it(filled: Cast) -> None:
+    answer = get(filled, {**JANUARY, "group_by": ["service", ""], "compare_to": "none"}, HX_Request="true")
+
+    page = answer.content.decode()
+    assert "<html" not in page
+    assert "Storage" in page
+    assert (
+        answer.headers["HX-Push-Url"] == f"{URL}?start_date=2026-01-01&end_date=2026-01-31&group_by=service"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"group_by": "colour"}, "colour"),
+        ({"start_date": "yesterday", "end_date": "2026-01-01"}, "start_date"),
+        (
+            {"period": "last_30_days", "start_date": "2026-01-01", "end_date": "2026-01-02"},
+            "Give either period",
+        ),
+        ({"granularity": "hour"}, "granularity"),
+        ({"top": "51"}, "top"),
+    ],
+)
+def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
+    filled: Cast, query: dict[str, str], said: str
+) -> None:
+    answer = get(filled, query)
+
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    alert = re.search(r'role="alert"[^>]*>\s*<div>(.*?)</div>', page, re.S)
+    assert alert
+    assert said in alert.group(1)
+    assert 'id="query"' in page
+
+
+def test_the_question_for_an_assistant_is_the_same(filled: Cast) -> None:
+    page = get(filled, {**JANUARY, "group_by": "service", "f0": "region", "f0v": "us"}).content.decode()
+
+    said = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.S)
+    assert said
+    arguments = json.loads(said.group(1).replace("&quot;", '"'))
+    assert arguments == {
+        **JANUARY,
+        "group_by": ["service"],
+        "filters": [{"dimension": "region", "op": "in", "values": ["us"]}],
+    }
+
+
+def test_filters_are_suggested_from_the_data(filled: Cast) -> None:
+    client = signed_in(filled.viewer)
+
+    answer = client.get(f"{URL}values/", {"dimension": "service", "q": "stor"})
+    unknown = client.get(f"{URL}values/", {"dimension": "colour"})
+
+    assert [row["value"] for row in answer.json()["values"]] == ["Storage"]
+    assert unknown.status_code == 400
+    assert "colour" in unknown.json()["error"]
+
+
+def test_an_account_without_cost_says_where_to_get_some(cast: Cast) -> None:
+    page = get(cast, {}).content.decode()
+
+    assert "No cost yet" in page
+    assert "/a/acme/connections/" in page

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, date, datetime
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.costs.models import CostImport, CostSource
+from finops.lib import clock
+from tests.cast import Cast, signed_in
+from tests.finops.lake.facts import line, store
+
+NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def source(cast: Cast) -> CostSource:
+    with account_scope(cast.account):
+        return CostSource.objects.create(account=cast.account, name="Clouds")
+
+
+def page_of(cast: Cast, query: str = "") -> str:
+    with clock.frozen(NOVEMBER_20):
+        answer = signed_in(cast.viewer).get(f"/a/acme/{query}")
+    assert answer.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def november(cast: Cast, source: CostSource) -> None:
+    rows = [
+        line(date(2026, 11, 3), "100", service="Compute", charge_category="Usage"),
+        line(date(2026, 11, 19), "50", service="Storage", charge_category="Usage"),
+        line(date(2026, 11, 19), "-30", service="Compute", charge_category="Credit"),
+        line(date(2026, 11, 19), "7", service="Compute", charge_category="Tax"),
+        line(date(2026, 11, 5), "9.5", service="Servers", charge_category="Usage", currency="EUR"),
+    ]
+    store(cast.account, rows, source_id=source.pk, month=date(2026, 11, 1))
+    rows = [
+        line(date(2026, 10, 2), "80", service="Compute", charge_category="Usage"),
+        line(date(2026, 10, 30), "1000", service="Compute", charge_category="Usage"),
+    ]
+    store(cast.account, rows, source_id=source.pk, month=date(2026, 10, 1))
+
+
+def test_an_account_without_cost_is_sent_to_connections(cast: Cast) -> None:
+    with clock.frozen(NOVEMBER_20):
+        member = signed_in(cast.member).get("/a/acme/").content.decode()
+        viewer = signed_in(cast.viewer).get("/a/acme/").content.decode()
+
+    assert 'href="/a/acme/connections/"' in member
+    assert "Connect a source" in member
+    assert "Connect a source" not in viewer
+
+
+def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, source: CostSource) -> None:
+    november(cast, source)
+
+    page = page_of(cast)
+
+    assert "127.00 USD" in page
+    assert "against 80.00 USD" in page
+    assert "2026-10-01 to 10-19" in page
+
+
+def test_the_total_says_what_credits_and_tax_are_inside(cast: Cast, source: CostSource) -> None:
+    november(cast, source)
+
+    page = page_of(cast)
+
+    assert "Includes credits \N{MINUS SIGN}30.00 USD" in page
+    assert "tax 7.00 USD" in page
+
+
+def test_two_currencies_are_never_added(cast: Cast, source: CostSource) -> None:
+    november(cast, source)
+
+    page = page_of(cast)
+
+    assert "9.50 EUR" in page
+    assert "136.50" not in page
+
+
+def test_the_trend_has_thirteen_months_or_thirty_days_as_chart_and_table(
+    cast: Cast, source: CostSource
+) -> None:
+    november(cast, source)
+    client = signed_in(cast.viewer)
+
+    with clock.frozen(NOVEMBER_20):
+        pages = [client.get("/a/acme/", {"trend": trend}).content.decode() for trend in ("months", "days")]
+    charts = [
+        json.loads(re.search(r'id="trend-USD" type="application/json">(.*?)</script>', page).group(1))  # type: ignore[union-attr]
+        for page in pages
+    ]
+
+    assert [len(chart["labels"]) for chart in charts] == [13, 30]
+    assert charts[0]["labels"][-1] == "2026-11"
+    compute = charts[0]["series"][0]
+    assert (compute["name"], compute["values"][-2:]) == ("Compute", [1080.0, 77.0])
+    assert all("<caption" in page and "Figures of this chart" in page for page in pages)
+
+
+def test_old_data_shows_its_newest_month(cast: Cast, source: CostSource) -> None:
+    store(
+        cast.account,
+        [line(date(2024, 9, 18), "12.34", service="Compute")],
+        source_id=source.pk,
+        month=date(2024, 9, 1),
+    )
+
+    page = page_of(cast)
+
+    assert "Spend in September 2024" in page
+    assert "12.34 USD" in page
+
+
+def test_an_import_under_way_is_named(cast: Cast, source: CostSource) -> None:
+    with account_scope(cast.account):
+        CostImport.objects.create(
+            account=cast.account,
+            source=source,
+            file_name="big.csv",
+            bytes_total=200,
+            bytes_done=50,
+            status="running",
+        )
+
+    assert "big.csv is being imported into Clouds: 25 %" in page_of(cast)
