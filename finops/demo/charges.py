@@ -58,7 +58,7 @@ _CALENDAR: tuple[tuple[str, tuple[int, ...], int, str, str, str, str, str | None
     ("azure", (6,), 20, "eu-prod", "Azure Prepayment", "Other", "Credit", None, "One-Time",
      "Credit: Microsoft for growing companies", -5000.0),
     ("azure", (10,), 9, "eu-prod", "Professional Services", "Other", "Purchase", None, "One-Time",
-     "Landing zone review, five days", 7400.0),
+     "Landing zone review, five days", 3200.0),
     ("gcp", (), 2, "analytics", "Google Cloud credits", "Other", "Credit", None, "One-Time",
      "Data analytics adoption credit", -900.0),
     ("gcp", (1, 7), 11, "ml", "Vertex AI", "AI and Machine Learning", "Adjustment", None, "One-Time",

@@ -34,16 +34,9 @@ class Line:
 
 
 # Spellings that people used before there was a tagging guide. Providers' tags differ in case by habit.
-_ENV_KEYS = {
-    "aws": ("env", "env", "env", "env", "Env", "environment"),
-    "azure": ("Environment",),
-    "gcp": ("env",),
-}
-_ENV_VALUES = {
-    "prod": ("prod", "prod", "prod", "prod", "production", "Prod"),
-    "dev": ("dev", "dev", "dev", "development"),
-}
-_TEAM_KEYS = {"aws": ("team", "team", "team", "team", "team", "Team"), "azure": ("Team",), "gcp": ("team",)}
+_ENV_KEYS = {"aws": (*["env"] * 8, "Env", "environment"), "azure": ("Environment",), "gcp": ("env",)}
+_ENV_VALUES = {"prod": (*["prod"] * 6, "production", "Prod"), "dev": (*["dev"] * 4, "development")}
+_TEAM_KEYS = {"aws": (*["team"] * 9, "Team"), "azure": ("Team",), "gcp": ("team",)}
 
 
 def _pick(options: tuple[str, ...], *parts: object) -> str:

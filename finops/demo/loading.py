@@ -16,8 +16,9 @@ from django.db.models import Max
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.costs.cost_view import change_cost_view
 from finops.costs.models import Basis, CostSource, CostView
-from finops.costs.services import create_cost_source, import_files, set_cost_view
+from finops.costs.services import create_cost_source, import_files
 from finops.demo import handout
 from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
@@ -32,7 +33,7 @@ from finops.lib.periods import month_start
 SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
 LABS_MONTHS = 3
-PRODUCT_KEY = "service"
+PRODUCT_KEY = "tag:service"
 _LOCK = 4_417_230_001
 
 Say = Callable[[str], None]
@@ -100,7 +101,9 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:
     if not CostView.objects.exists():
-        set_cost_view(account=account, actor=actor, basis=Basis.BILLED, product_key=PRODUCT_KEY)
+        change_cost_view(
+            account=account, actor=actor, basis=Basis.BILLED, charge_categories=(), product_key=PRODUCT_KEY
+        )
 
 
 class _Loader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import string
 from dataclasses import dataclass
 
 from allauth.account.models import EmailAddress
@@ -17,6 +18,8 @@ from finops.lib.errors import UserError
 
 EMAIL = f"demo@{DOMAIN}"
 SLUG, LABS_SLUG = "lumenly", "lumenly-labs"
+# Letters and digits: a double click takes all of it.
+_PASSWORD_LETTERS = string.ascii_letters + string.digits
 # They sign in with the demo person's password.
 COLLEAGUES = {
     person("maya.okafor"): ("Maya Okafor", Role.ADMIN),
@@ -58,7 +61,7 @@ def ensure_people(actor: Actor, password: str | None) -> People:
     """Make whoever and whatever is missing. `password` is the one noted at the last run; it stays when it works."""
     user, made, hashed = _person(EMAIL, "Demo Person"), None, ""
     if not (password and user.check_password(password)):
-        made = secrets.token_urlsafe(12)
+        made = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(16))
         hashed = make_password(made)
         _set_password(user, hashed)
     account = demo_account(SLUG) or create_account(name=NAME, slug=SLUG, owner=user, actor=actor)

@@ -84,7 +84,7 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
     assert 150_000 < lines < 450_000
     assert sum(bool(report.get("findings")) for report in reports) == 1, "only the real file is untidy"
     assert view.basis == "billed"
-    assert view.product_key == "service"
+    assert view.product_key == "tag:service"
     assert "Demo ready in" in said
     print(f"load_demo: {lines:,} lines in {seconds:.1f} s")  # noqa: T201 measured, not asserted: machines differ
 
