@@ -49,6 +49,8 @@ AMOUNTS: Final[Mapping[str, str]] = {
     "commitment_quantity": "CommitmentDiscountQuantity",
 }
 
+QUANTITIES: Final = frozenset({"ConsumedQuantity", "CommitmentDiscountQuantity"})
+
 BILLING_PERIOD: Final = "BillingPeriodStart"
 CHARGE_PERIOD: Final = "ChargePeriodStart"
 TAGS: Final = "Tags"

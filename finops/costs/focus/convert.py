@@ -7,10 +7,11 @@ fails are the distinct values looked at one by one. Raises BadCell for a value t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
-from typing import Any, Final, NamedTuple
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,15 +19,18 @@ import pyarrow.compute as pc
 from finops.costs.focus.columns import ENUMERATIONS, fold
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
-from finops.lake.schema import MONEY
+from finops.lake.schema import MONEY, MONEY_LIMIT
 
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 EARLIEST, LATEST = date(1990, 1, 1), date(2199, 12, 31)
 
-_NULLS: Final = pa.array(["NULL", "null", "Null", ""])
+_NULLS: Final = frozenset({"NULL", "null", "Null", ""})
+_NULL_ARRAY: Final = pa.array(sorted(_NULLS))
+_LONGEST_NULL: Final = 4
+_SMALL: Final = 64
 _ATTO: Final = Decimal(1).scaleb(-18)
-_CONTEXT: Final = Context(prec=200, rounding=ROUND_HALF_EVEN)
-_LIMIT: Final = Decimal(10) ** 20
+_CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
+_MOST_DIGITS: Final = 20
 _SIGNS: Final = "$€£¥₹"
 _PLAIN: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
@@ -41,14 +45,24 @@ class Day(NamedTuple):
     no_zone: bool = False
 
 
+class _Plan(NamedTuple):
+    """What is to be done with the values of a small dictionary: per value, or None for nothing."""
+
+    blank: pa.Array | None
+    unknown: pa.Array | None
+    respelled: tuple[str | None, ...] | None
+
+
 def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArray:
     """Text, dictionary-encoded; the word NULL and blank text are null. Enumerated values get FOCUS's spelling."""
     encoded = _encoded(values, column)
-    blank = pc.is_in(pc.utf8_trim_whitespace(encoded.dictionary), value_set=_NULLS)
-    if pc.any(blank).as_py():
-        findings.cells("null_text", column, pc.take(blank, encoded.indices), encoded)
-        encoded = _without(encoded, blank)
-    return _enumerated(encoded, column, findings) if column in ENUMERATIONS else encoded
+    if len(encoded.dictionary) > _SMALL and column not in ENUMERATIONS:
+        return _without(encoded, _blank(encoded.dictionary), column, findings)
+    plan = _plan(column, tuple(encoded.dictionary.to_pylist()))
+    encoded = _without(encoded, plan.blank, column, findings)
+    if plan.unknown is not None:
+        findings.cells("unknown_value", column, pc.take(plan.unknown, encoded.indices), encoded)
+    return encoded if plan.respelled is None else _respelled(encoded, plan.respelled, column, findings)
 
 
 def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.DictionaryArray:
@@ -56,8 +70,8 @@ def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.
     fixed = [_currency_code(value) for value in values.dictionary.to_pylist()]
     for place, (value, code) in enumerate(zip(values.dictionary.to_pylist(), fixed, strict=True)):
         if code is None and (index := pc.index(values.indices, place).as_py()) >= 0:
-            raise BadCell(column, index, value, "it is not a three-letter currency code such as USD")
-    return _respelled(values, fixed, "odd_case", column, findings)
+            raise BadCell(column, index, value, "is not a three-letter currency code such as USD")
+    return _respelled(values, fixed, column, findings)
 
 
 def _currency_code(value: str) -> str | None:
@@ -73,15 +87,44 @@ def _encoded(values: pa.Array, column: str) -> pa.DictionaryArray:
     try:
         return values.cast(pa.string()).dictionary_encode()
     except pa.ArrowInvalid as error:
-        raise BadCell(column, 0, "", "the column holds text that is not UTF-8") from error
+        raise BadCell(column, -1, "", "holds text that is not UTF-8") from error
     except pa.ArrowNotImplementedError as error:
-        raise BadCell(column, 0, values.type, "the column's type is not text") from error
+        raise BadCell(column, -1, values.type, "does not hold text") from error
 
 
-def _without(encoded: pa.DictionaryArray, drop: pa.Array) -> pa.DictionaryArray:
-    """Null where the dictionary's value is to be dropped. Keeps codes, so the dictionary may hold unused values."""
+def _blank(dictionary: pa.Array) -> pa.Array | None:
+    """Which values mean nothing; None when no value does, which the lengths alone mostly say."""
+    if pc.min(pc.binary_length(dictionary)).as_py() > _LONGEST_NULL:
+        return None
+    blank = pc.is_in(pc.utf8_trim_whitespace(dictionary), value_set=_NULL_ARRAY)
+    return blank if pc.any(blank).as_py() else None
+
+
+@lru_cache(maxsize=4_096)
+def _plan(column: str, values: tuple[str, ...]) -> _Plan:
+    """Remembered, because batch after batch brings the same few values."""
+    blank = [value.strip() in _NULLS for value in values]
+    if column not in ENUMERATIONS:
+        return _Plan(_flags(blank), None, None)
+    spelled = [_SPELLINGS[column].get(fold(value)) for value in values]
+    unknown = [right is None and not empty for right, empty in zip(spelled, blank, strict=True)]
+    fixed = tuple(right or value for right, value in zip(spelled, values, strict=True))
+    return _Plan(_flags(blank), _flags(unknown), None if fixed == values else fixed)
+
+
+def _flags(flags: list[bool]) -> pa.Array | None:
+    return pa.array(flags, pa.bool_()) if any(flags) else None
+
+
+def _without(
+    encoded: pa.DictionaryArray, blank: pa.Array | None, column: str, findings: Findings
+) -> pa.DictionaryArray:
+    """Null where the dictionary's value is blank. The dictionary stays, and may then hold unused values."""
+    if blank is None:
+        return encoded
+    findings.cells("null_text", column, pc.take(blank, encoded.indices), encoded)
     size = len(encoded.dictionary)
-    kept = pc.if_else(drop, pa.scalar(None, pa.int32()), pa.array(range(size), pa.int32()))
+    kept = pc.if_else(blank, pa.scalar(None, pa.int32()), pa.array(range(size), pa.int32()))
     return pa.DictionaryArray.from_arrays(kept.take(encoded.indices), encoded.dictionary)
 
 
@@ -90,76 +133,103 @@ _SPELLINGS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def _enumerated(encoded: pa.DictionaryArray, column: str, findings: Findings) -> pa.DictionaryArray:
-    values = encoded.dictionary.to_pylist()
-    spelled = [_SPELLINGS[column].get(fold(value)) for value in values]
-    unknown = pa.array([right is None for right in spelled], pa.bool_())
-    if pc.any(unknown).as_py():
-        findings.cells("unknown_value", column, pc.take(unknown, encoded.indices), encoded)
-    fixed = [right or value for right, value in zip(spelled, values, strict=True)]
-    return _respelled(encoded, fixed, "odd_case", column, findings)
-
-
 def _respelled(
-    encoded: pa.DictionaryArray, fixed: list[Any], kind: str, column: str, findings: Findings
+    encoded: pa.DictionaryArray, fixed: Sequence[str | None], column: str, findings: Findings
 ) -> pa.DictionaryArray:
-    changed = pa.array(
-        [new != old for new, old in zip(fixed, encoded.dictionary.to_pylist(), strict=True)], pa.bool_()
-    )
-    if not pc.any(changed).as_py():
+    changed = _flags([new != old for new, old in zip(fixed, encoded.dictionary.to_pylist(), strict=True)])
+    if changed is None:
         return encoded
-    findings.cells(kind, column, pc.take(changed, encoded.indices), encoded)
+    findings.cells("odd_case", column, pc.take(changed, encoded.indices), encoded)
     right = pa.array(fixed, pa.string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(right.indices.take(encoded.indices), right.dictionary)
 
 
 def amount(values: pa.Array, column: str, findings: Findings) -> pa.Array:
     """Exact decimals with 18 places. More places are rounded half to even, which the findings count."""
+    decimals, large = _decimals(values, column, findings)
+    if large is not None:
+        raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
+    return decimals
+
+
+def quantity(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+    """As `amount`, but what is too large to be added up becomes null, which the findings count.
+
+    Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
+    """
+    decimals, large = _decimals(values, column, findings)
+    if large is None:
+        return decimals
+    outside = pc.or_kleene(
+        pc.and_(pc.is_null(decimals), pc.is_valid(values)),
+        pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY)),
+    )
+    outside = pc.fill_null(outside, False)
+    findings.cells("quantity_too_large", column, outside, values)
+    return pc.if_else(outside, pa.scalar(None, MONEY), decimals)
+
+
+def _decimals(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+    """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
     type_ = values.type
     if pa.types.is_floating(type_):
         findings.cells("floating_point", column, pc.is_valid(values))
-        values = values.cast(pa.string())
     elif pa.types.is_decimal(type_) or pa.types.is_integer(type_):
-        return _rescaled(values, column, findings)
+        return _bounded(*_rescaled(values, column, findings))
     elif pa.types.is_dictionary(type_):
         values = values.dictionary_decode()
-    if not (
-        pa.types.is_string(values.type)
-        or pa.types.is_large_string(values.type)
-        or pa.types.is_null(values.type)
-    ):
-        raise BadCell(column, 0, values.type, "the column's type is not a number")
-    return _from_text(values.cast(pa.string()), column, findings)
+    if not _may_be_number(values.type):
+        raise BadCell(column, -1, values.type, "does not hold numbers")
+    return _bounded(*_from_text(values.cast(pa.string()), column, findings))
 
 
-def _rescaled(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def _may_be_number(type_: pa.DataType) -> bool:
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_floating)
+    return any(is_kind(type_) for is_kind in kinds)
+
+
+def _bounded(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | None]:
+    if large is not None:
+        return decimals, large
+    ends = pc.min_max(decimals).as_py()
+    if ends["min"] is None or -MONEY_LIMIT < ends["min"] <= ends["max"] < MONEY_LIMIT:
+        return decimals, None
+    outside = pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY))
+    return decimals, pc.index(pc.fill_null(outside, False), True).as_py()
+
+
+def _rescaled(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
     try:
-        return values.cast(MONEY)
+        return values.cast(MONEY), None
     except pa.ArrowInvalid:
         return _from_text(values.cast(pa.string()), column, findings)
 
 
-def _from_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def _from_text(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
     try:
-        return values.cast(MONEY)
+        return values.cast(MONEY), None
     except pa.ArrowInvalid:
-        missing = pc.is_in(values, value_set=_NULLS)
+        missing = pc.is_in(values, value_set=_NULL_ARRAY)
     if pc.any(missing).as_py():
         findings.cells("null_text", column, missing, values)
         values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
     try:
-        return values.cast(MONEY)
+        return values.cast(MONEY), None
     except pa.ArrowInvalid:
         return _one_by_one(values, column, findings)
 
 
-def _one_by_one(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def _one_by_one(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
     encoded = values.dictionary_encode()
     parsed: list[Decimal | None] = []
+    large: list[int] = []
     flags: dict[str, list[bool]] = {}
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             number, found = parse_amount(value)
+        except TooLarge:
+            large.append(pc.index(encoded.indices, place).as_py())
+            number, found = None, []
         except ValueError as error:
             raise BadCell(column, pc.index(encoded.indices, place).as_py(), value, str(error)) from error
         parsed.append(number)
@@ -167,18 +237,22 @@ def _one_by_one(values: pa.Array, column: str, findings: Findings) -> pa.Array:
             flags.setdefault(kind, [False] * len(encoded.dictionary))[place] = True
     for kind, mask in flags.items():
         findings.cells(kind, column, pa.array(mask).take(encoded.indices), values)
-    return pa.array(parsed, MONEY).take(encoded.indices)
+    return pa.array(parsed, MONEY).take(encoded.indices), min(large, default=None)
+
+
+class TooLarge(ValueError):
+    """A number with more than 20 digits before the point, which the lake's type does not hold."""
 
 
 def parse_amount(value: str) -> tuple[Decimal | None, list[str]]:
-    """An amount as people write it, and which liberties it took. ValueError when it is none, or too large.
+    """An amount as people write it, and which liberties it took. ValueError when it is none, TooLarge at 10^20.
 
     `$1,234.50 ` and `(5.00)` and `1.5E-7` are amounts; a decimal comma is not, because `1,234` would mean two things.
     """
     found, bare = [], value.strip()
     if bare != value:
         found.append("spaces_around_amount")
-    if bare in ("", "NULL", "null", "Null"):
+    if bare in _NULLS:
         return None, ["null_text"]
     bare = bare.replace("\N{MINUS SIGN}", "-")
     if bare.startswith("(") and bare.endswith(")"):
@@ -203,18 +277,15 @@ def _without_sign(bare: str) -> tuple[str, bool]:
 
 def _not_an_amount(bare: str) -> str:
     if re.fullmatch(r"-?[\d.]+,\d+", bare):
-        return "it is not a number: FOCUS writes a decimal point, not a comma"
-    return "it is not a number"
+        return "is not a number: FOCUS writes a decimal point, not a comma"
+    return "is not a number"
 
 
 def _exact(bare: str, found: list[str]) -> Decimal:
-    try:
-        number = Decimal(bare)
-        if abs(number) >= _LIMIT:
-            raise ValueError("it is too large: amounts have at most 20 digits before the point")
-        rounded = number.quantize(_ATTO, context=_CONTEXT)
-    except InvalidOperation as error:
-        raise ValueError("it is not a number that can be kept") from error
+    number = Decimal(bare)
+    if number.adjusted() >= _MOST_DIGITS and number:
+        raise TooLarge("is too large")
+    rounded = number.quantize(_ATTO, context=_CONTEXT)
     if rounded != number:
         found.append("rounded")
     return rounded
@@ -236,7 +307,7 @@ def _within(days: pa.Array, column: str) -> pa.Array:
     outside = pc.or_(pc.less(days, pa.scalar(EARLIEST)), pc.greater(days, pa.scalar(LATEST)))
     index = pc.index(pc.fill_null(outside, False), True).as_py()
     if index >= 0:
-        raise BadCell(column, index, days[index].cast(pa.string()), "the year is not between 1990 and 2199")
+        raise BadCell(column, index, days[index].cast(pa.string()), "is not between the years 1990 and 2199")
     return days
 
 
@@ -284,7 +355,7 @@ def parse_day(value: str) -> Day:
     try:
         moment = datetime.fromisoformat(bare.removesuffix(" UTC") + ("Z" if bare.endswith(" UTC") else ""))
     except ValueError as error:
-        raise ValueError("it is not a date and time such as 2026-05-01T00:00:00Z") from error
+        raise ValueError("is not a date and time such as 2026-05-01T00:00:00Z") from error
     if moment.tzinfo is None:
         return Day(_checked(moment.date()), no_zone=True)
     return Day(_checked(_in_utc(moment)))
@@ -295,7 +366,7 @@ def _us_date(month: int, day_: int, year: str) -> date:
         return date(int(year) + (2000 if len(year) == 2 else 0), month, day_)
     except ValueError as error:
         raise ValueError(
-            "dates with slashes are read as month/day/year, and this is none. Write 2026-05-01"
+            "is not a date as month/day/year, which is how dates with slashes are read. Write 2026-05-01"
         ) from error
 
 
@@ -303,13 +374,10 @@ def _in_utc(moment: datetime) -> date:
     try:
         return moment.astimezone(UTC).date()
     except OverflowError as error:
-        raise ValueError("the year is not between 1990 and 2199") from error
+        raise ValueError("is not between the years 1990 and 2199") from error
 
 
 def _checked(value: date) -> date:
     if not EARLIEST <= value <= LATEST:
-        raise ValueError("the year is not between 1990 and 2199")
+        raise ValueError("is not between the years 1990 and 2199")
     return value
-
-
-Converter = Callable[[pa.Array, str, Findings], pa.Array]

@@ -9,19 +9,23 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from finops.costs.focus.errors import FocusFileError, shown
-from finops.costs.focus.sniff import Format
+from finops.costs.focus.sniff import HEAD, Format
 
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 8 << 20
 """Text read at once; no single row may be longer."""
+
+TAIL: Final = 64 << 10
+"""Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _AGAIN: Final = "Download or export it again."
@@ -39,7 +43,7 @@ class CsvFile:
         text = _decoded(head, name, whole=self.size <= len(head))
         self.delimiter = _delimiter(text)
         self.names, self._header_lines = _header(text, self.delimiter, name)
-        self._source: _Source | None = None
+        self._source: _Plain | None = None
 
     @property
     def bytes_done(self) -> int:
@@ -50,38 +54,47 @@ class CsvFile:
 
         FocusFileError when the file breaks off, is not UTF-8, or a row has too many or too few fields.
         """
+        last = len(self.names) - 1
+        end = ""
         try:
-            with _Source(self.path, self.format) as self._source:
-                yield from self._read(self._source, texts, amounts)
-                unbalanced = self._source.quotes % 2
+            with _opened(self.path, self.format) as self._source:
+                for batch in self._read(self._source, {*texts, last} - {*amounts}, amounts):
+                    yield batch
+                    end = batch[last][-1].as_py() or ""
+                tail = self._source.tail()
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise self._explained(error) from error
-        if unbalanced:
+        if not self._ends_with(tail, end):
             self._refuse_open_quote()
 
     def _read(
-        self, source: _Source, texts: Sequence[int], amounts: Sequence[int]
+        self, source: _Plain, texts: set[int], amounts: Sequence[int]
     ) -> Iterator[Mapping[int, pa.Array]]:
         if not source.has_more_than(self._header_lines):
             return
         labels = [str(place) for place in range(len(self.names))]
-        types = {labels[place]: DICTIONARY for place in texts} | {
-            labels[place]: pa.string() for place in amounts
-        }
+        types = dict.fromkeys(texts, DICTIONARY) | {place: pa.string() for place in amounts}
         reader = pacsv.open_csv(
-            pa.PythonFile(source, mode="r"),
+            source.stream(),
             pacsv.ReadOptions(column_names=labels, skip_rows=self._header_lines, block_size=BLOCK_BYTES),
             pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             pacsv.ConvertOptions(
-                column_types=types,
-                include_columns=list(types),
+                column_types={labels[place]: type_ for place, type_ in types.items()},
+                include_columns=[labels[place] for place in types],
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
             ),
         )
         for batch in reader:
-            yield {int(label): batch.column(label) for label in types}
+            if batch.num_rows:
+                yield {place: batch.column(labels[place]) for place in types}
+
+    def _ends_with(self, tail: bytes, value: str) -> bool:
+        """Whether the text ends as a last field of `value` should. If not, a quote may be open at the end."""
+        bare = tail.rstrip(b"\r\n")
+        quoted = '"' + value.replace('"', '""') + '"'
+        return any(bare.endswith((self.delimiter + form).encode()) for form in (value, quoted))
 
     def row(self, index: int) -> str:
         """How a report names the data row `index` (from 0), counting the header."""
@@ -155,58 +168,77 @@ class CsvFile:
             ) from error
 
 
-class _Source:
-    """The file's text as pyarrow reads it; counts bytes for the progress and quotes to see a torn end."""
+class _Plain:
+    """The text of a file for pyarrow to read, and how much of the file has been read."""
 
-    def __init__(self, path: Path, format_: Format) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._raw = pa.OSFile(str(path), "rb")
-        self._text: Any = (
-            pa.CompressedInputStream(self._raw, "gzip") if format_ is Format.CSV_GZ else self._raw
-        )
-        self._ahead = b""
-        self._started = False
-        self.bytes_done = 0
-        self.quotes = 0
-        self.closed = False
 
-    def __enter__(self) -> _Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._raw.close()
+
+    @property
+    def bytes_done(self) -> int:
+        return 0 if self._raw.closed else int(self._raw.tell())
 
     def has_more_than(self, lines: int) -> bool:
         """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
-        self._ahead = self._next(BLOCK_BYTES)
-        rest = self._ahead.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
-        return len(self._ahead) == BLOCK_BYTES or bool(len(rest) > lines and rest[lines].strip())
+        first = self._first()
+        rest = first.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
+        return len(first) >= HEAD or bool(len(rest) > lines and rest[lines].strip())
+
+    def stream(self) -> Any:
+        return self._raw
+
+    def tail(self) -> bytes:
+        """The last bytes of the text, once all has been read."""
+        with self._path.open("rb") as file:
+            file.seek(-min(TAIL, self._path.stat().st_size), os.SEEK_END)
+            return file.read()
+
+    def _first(self) -> bytes:
+        with self._path.open("rb") as file:
+            return file.read(HEAD)
+
+
+class _Gzip(_Plain):
+    """The same of a file in gzip, through Python, to see the end of the text pass."""
+
+    closed = False
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._text = pa.CompressedInputStream(self._raw, "gzip")
+        self._tail = b""
+
+    def stream(self) -> Any:
+        return pa.PythonFile(self, mode="r")
 
     def read(self, size: int = -1) -> bytes:
-        if self._ahead:
-            data, self._ahead = self._ahead[:size], self._ahead[size:]
-            return data
-        return self._next(size if size > 0 else BLOCK_BYTES)
+        data: bytes = self._text.read(size if size > 0 else BLOCK_BYTES)
+        self._tail = (self._tail + data[-TAIL:])[-TAIL:]
+        return data
 
     def readable(self) -> bool:
         return True
 
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._text.close()
-            self._raw.close()
+        """The context manager closes."""
 
-    def _next(self, size: int) -> bytes:
-        data: bytes = self._text.read(size)
-        self.quotes += data.count(b'"')
-        self.bytes_done = self._raw.tell()
-        return data
+    def tail(self) -> bytes:
+        return self._tail
+
+    def _first(self) -> bytes:
+        with gzip.open(self._path) as file:
+            return file.read(HEAD)
+
+
+def _opened(path: Path, format_: Format) -> _Plain:
+    return _Gzip(path) if format_ is Format.CSV_GZ else _Plain(path)
 
 
 def _decoded(head: bytes, name: str, *, whole: bool) -> str:

@@ -60,3 +60,9 @@ class Findings:
     def _example(self, column: str, index: int, values: pa.Array | None) -> str:
         place = f"{self._where(index)}, {column}"
         return place if values is None else f"{place}: {shown(values[index].as_py())}"
+
+
+def over_limit(rows: int, keys: int) -> Finding:
+    """That `keys` tag keys, which `rows` rows have, become no columns."""
+    kind = "tags_over_limit"
+    return Finding(kind=kind, message=FINDINGS[kind], rows=rows, columns={"Tags": rows}, first=f"{keys} keys")

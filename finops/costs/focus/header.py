@@ -50,7 +50,9 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
                 value=given,
             )
         if not value.strip() or not value.isprintable():
-            raise UserError(f"The value given for {name} is empty or not text.", field="defaults", value=value)
+            raise UserError(
+                f"The value given for {name} is empty or not text.", field="defaults", value=value
+            )
         found[name] = value.strip()
     return found
 

@@ -5,16 +5,18 @@ Which tag columns a month has is known only when every file has been read, so ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finops.costs.focus.ahead import ahead
 from finops.costs.focus.convert import DICTIONARY
+from finops.costs.focus.parquetfile import joined
 from finops.costs.focus.tags import pairs
 from finops.lake.schema import COST_SCHEMA, tag_column
 
@@ -45,6 +47,12 @@ class Spool:
         self._writers: dict[date, Any] = {}
         self._stack = ExitStack()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
     @property
     def months(self) -> list[date]:
         return sorted(self._writers)
@@ -60,9 +68,6 @@ class Spool:
             )
         self._writers[month].write_batch(batch)
 
-    def close(self) -> None:
-        self._stack.close()
-
     def read(self, month: date) -> Iterator[pa.RecordBatch]:
         with pa.OSFile(str(self._path(month)), "rb") as file, pa.ipc.open_stream(file) as stream:
             yield from stream
@@ -72,47 +77,54 @@ class Spool:
 
 
 class MonthRows:
-    """A spooled month as the lake wants it: the cost schema, then a column for each tag key."""
+    """A billing month as the lake wants it: the cost schema, then a column for each tag key.
+
+    `parts` are batches of SPOOL_SCHEMA, from the spool or straight from the file; `taken` is called after each.
+    """
 
     def __init__(
         self,
-        spool: Spool,
         month: date,
+        parts: Callable[[], Iterator[pa.RecordBatch]],
+        *,
         source_id: str,
         tag_keys: Sequence[str],
         actor_tag_keys: Sequence[str],
+        taken: Callable[[], None] = lambda: None,
     ) -> None:
         self.month = month
-        self._spool = spool
+        self._parts = parts
         self._source_id = source_id
         self._tag_keys = tag_keys
         self._actor_tag_keys = actor_tag_keys
+        self._taken = taken
         self.schema = pa.schema(
             [
-                *(pa.field(f.name, DICTIONARY) if pa.types.is_string(f.type) else f for f in COST_SCHEMA),
+                *(_field(field) for field in COST_SCHEMA),
                 *(pa.field(tag_column(key), DICTIONARY) for key in tag_keys),
             ]
         )
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Row groups of 122,880 rows, each with one dictionary a column. Holds about two of them in memory."""
-        for group in self._groups():
+        """Row groups of 122,880 rows, each with one dictionary a column. Holds a few of them in memory."""
+        for group in ahead(self._groups()):
+            self._taken()
             yield self._finished(group)
 
     def _groups(self) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
         count = 0
-        for batch in self._spool.read(self.month):
+        for batch in self._parts():
             waiting.append(batch)
             count += batch.num_rows
             while count >= GROUP_ROWS:
                 last = waiting.pop()
                 over = count - GROUP_ROWS
                 waiting.append(last.slice(0, last.num_rows - over))
-                yield _joined(waiting)
+                yield from joined(waiting)
                 waiting, count = [last.slice(last.num_rows - over)], over
         if count:
-            yield _joined(waiting)
+            yield from joined(waiting)
 
     def _finished(self, group: pa.RecordBatch) -> pa.RecordBatch:
         tags = group.column(FLAT_TAGS)
@@ -150,11 +162,6 @@ class MonthRows:
             for place, value in by_key.get(key, ()):
                 values[place] = value
             yield key, _spread(values, tags.indices)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    table = pa.Table.from_batches(batches, SPOOL_SCHEMA).unify_dictionaries().combine_chunks()
-    return table.to_batches()[0]
 
 
 def _constant(value: str, size: int) -> pa.DictionaryArray:

@@ -165,7 +165,7 @@ def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
     try:
         return values.cast(pa.string()).dictionary_encode()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise BadCell(column, -1, type_, "the column's type holds no tags") from error
+        raise BadCell(column, -1, type_, "does not hold tags") from error
 
 
 def _flat_map(offsets: pa.Array, keys: pa.Array, items: pa.Array, whole: pa.Array) -> pa.Array:
@@ -187,7 +187,7 @@ def _flat_list(values: pa.Array, column: str) -> pa.Array:
     key = next((name for name in _KEY_NAMES if name in names), None)
     value = next((name for name in _VALUE_NAMES if name in names), None)
     if key is None or value is None:
-        raise BadCell(column, -1, values.type, "the column's type holds no tags")
+        raise BadCell(column, -1, values.type, "does not hold tags")
     return _flat_map(values.offsets, values.values.field(key), values.values.field(value), values)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.costs import services
+from finops.costs.models import CostSource
 from finops.lib import clock
 from tests.cast import Cast
 
@@ -18,3 +20,11 @@ def acme(cast: Cast) -> Iterator[Account]:
     """Acme in scope, at noon of 20 March 2026."""
     with account_scope(cast.account), clock.frozen(NOON):
         yield cast.account
+
+
+@pytest.fixture
+def source(cast: Cast) -> Iterator[CostSource]:
+    """An empty cost source of Acme, in scope, for importing into."""
+    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    with account_scope(cast.account):
+        yield made

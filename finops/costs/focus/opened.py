@@ -1,0 +1,138 @@
+"""A file that has been opened and understood, and the first look at files that need no spool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.errors import BadCell, FocusFileError, printable, shown
+from finops.costs.focus.findings import Findings
+from finops.costs.focus.header import Header, needed, read_header
+from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.focus.rows import Columns, by_month
+from finops.costs.focus.sniff import Format, sniff
+from finops.costs.focus.tags import Tags
+
+Reader = CsvFile | ParquetFile
+
+
+@dataclass(frozen=True)
+class FocusFile:
+    """A file to import, and what its owner calls it."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file with its columns understood."""
+
+    reader: Reader
+    header: Header
+
+    def wanted(self, *names: str) -> tuple[list[int], list[int]]:
+        """Places of the columns to read, all that are used or just `names`: texts, days and tags; then amounts."""
+        header = self.header
+        amounts = {*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values()}
+        used = [header.copied.get(name, name) for name in names or _used(header)]
+        present = dict.fromkeys(name for name in used if name in header.position)
+        return (
+            [header.position[name] for name in present if name not in amounts],
+            [header.position[name] for name in present if name in amounts],
+        )
+
+
+def _used(header: Header) -> tuple[str, ...]:
+    if header.dataset == spec.CONTRACT_COMMITMENT:
+        return spec.COMMITMENT_COLUMNS
+    return (*needed(), *spec.ACTOR_COLUMNS, *header.copied)
+
+
+def open_file(file: FocusFile, defaults: Mapping[str, str]) -> Opened:
+    """FocusFileError for a file that is no FOCUS, or lacks mandatory columns."""
+    name = printable(file.name)
+    format_, head = sniff(file.path, name)
+    reader: Reader
+    if format_ is Format.PARQUET:
+        reader = ParquetFile(file.path, name)
+    else:
+        reader = CsvFile(file.path, name, format_, head)
+    return Opened(reader, read_header(name, reader.names, defaults))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a first look at Parquet files found: their one billing month, and their tag keys with their rows."""
+
+    month: date
+    tags: Tags
+
+    @property
+    def keys(self) -> list[str]:
+        return self.tags.kept_keys()
+
+    @property
+    def key_rows(self) -> Counter[str]:
+        return self.tags.key_rows
+
+
+def survey(files: Sequence[Opened]) -> Survey | None:
+    """A first look at billing period and tags; None for files that are not all Parquet of one billing month."""
+    if not all(
+        isinstance(one.reader, ParquetFile) and one.header.dataset == spec.COST_AND_USAGE for one in files
+    ):
+        return None
+    tags = Tags()
+    months: set[date] = set()
+    for opened in files:
+        for month in _months(opened, tags):
+            months.add(month)
+            if len(months) > 1:
+                return None
+    return Survey(months.pop(), tags) if months else None
+
+
+def _months(opened: Opened, tags: Tags) -> Iterator[date]:
+    before = 0
+    if not opened.wanted(spec.BILLING_PERIOD)[0]:
+        return
+    for batch in opened.reader.batches(*opened.wanted(spec.BILLING_PERIOD, spec.TAGS)):
+        columns = Columns(batch, opened.header, Findings(), tags)
+        try:
+            periods = columns.days(spec.BILLING_PERIOD)
+            columns.tags()
+        except BadCell as bad:
+            raise refused(bad, opened, before) from bad
+        before += len(periods)
+        yield from (month for month, _ in by_month(pa.record_batch([periods], ["period"]), periods))
+
+
+def refused(bad: BadCell, opened: Opened, before: int) -> FocusFileError:
+    """The error for its owner about a value at a place of a batch that begins after `before` rows."""
+    header, reader = opened.header, opened.reader
+    if bad.column in header.supplied:
+        return FocusFileError(
+            f"The value {shown(header.supplied[bad.column])} given for {bad.column} {bad.problem}.",
+            field="defaults",
+            value=header.supplied[bad.column],
+        )
+    if bad.index < 0:
+        return FocusFileError(
+            f"{header.name}, column {bad.column}: {bad.problem} ({bad.value}).", field=bad.column
+        )
+    where = reader.where(before + bad.index)
+    value = "" if bad.value is None else f" {shown(bad.value)}"
+    return FocusFileError(
+        f"{header.name}, {where}, column {bad.column}:{value} {bad.problem}. Correct it and import the file again; "
+        "nothing of it was imported.",
+        field=bad.column,
+        value=bad.value,
+    )

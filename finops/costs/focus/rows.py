@@ -1,0 +1,131 @@
+"""One batch of a file as cost rows: every column of the spool, made from the file's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus import convert
+from finops.costs.focus.errors import BadCell
+from finops.costs.focus.findings import Findings
+from finops.costs.focus.header import Header
+from finops.costs.focus.spool import FLAT_TAGS
+from finops.costs.focus.tags import Tags
+from finops.lake.schema import MONEY
+
+
+class Columns:
+    """The cost columns of one batch."""
+
+    def __init__(self, batch: Mapping[int, pa.Array], header: Header, findings: Findings, tags: Tags) -> None:
+        self._batch = batch
+        self._header = header
+        self._findings = findings
+        self._tags = tags
+        self._size = len(next(iter(batch.values())))
+        self._texts: dict[str, pa.DictionaryArray] = {}
+
+    def of(self, name: str, periods: pa.Array) -> pa.Array:
+        """The column `name` of the spool."""
+        if name == "charge_date":
+            return self._charge_days(periods)
+        if name == FLAT_TAGS:
+            return self.tags()
+        if name in spec.AMOUNTS:
+            return self._amount(spec.AMOUNTS[name])
+        if name == "currency":
+            return self._currency()
+        return self._first(spec.ACTOR_COLUMNS if name == "actor" else spec.TEXTS[name])
+
+    def days(self, column: str) -> pa.Array:
+        """A column of times, as days."""
+        return self._complete(column, convert.day(self._raw(column), column, self._noting(column)))
+
+    def _charge_days(self, periods: pa.Array) -> pa.Array:
+        if not self._header.has(spec.CHARGE_PERIOD):
+            self._findings.cells(
+                "charge_period_from_billing_period", spec.CHARGE_PERIOD, pc.is_valid(periods)
+            )
+            return periods
+        days = convert.day(
+            self._raw(spec.CHARGE_PERIOD), spec.CHARGE_PERIOD, self._noting(spec.CHARGE_PERIOD)
+        )
+        if not days.null_count:
+            return days
+        self._findings.cells("charge_period_from_billing_period", spec.CHARGE_PERIOD, pc.is_null(days))
+        return pc.coalesce(days, periods)
+
+    def tags(self) -> pa.Array:
+        """The tags in the flat form."""
+        if not self._header.has(spec.TAGS):
+            return _nothing(self._size)
+        return self._tags.flat(self._raw(spec.TAGS), spec.TAGS, self._noting(spec.TAGS))
+
+    def _amount(self, column: str) -> pa.Array:
+        if not self._header.has(column):
+            return pa.nulls(self._size, MONEY)
+        convertible = convert.quantity if column in spec.QUANTITIES else convert.amount
+        return self._complete(column, convertible(self._raw(column), column, self._noting(column)))
+
+    def _currency(self) -> pa.DictionaryArray:
+        (column,) = spec.TEXTS["currency"]
+        return convert.currency(self._text(column), column, self._noting(column))
+
+    def _first(self, names: Sequence[str]) -> pa.DictionaryArray:
+        """The first of these FOCUS columns with a value, row by row."""
+        present = [self._text(name) for name in names if self._header.has(name)]
+        if not present:
+            return _nothing(self._size)
+        found = present[0]
+        for other in present[1:]:
+            if found.null_count:
+                found = pc.coalesce(found.dictionary_decode(), other.dictionary_decode()).dictionary_encode()
+        return found
+
+    def _text(self, column: str) -> pa.DictionaryArray:
+        if column not in self._texts:
+            values = convert.text(self._raw(column), column, self._noting(column))
+            self._texts[column] = self._complete(column, values)
+        return self._texts[column]
+
+    def _complete(self, column: str, values: pa.Array) -> pa.Array:
+        """Refuses an empty cell where a row is worthless without; counts one where FOCUS wants a value."""
+        if not values.null_count:
+            return values
+        if column in spec.NEVER_NULL:
+            index = pc.index(pc.is_null(values), True).as_py()
+            raise BadCell(column, index, None, "is empty, and every cost line has one")
+        if column in spec.EXPECTED:
+            self._findings.cells("empty_expected", column, pc.is_null(values))
+        return values
+
+    def _noting(self, column: str) -> Findings:
+        """Where untidiness of `column` is counted; a value that the owner gave is none of the file's."""
+        return Findings() if column in self._header.supplied else self._findings
+
+    def _raw(self, column: str) -> pa.Array:
+        if column in self._header.position:
+            return self._batch[self._header.position[column]]
+        if column in self._header.copied:
+            return self._batch[self._header.position[self._header.copied[column]]]
+        return pa.repeat(pa.scalar(self._header.supplied[column]), self._size)
+
+
+def by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[date, pa.RecordBatch]]:
+    """The rows of each billing month; nearly always all are of one."""
+    ends = pc.min_max(periods).as_py()
+    first, last = ends["min"].replace(day=1), ends["max"].replace(day=1)
+    if first == last:
+        yield first, rows
+        return
+    months = pc.floor_temporal(periods, unit="month").cast(pa.date32())
+    for month in pc.unique(months).to_pylist():
+        yield month, rows.filter(pc.equal(months, pa.scalar(month, pa.date32())))
+
+
+def _nothing(size: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.nulls(size, pa.int32()), pa.array([], pa.string()))
