@@ -42,7 +42,7 @@ class Command(BaseCommand):
             "--port", type=int, default=int(os.environ.get("PORT", "8000")), help="default: PORT or 8000"
         )
         parser.add_argument(
-            "--host", default=os.environ.get("HOST", "127.0.0.1"), help="address to listen on"
+            "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
         )
         parser.add_argument(
             "--no-demo", action="store_true", help="do not load demo data into an empty console"
