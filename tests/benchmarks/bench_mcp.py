@@ -220,9 +220,8 @@ def _ask_often(url: str, key: str, body: bytes, *, clients: int) -> tuple[float,
 
     def ask(times: int) -> list[float]:
         taken = []
-        with httpx.Client(
-            headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        ) as client:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        with httpx.Client(headers=headers, timeout=60) as client:
             for _ in range(times):
                 began = time.perf_counter()
                 answer = client.post(url, content=body)
