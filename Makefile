@@ -37,8 +37,8 @@ format: $(DEV_READY) ## Put sources and templates into their format
 	$(BIN)/ruff format --quiet .
 	$(BIN)/djlint templates --reformat --quiet || true
 
-bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes)
-	$(BIN)/python -m tests.benchmarks
+bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=name for one)
+	$(BIN)/python -m tests.benchmarks $(B)
 
 soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests
