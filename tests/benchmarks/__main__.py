@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ RESULTS = HERE.parent.parent / "var" / "bench"
 
 
 def main(names: Sequence[str]) -> None:
+    # A kill shall end the database too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     every = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
     unknown = set(names) - set(every)
     if unknown:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 Row = Mapping[str, str | float | int | bool]
 """One line of the table, column by column. The rows of a benchmark may have different columns."""
@@ -20,17 +21,33 @@ def as_text(rows: Sequence[Row]) -> str:
     return "\n\n".join(_table(table) for table in tables) + "\n"
 
 
+@dataclass(frozen=True)
+class Taken:
+    """Milliseconds by the clock, and of all cores together (less shaken by what else the machine does)."""
+
+    clock: float
+    cpu: float
+
+
 def medians(times: int, **actions: Callable[[], object]) -> dict[str, float]:
-    """Milliseconds of each action, the median of `times` runs. The actions take turns, so that a busy moment of the
+    """Milliseconds of each action by the clock, as `taken` finds them."""
+    return {name: each.clock for name, each in taken(times, **actions).items()}
+
+
+def taken(times: int, **actions: Callable[[], object]) -> dict[str, Taken]:
+    """What each action takes, the median of `times` runs. The actions take turns, so that a busy moment of the
     machine hits all of them; the first turn of each only warms up."""
-    taken: dict[str, list[float]] = {name: [] for name in actions}
+    turns: dict[str, list[Taken]] = {name: [] for name in actions}
     for turn in range(times + 1):
         for name, action in actions.items():
-            began = perf_counter()
+            began, used = perf_counter(), process_time()
             action()
             if turn:
-                taken[name].append((perf_counter() - began) * 1_000)
-    return {name: median(values) for name, values in taken.items()}
+                turns[name].append(Taken((perf_counter() - began) * 1_000, (process_time() - used) * 1_000))
+    return {
+        name: Taken(median(each.clock for each in values), median(each.cpu for each in values))
+        for name, values in turns.items()
+    }
 
 
 def _table(rows: Sequence[Row]) -> str:

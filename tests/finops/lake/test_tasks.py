@@ -15,7 +15,7 @@ from tests.finops.lake.facts import JANUARY, line, store
 
 def test_beat_asks_for_the_sweep_every_hour_and_drops_what_waited_longer() -> None:
     entry = settings.CELERY_BEAT_SCHEDULE["lake.sweep"]
-    assert (entry["schedule"], entry["options"]["expires"]) == (3_600, 3_600)
+    assert entry == {"task": "lake.sweep", "schedule": 3_600, "options": {"expires": 3_600}}
 
 
 def test_beat_asks_for_tasks_that_exist() -> None:
