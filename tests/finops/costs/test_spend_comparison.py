@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Account
+from finops.costs.answers import Change
 from finops.costs.comparison import compared_days
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import CompareTo, Period, SpendQuery
@@ -62,14 +63,19 @@ def test_totals_and_rows_say_what_moved(acme: Account) -> None:
         acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period")
     )
 
-    change = answer.totals[0].change
-    assert change is not None
-    assert (change.current_amount, change.previous_amount, change.change, change.ratio) == (38, 19, 19, 1)
+    assert answer.totals[0].change == Change(
+        current_amount=Decimal(38),
+        previous_amount=Decimal(19),
+        change=Decimal(19),
+        ratio=Decimal(1),
+        currency="USD",
+    )
     moved = {row.group["service"]: row.change for row in answer.rows}
-    assert {name: found and (found.change, found.ratio, found.reason) for name, found in moved.items()} == {
-        "new": (38, None, "previous_amount is 0."),
-        "old": (-19, -1, ""),
-    }
+    new, old = moved["new"], moved["old"]
+    assert new is not None
+    assert old is not None
+    assert (new.change, new.ratio, new.reason) == (Decimal(38), None, "previous_amount is 0.")
+    assert (old.change, old.ratio, old.reason) == (Decimal(-19), Decimal(-1), "")
     assert "100.0 % more than the 19.00 USD before" in answer.summary
 
 
@@ -106,18 +112,16 @@ def test_only_days_with_complete_data_are_compared_and_the_answer_says_so(acme: 
 def test_without_earlier_data_the_change_is_null_with_its_reason(acme: Account) -> None:
     add_source(acme, [cost(day, 1) for day in days(date(2026, 3, 1), date(2026, 3, 19))])
 
-    change = (
-        query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period")).totals[0].change
-    )
+    answer = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period"))
 
-    assert change is not None
-    assert (change.current_amount, change.previous_amount, change.change, change.ratio) == (
-        19,
-        None,
-        None,
-        None,
+    assert answer.totals[0].change == Change(
+        current_amount=Decimal(19),
+        previous_amount=None,
+        change=None,
+        ratio=None,
+        currency="USD",
+        reason="The account has no data for 2026-02-01 to 2026-02-19.",
     )
-    assert change.reason == "The account has no data for 2026-02-01 to 2026-02-19."
 
 
 def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:

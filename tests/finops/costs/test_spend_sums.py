@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
@@ -149,7 +150,7 @@ class _Plain:
         names = ("credits", "refunds", "tax", "one_time_fees")
         return {name: found.get(name, Decimal(0)) for name in names}
 
-    def _part(self, row: Line) -> str:
+    def _part(self, row: Mapping[str, Any]) -> str:
         category, correction = row.get("charge_category"), row.get("charge_class") == "Correction"
         if category in ("Credit", "Tax"):
             return {"Credit": "credits", "Tax": "tax"}[category]
