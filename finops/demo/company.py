@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 
 NAME = "Lumenly"
 LABS_NAME = "Lumenly Labs"
 DOMAIN = "lumenly.example"
 
 
+@cache
 def digest(*parts: object, length: int = 17) -> str:
     """Hex that stays the same for the same parts: the ids of resources, and every choice that looks random."""
     text = "/".join(str(part) for part in parts)

@@ -25,7 +25,7 @@ from finops.demo.story import NOISE, SHAPES, surprises
 from finops.demo.templates import SCHEMA
 from finops.lib.periods import add_months, month_start
 
-MONTHS = 13
+MONTHS = 14
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Written:
 
 
 def first_day(today: date, months: int = MONTHS) -> date:
-    """Where that many months of data begin, today's being the last: 13, so that this month has one a year before."""
+    """Where that many months of data begin, today's being the last: 14, so that this month and the last have one a year before."""
     return add_months(today, 1 - months)
 
 

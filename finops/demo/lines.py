@@ -52,14 +52,14 @@ def tags_for(
         if deployer
         else {}
     )
-    if fraction("untagged", source, name) < 0.11:
+    if fraction("untagged-2", source, name) < 0.11:
         return made_by if source == "aws" else {}
     tags = {
         _pick(_TEAM_KEYS[source], "team-key", name): team,
         _pick(_ENV_KEYS[source], "env-key", name): _pick(_ENV_VALUES.get(env, (env,)), "env", name),
         "service": service,
     }
-    if fraction("no-team", name) < 0.07:
+    if fraction("teamless", name) < 0.07:
         tags = {key: value for key, value in tags.items() if key.lower() != "team"}
     if fraction("owner", name) < 0.55:
         tags["owner"] = owner_of(team, name)

@@ -52,7 +52,7 @@ class Rows:
         self._template: list[int] = []
         self._posted: list[date] = []
         self._charged: list[date] = []
-        self._costs: dict[str, array[int]] = {name: array("q") for name in _COSTS}
+        self._costs: array[int] = array("q")  # four a row, in the order of _COSTS
         self._quantity: list[int | None] = []
         self._committed: list[int | None] = []
 
@@ -112,8 +112,7 @@ class Rows:
         self._template.append(template)
         self._posted.append(posted)
         self._charged.append(charged or posted)
-        for name, cost in zip(_COSTS, costs, strict=True):
-            self._costs[name].append(cost)
+        self._costs.extend(costs)
         self._quantity.append(quantity)
         self._committed.append(committed)
 
@@ -137,7 +136,7 @@ class Rows:
             "BillingPeriodEnd": _moments([add_months(month, 1) for month in months]),
             "ChargePeriodStart": _moments(self._charged),
             "ChargePeriodEnd": _moments([day + timedelta(days=1) for day in self._charged]),
-            **{name: _exact(values, COST_SCALE) for name, values in self._costs.items()},
+            **{name: _exact(self._costs[place::4], COST_SCALE) for place, name in enumerate(_COSTS)},
             "PricingQuantity": quantity,
             "ConsumedQuantity": quantity,
             "CommitmentDiscountQuantity": _exact(self._committed, COST_SCALE),
