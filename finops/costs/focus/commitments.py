@@ -60,7 +60,7 @@ def _refuse_incomplete(row: Mapping[str, Any], place: int) -> None:
     for field in ("commitment_id", "period_start", "period_end"):
         if not row[field]:
             column = spec.COMMITMENT_TEXTS.get(field) or spec.COMMITMENT_TIMES[field]
-            raise BadCell(column, place, "", "is empty, and every commitment has one")
+            raise BadCell(column, place, None, "is empty, and every commitment has one")
 
 
 def _times(values: pa.Array, column: str, findings: Findings) -> list[datetime | None]:

@@ -87,7 +87,7 @@ def _encoded(values: pa.Array, column: str) -> pa.DictionaryArray:
     try:
         return values.cast(pa.string()).dictionary_encode()
     except pa.ArrowInvalid as error:
-        raise BadCell(column, -1, "", "holds text that is not UTF-8") from error
+        raise BadCell(column, -1, values.type, "holds text that is not UTF-8") from error
     except pa.ArrowNotImplementedError as error:
         raise BadCell(column, -1, values.type, "does not hold text") from error
 

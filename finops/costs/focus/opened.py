@@ -126,7 +126,7 @@ def refused(bad: BadCell, opened: Opened, before: int) -> FocusFileError:
         )
     if bad.index < 0:
         return FocusFileError(
-            f"{header.name}, column {bad.column}: {bad.problem} ({bad.value}).", field=bad.column
+            f"{header.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column
         )
     where = reader.where(before + bad.index)
     value = "" if bad.value is None else f" {shown(bad.value)}"

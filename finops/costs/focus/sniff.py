@@ -52,18 +52,30 @@ def sniff(path: Path, name: str) -> tuple[Format, bytes]:
 
 
 def _unpacked(head: bytes, name: str) -> bytes:
-    try:
-        unpacked = zlib.decompressobj(wbits=31).decompress(head, HEAD)
-    except zlib.error as error:
-        raise FocusFileError(f"{name} begins like gzip but cannot be unpacked. Download it again.") from error
+    unpacked = _inflated(head)
     if not unpacked:
-        raise FocusFileError(f"{name} unpacks to nothing. Download it again; it may have broken off.")
+        raise FocusFileError(
+            f"{name} begins like gzip but unpacks to nothing. Download it again; it may have broken off."
+        )
     if unpacked.startswith(b"PAR1"):
         raise FocusFileError(
             f"{name} is Parquet inside gzip. Unpack it first: Parquet is compressed already."
         )
     if unpacked[257:262] == b"ustar":
         raise FocusFileError(f"{name} is a tar archive. Unpack it and import the files inside.")
+    return unpacked
+
+
+def _inflated(head: bytes) -> bytes:
+    """What can be unpacked of the first bytes, over several gzip members if need be."""
+    unpacked, rest = b"", head
+    while rest and len(unpacked) < HEAD:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            unpacked += member.decompress(rest, HEAD)
+        except zlib.error:
+            break
+        rest = member.unused_data
     return unpacked
 
 

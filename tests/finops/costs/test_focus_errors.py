@@ -1,0 +1,239 @@
+"""A file that cannot be imported gets a message naming file, row, column, value and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from finops.costs.focus.errors import FocusFileError
+from finops.lib.errors import UserError
+from tests.finops.costs.reading import ROW, Read, as_csv, without
+
+
+def message(*files: bytes, **defaults: str) -> str:
+    with pytest.raises(UserError) as caught:
+        Read(*files, defaults=defaults)
+    return caught.value.message
+
+
+def parquet(**columns: object) -> bytes:
+    table = pa.table({name: columns.get(name, [value]) for name, value in {**ROW, **columns}.items()})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def archive() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("focus.csv", as_csv({}))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "focus.csv is empty. Upload a FOCUS file as CSV"),
+        (b"\n\r\n  \n", "holds nothing but blank lines"),
+        (archive(), "is a ZIP archive or an Excel workbook. Unpack it"),
+        (b"<!DOCTYPE html>\n<html>", "is a web page or XML, perhaps of a sign-in that had run out"),
+        (b'{"rows": []}', "is JSON"),
+        (as_csv({}).decode().encode("utf-16"), "is text in UTF-16, and FOCUS files are UTF-8"),
+        (b"BZh91AY", "is compressed with bzip2. Unpack it first"),
+        (b"\x28\xb5\x2f\xfd\x00", "is compressed with zstd"),
+        (b"%PDF-1.7", "is a PDF"),
+        (gzip.compress(b""), "unpacks to nothing"),
+        (gzip.compress(b"PAR1" + bytes(100)), "is Parquet inside gzip"),
+        (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "is a tar archive"),
+        (as_csv({}).split(b"\n")[0], "has a header and no rows"),
+        (as_csv({}).split(b"\n")[0] + b"\n\n", "has a header and no rows"),
+        (b"just text", "is not a FOCUS file: its 1 columns begin with 'just text'"),
+        (
+            b"lineItem/UsageAmount,lineItem/BlendedCost\n1,2\n",
+            "is not a FOCUS file: its 2 columns begin with",
+        ),
+        (b"PAR1" + bytes(50), "begins like Parquet but its footer cannot be read"),
+        (parquet()[:-30], "begins like Parquet but its footer cannot be read"),
+    ],
+)
+def test_what_is_no_focus_file_is_told_by_its_content(data: bytes, says: str) -> None:
+    assert says in message(data)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"BilledCost": "two"}, "focus.csv, row 3, column BilledCost: 'two' is not a number"),
+        ({"BilledCost": ""}, "focus.csv, row 3, column BilledCost: is empty, and every cost line has one"),
+        ({"EffectiveCost": "NULL"}, "row 3, column EffectiveCost: is empty"),
+        ({"ListCost": "0,5"}, "row 3, column ListCost: '0,5' is not a number: FOCUS writes a decimal point"),
+        ({"BilledCost": "1000000000000000"}, "row 3, column BilledCost: '1000000000000000' is too large"),
+        ({"BilledCost": "1e400"}, "row 3, column BilledCost: '1e400' is too large"),
+        ({"BillingCurrency": ""}, "row 3, column BillingCurrency: is empty"),
+        (
+            {"BillingCurrency": "US Dollar"},
+            "row 3, column BillingCurrency: 'US Dollar' is not a three-letter",
+        ),
+        ({"BillingPeriodStart": ""}, "row 3, column BillingPeriodStart: is empty"),
+        ({"BillingPeriodStart": "13/1/26"}, "'13/1/26' is not a date as month/day/year"),
+        ({"ChargePeriodStart": "soon"}, "row 3, column ChargePeriodStart: 'soon' is not a date and time"),
+        ({"ChargePeriodStart": "0001-01-01"}, "row 3, column ChargePeriodStart: '0001-01-01' is not between"),
+        ({"ChargeCategory": ""}, "row 3, column ChargeCategory: is empty"),
+        ({"BilledCost": "x" * 500}, "x…' is not a number"),
+        ({"BilledCost": "\x1b[31m"}, r"'\x1b[31m' is not a number"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_row_and_column(row: dict[str, str], says: str) -> None:
+    assert says in message(as_csv({}, row, {}))
+    assert says.replace("row 3", "row 2") in message(gzip.compress(as_csv(row)))
+
+
+def test_a_row_after_line_breaks_and_blank_lines_is_named_with_its_line() -> None:
+    first, second = as_csv({"ChargeDescription": "two\nlines"}, {}).split(b"lines")
+    data = first + b"lines" + second.replace(b"\n1.5,", b"\n\n\nbad,", 1)
+    assert "focus.csv, row 3 (line 6), column BilledCost: 'bad'" in message(data)
+
+
+def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
+    header, row, _ = as_csv({}).split(b"\n")
+    data = b"\n".join([header, *[row] * 200_000, row.replace(b"1.5,", b"bad,", 1), row, b""])
+    assert "row 200002, column BilledCost: 'bad'" in message(data)
+
+
+def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
+    says = message(without(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
+    assert (
+        "lacks 3 columns that an import cannot do without: EffectiveCost, BillingCurrency, ProviderName"
+        in says
+    )
+    assert "--set Column=value" in says
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"Currency": "USD"},
+            "the column 'Currency', which an import does not use. Columns: BillingCurrency",
+        ),
+        ({"BillingCurrency": " "}, "The value given for BillingCurrency is empty"),
+        ({"BillingCurrency": "Euros"}, "The value 'Euros' given for BillingCurrency is not a three-letter"),
+        ({"EffectiveCost": "lots", "BillingCurrency": "USD"}, "given for EffectiveCost is not a number"),
+        ({"EffectiveCost": "@BiledCost"}, "no such column. Nearest: BilledCost"),
+        (
+            {"BillingPeriodStart": "May", "BillingCurrency": "USD"},
+            "given for BillingPeriodStart is not a date",
+        ),
+    ],
+)
+def test_a_given_value_that_does_not_fit_is_refused(given: dict[str, str], says: str) -> None:
+    assert says in message(without(as_csv({}), *ROW.keys() & {*given, "BillingCurrency"}), **given)
+
+
+def test_a_column_twice_is_refused_with_both_places() -> None:
+    says = message(as_csv({"billed_cost": "1"}))
+    assert "has BilledCost more than once: 'BilledCost' (column 1) and 'billed_cost' (column 12)" in says
+
+
+def test_a_stray_column_twice_is_no_problem() -> None:
+    assert len(Read(as_csv({"Id": "1"}).replace(b"Id", b"Id,Id").replace(b",1\n", b",1,1\n")).rows) == 1
+
+
+@pytest.mark.parametrize(("tail", "fields"), [(b",extra", 12), (b"", 10)])
+def test_a_row_with_too_many_or_too_few_fields_is_named(tail: bytes, fields: int) -> None:
+    header, row, _ = as_csv({}).split(b"\n")
+    bad = row + tail if tail else row.rsplit(b",", 1)[0]
+    says = message(b"\n".join([header, row, b"", bad, row, b""]))
+    assert (
+        f"focus.csv, row 3 (line 4): {fields} fields where the header names 11. The row begins '1.5,1.25"
+        in says
+    )
+
+
+def test_text_that_is_not_utf_8_is_named_with_its_line() -> None:
+    assert "focus.csv, line 3: the text is not UTF-8" in message(
+        as_csv({}, {"ServiceName": "x"}).replace(b"x", b"\xe9")
+    )
+    late = as_csv(*[{}] * 2000, {"ServiceName": "x"}).replace(b",x,", b",\xff,")
+    assert "focus.csv, line 2002: the text is not UTF-8" in message(late)
+
+
+def test_gzip_that_breaks_off_is_named_with_the_last_whole_row() -> None:
+    packed = gzip.compress(as_csv(*[{"ResourceId": str(place * 7919)} for place in range(50_000)]))
+    assert "focus.csv breaks off after row" in message(packed[: len(packed) // 2])
+    assert "focus.csv breaks off after row 50001: the gzip data ends early" in message(packed[:-6])
+
+
+@pytest.mark.parametrize("tags", ['{"a": "b"}', '{"a": "b"'])
+def test_a_file_that_breaks_off_inside_quotes_is_refused(tags: str) -> None:
+    whole = as_csv({}, {"Tags": tags})
+    torn = whole[: whole.rindex(b'"')]
+    assert "focus.csv breaks off in row 3: a quote that opens there is never closed" in message(torn)
+
+
+def test_parquet_that_is_damaged_inside_is_refused() -> None:
+    whole = bytearray(parquet())
+    whole[60:400] = bytes(340)
+    assert "begins like Parquet but its data cannot be read after row 0" in message(bytes(whole))
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"BilledCost": [b"\x01"]}, "column BilledCost does not hold numbers: binary"),
+        ({"BilledCost": [True]}, "column BilledCost does not hold numbers: bool"),
+        ({"BilledCost": [float("nan")]}, "row 1, column BilledCost: 'nan' is not a number"),
+        ({"ServiceName": [["x"]]}, "column ServiceName does not hold text: list"),
+        ({"ServiceName": [b"\xff"]}, "column ServiceName holds text that is not UTF-8"),
+        ({"Tags": [1.5]}, None),
+        ({"Tags": [[1]]}, "column Tags does not hold tags: list"),
+        ({"BilledCost": [None]}, "row 1, column BilledCost: is empty"),
+    ],
+)
+def test_parquet_columns_of_types_that_make_no_sense_are_refused(
+    columns: dict[str, object], says: str | None
+) -> None:
+    if says is None:
+        assert Read(parquet(**columns)).kinds == {"tags_unreadable"}
+    else:
+        assert says in message(parquet(**columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "dataset"),
+    [
+        (b"BillingPeriodStatus,BillingPeriodStart,BillingPeriodEnd,InvoiceIssuerName", "Billing Period"),
+        (b"InvoiceId,InvoiceDetailId,BilledCost,InvoiceIssueDate,BillingCurrency", "Invoice Detail"),
+    ],
+)
+def test_other_focus_datasets_are_recognised_and_refused(columns: bytes, dataset: str) -> None:
+    assert f"focus.csv is FOCUS's {dataset} dataset, which has no cost lines" in message(columns + b"\n")
+
+
+def test_a_contract_commitment_without_period_or_id_is_refused() -> None:
+    header = b"ContractCommitmentId,ContractCommitmentPeriodStart,ContractCommitmentPeriodEnd\n"
+    says = message(header + b"c1,2026-01-01T00:00:00Z,\n")
+    assert "row 2, column ContractCommitmentPeriodEnd: is empty, and every commitment has one" in says
+    assert "lacks ContractCommitmentPeriodEnd" in message(
+        b"ContractCommitmentId,ContractCommitmentPeriodStart\n1,2\n"
+    )
+
+
+def test_more_than_ten_years_of_months_is_taken_for_a_wrong_column() -> None:
+    rows = [
+        {"BillingPeriodStart": f"{1990 + place // 12}-{place % 12 + 1:02d}-01T00:00:00Z"}
+        for place in range(121)
+    ]
+    assert "has more than 120 billing months. Is BillingPeriodStart the right column?" in message(
+        as_csv(*rows)
+    )
+
+
+def test_the_second_file_of_an_import_is_named_when_it_is_the_bad_one() -> None:
+    with pytest.raises(FocusFileError, match="row 2, column BilledCost: 'bad'"):
+        Read(as_csv({}), as_csv({"BilledCost": "bad"}))
