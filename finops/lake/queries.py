@@ -95,8 +95,8 @@ def dimension_keys(account: Account) -> list[str]:
 
 def _live(account: Account, kind: Kind) -> QuerySet[LakeSegment]:
     # Unscoped: lake reads take the account as an argument, and this is the one place that reads the manifest.
-    rows = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value)
-    return rows.filter(retired_at__isnull=True)
+    every = LakeSegment.objects.unscoped()
+    return every.filter(account=account, kind=kind.value, retired_at__isnull=True)
 
 
 def _key_columns(account: Account, kind: Kind) -> set[str]:

@@ -249,7 +249,7 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
     began = time.monotonic()
     with pytest.raises(engine.LakeTimeout, match="fewer days"):
         ask(cast.account, endless, deadline=began + 0.3)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # and not the 20 s it would have by default
     assert total(cast.account) == sum(range(20_000))
 
 
