@@ -1,0 +1,62 @@
+"""The importer's tables of columns agree with the published data models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.header import needed, read_header
+from finops.lake.schema import COST_SCHEMA
+from tests.finops.costs import plain
+
+MODEL: dict[str, Any] = json.loads((plain.DATA / "schema/focus_1_4_model.json").read_text())
+COST_AND_USAGE: dict[str, Any] = MODEL["datasets"]["Cost and Usage"]["columns"]
+
+
+def test_the_columns_of_1_4_are_those_of_the_model() -> None:
+    assert spec.columns_of("1.4") == set(COST_AND_USAGE)
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.2", "1.3", "1.4"])
+def test_each_version_brought_the_columns_that_the_model_says(version: str) -> None:
+    assert {name for name, one in COST_AND_USAGE.items() if one["version"] == version} == set(
+        spec.SINCE[version]
+    )
+
+
+def test_fixed_lists_have_the_values_of_the_model() -> None:
+    assert {name: set(values) for name, values in spec.ENUMERATIONS.items()} == {
+        name: set(COST_AND_USAGE[name]["allowed_values"]) for name in spec.ENUMERATIONS
+    }
+
+
+def test_what_a_row_must_have_is_what_the_model_lets_not_be_null() -> None:
+    assert not [name for name in (*spec.NEVER_NULL, *spec.EXPECTED) if COST_AND_USAGE[name]["allows_nulls"]]
+
+
+def test_commitment_columns_are_those_of_the_model() -> None:
+    assert set(spec.COMMITMENT_COLUMNS) <= set(MODEL["datasets"]["Contract Commitment"]["columns"])
+
+
+@pytest.mark.parametrize("dataset", sorted(MODEL["datasets"]))
+def test_each_dataset_is_recognised_by_its_columns(dataset: str) -> None:
+    assert spec.dataset({spec.fold(name) for name in MODEL["datasets"][dataset]["columns"]}) == dataset
+
+
+def test_every_cost_column_is_filled_from_somewhere() -> None:
+    made = {"charge_date", "billing_period", "source", "actor"}
+    assert {*spec.TEXTS, *spec.AMOUNTS, *made} == set(COST_SCHEMA.names)
+
+
+@pytest.mark.parametrize(
+    ("file", "version"), [("azure_FocusCost_1.0.json", "1.0"), ("azure_FocusCost_1.2-preview.json", "1.2")]
+)
+def test_microsofts_exports_are_recognised_whole(file: str, version: str) -> None:
+    described = json.loads((plain.DATA / "schema" / file).read_text())
+    header = read_header(file, [column["ColumnName"] for column in described["Columns"]], {})
+    assert (header.version, header.stray, header.missing) == (version, (), ())
+    assert all(name.startswith("x_") for name in header.extensions)
+    assert set(needed()) - set(header.position) <= spec.columns_of("1.3")

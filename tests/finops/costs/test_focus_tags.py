@@ -1,0 +1,69 @@
+"""Tag keys become columns, as people see them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from finops.costs.focus.tags import pairs, read_tags
+from tests.finops.costs.reading import Read, as_csv
+
+
+def tags(raw: str) -> dict[str, str]:
+    return dict(pairs(read_tags(raw).flat))
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        ('{"a": "b"}', {"a": "b"}),
+        (
+            '{"n": 1, "f": 1.50, "t": true, "no": null, "l": ["x"]}',
+            {"n": "1", "f": "1.50", "t": "true", "l": '["x"]'},
+        ),
+        ('{"empty": "", "null": "NULL", "x": " y "}', {"x": " y "}),
+        ('{"": "b", "  ": "c"}', {}),
+        ('{"a\\u0000\\u001fb": "c\\u001e\\u0000d"}', {"ab": "cd"}),
+        ('{"big": 123456789012345678901234567890}', {"big": "123456789012345678901234567890"}),
+        ("{}", {}),
+        ("[]", {}),
+        ("null", {}),
+    ],
+)
+def test_values_of_every_json_type_become_text(raw: str, found: dict[str, str]) -> None:
+    assert tags(raw) == found
+
+
+@pytest.mark.parametrize(
+    "raw", ["owner=bob", '{"a": ', "[1, 2]", '"just text"', "12", '{"a": "\\ud800"}', "[" * 9999]
+)
+def test_what_are_no_tags_leaves_the_row_without_and_is_counted(raw: str) -> None:
+    read = Read(as_csv({"Tags": raw}, {"Tags": '{"a": "b"}'}))
+    assert read.column("tag:a") == [None, "b"]
+    assert read.finding("tags_unreadable").rows == 1
+
+
+def test_keys_that_differ_only_in_case_stay_apart() -> None:
+    row = Read(as_csv({"Tags": '{"env": "a", "Env": "b", "ENV": "c"}'})).row
+    assert (row["tag:env"], row["tag:^env"], row["tag:^e^n^v"]) == ("a", "b", "c")
+
+
+def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
+    read = Read(as_csv({"Tags": '{"org ": null, " org": "x", "org": "y"}'}))
+    assert read.row["tag:org"] == "x"
+    assert read.finding("tag_key_collision").rows == 1
+
+
+def test_of_more_than_a_thousand_keys_the_least_used_are_left_out() -> None:
+    many = json.dumps({f"k{place:04d}": "x" for place in range(1_005)})
+    few = json.dumps({f"k{place:04d}": "x" for place in range(5, 1_005)})
+    read = Read(as_csv({"Tags": many}, {"Tags": few}), actor_tag_keys=("k0000",))
+    assert len([name for name in read.rows[0] if name.startswith("tag:")]) == 1_000
+    assert read.report.tag_keys_dropped == ["k0000", "k0001", "k0002", "k0003", "k0004"]
+    assert (read.finding("tags_over_limit").rows, read.column("actor")) == (5, ["x", None])
+
+
+def test_the_report_lists_keys_by_the_rows_that_have_them() -> None:
+    read = Read(as_csv({"Tags": '{"a": "1"}'}, {"Tags": '{"a": "1", "b": "2"}'}, {"Tags": '{"a": "1"}'}))
+    assert read.report.tag_keys == {"a": 3, "b": 1}
