@@ -1,0 +1,136 @@
+"""querySpend and its neighbours, called at the door with a key."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from finops.costs.spend_query import SpendQuery
+from mcpserver.execution import MAX_ANSWER_BYTES
+from tests.mcpserver.door import Door
+
+pytestmark = pytest.mark.usefixtures("busy_account")
+
+YEAR = {"period": "last_12_months"}
+
+
+def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = door.call(tool, **arguments)
+    assert not result.get("isError"), result["content"][0]["text"]
+    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
+    answer: dict[str, Any] = result["structuredContent"]
+    return answer
+
+
+def problem_of(door: Door, tool: str, **arguments: Any) -> str:
+    result = door.call(tool, **arguments)
+    assert result["isError"]
+    text: str = result["content"][0]["text"]
+    return text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"group_by": ["service"], "granularity": "month", "top": 50, "compare_to": "previous_year"},
+        {"group_by": ["service", "account"], "top": 50, "compare_to": "previous_period"},
+        {"group_by": ["service", "account"], "granularity": "week", "top": 50},
+        {"group_by": ["provider"], "granularity": "day"},
+        {"granularity": "day", "compare_to": "previous_year"},
+    ],
+)
+def test_an_answer_fits_and_still_adds_up(door: Door, more: dict[str, Any]) -> None:
+    answer = answer_of(door, "querySpend", **YEAR, **more)
+
+    for total in answer["totals"]:
+        rows = [row for row in answer["rows"] if row["currency"] == total["currency"]]
+        added = sum(row["amount"] for row in rows)
+        assert not rows or added == pytest.approx(total["amount"], abs=0.001)
+    folded = any(row.get("other_groups") for row in answer["rows"])
+    assert bool(answer["truncated"]) == folded or "series is left out" in answer["truncated"]
+
+
+def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
+    arguments = {
+        "period": "last_month",
+        "group_by": ["service", "tag:env"],
+        "filters": [{"dimension": "provider", "op": "in", "values": ["AWS", "GCP & more"]}],
+        "granularity": "week",
+    }
+
+    url = urlsplit(answer_of(door, "querySpend", **arguments)["console_url"])
+
+    assert url.path == "/a/acme/cost-explorer/"
+    assert SpendQuery.from_params(parse_qs(url.query)).to_params() == parse_qs(url.query)
+    assert SpendQuery.from_params(parse_qs(url.query)).filters[0].values == ["AWS", "GCP & more"]
+
+
+def test_arguments_are_taken_kindly(door: Door) -> None:
+    answer = answer_of(
+        door,
+        "querySpend",
+        period="Last Month",
+        group_by="Service",
+        top="3",
+        filters='[{"dimension": "cloud", "values": "aws"}]',
+    )
+
+    assert answer["group_by"] == ["service"]
+    assert answer["resolved_filters"] == [
+        {"dimension": "provider", "op": "in", "values": ["AWS"], "asked": ["aws"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"group_by": ["servise"]}, "group_by: 'servise' is not known. Nearest: service"),
+        ({"groupby": ["service"]}, "querySpend has no argument"),
+        ({"period": "last_decade"}, "Nearest: last_7_days"),
+        ({"start_date": "2026-01-01"}, "end_date is missing"),
+        ({"charge_categories": ["Taxes"]}, "charge_categories: 'Taxes' is not known. Nearest: Tax"),
+        (
+            {"filters": [{"dimension": "service", "op": "like", "values": ["x"]}]},
+            "Valid: absent, contains, in",
+        ),
+        ({"top": 51}, "at most 50"),
+    ],
+)
+def test_an_error_alone_says_how_to_repair_the_call(door: Door, arguments: dict[str, Any], said: str) -> None:
+    assert said in problem_of(door, "querySpend", **arguments)
+
+
+def test_values_are_listed_page_by_page(door: Door) -> None:
+    first = answer_of(door, "listDimensionValues", dimension="service", limit=200)
+    second = answer_of(door, "listDimensionValues", dimension="service", limit=200, cursor=first["cursor"])
+
+    assert first["total_values"] == 201
+    assert not {v["value"] for v in first["values"]} & {v["value"] for v in second["values"]}
+
+
+def test_the_context_says_where_to_begin(door: Door) -> None:
+    context = answer_of(door, "getAccountContext")
+
+    assert context["access"] == "read"
+    assert context["currencies"] == ["EUR", "USD"]
+    assert len(context["tag_keys"]) == 50
+    assert "50 of 61 tag keys are listed" in context["truncated"]
+    assert [source["name"] for source in context["sources"]] == ["All clouds"]
+
+
+def test_data_health_answers(door: Door) -> None:
+    health = answer_of(door, "getDataHealth")
+
+    assert [source["status"] for source in health["sources"]] == ["healthy"]
+    assert health["console_url"].endswith("/a/acme/connections/")
+
+
+def test_a_call_takes_few_database_queries(door: Door) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        answer_of(door, "querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
+
+    assert len([query for query in queries if "SELECT" in query["sql"]]) <= 8
