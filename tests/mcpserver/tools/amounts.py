@@ -1,4 +1,4 @@
-"""Finds amounts that stand without their currency, in the types of tools and in real answers.
+"""Finds amounts that stand without their currency in real answers. (Types: test_every_tool.py.)
 
 Whatever is a number is an amount, unless its name is in one of these lists: add a name when it is no money.
 """
@@ -10,44 +10,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-from msgspec import inspect
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 RATIOS = {"share", "ratio", "coverage"}
 COUNTS = {"days", "rows", "top", "limit", "other_groups", "total_values", "fiscal_start_month"}
-
-
-def bare_amounts_of_type(kind: type[msgspec.Struct]) -> list[str]:
-    """Decimal fields (also in lists and dicts) of Structs that have no field `currency`."""
-    return list(_in_struct(inspect.type_info(kind), set()))
-
-
-def _in_struct(kind: inspect.Type, seen: set[type]) -> Iterator[str]:
-    if isinstance(kind, inspect.StructType) and kind.cls not in seen:
-        seen.add(kind.cls)
-        names = {field.encode_name for field in kind.fields}
-        for field in kind.fields:
-            if "currency" not in names and _holds_decimal(field.type) and field.encode_name not in RATIOS:
-                yield f"{kind.cls.__name__}.{field.encode_name}"
-            yield from _in_struct(field.type, seen)
-    for inner in _inner(kind):
-        yield from _in_struct(inner, seen)
-
-
-def _holds_decimal(kind: inspect.Type) -> bool:
-    return isinstance(kind, inspect.DecimalType | inspect.FloatType) or any(map(_holds_decimal, _inner(kind)))
-
-
-def _inner(kind: inspect.Type) -> list[inspect.Type]:
-    if isinstance(kind, inspect.Metadata):
-        return [kind.type]
-    if isinstance(kind, inspect.UnionType):
-        return list(kind.types)
-    if isinstance(kind, inspect.ListType):
-        return [kind.item_type]
-    return [kind.value_type] if isinstance(kind, inspect.DictType) else []
 
 
 def bare_amounts_of_answer(value: Any, path: str = "$") -> list[str]:
