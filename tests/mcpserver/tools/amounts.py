@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 RATIOS = {"share", "ratio", "coverage"}
