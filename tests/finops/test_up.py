@@ -135,9 +135,10 @@ def test_it_says_what_it_does_serves_and_stops_all_on_ctrl_c(console: Console) -
     assert "Stopped." in console.rest()
 
 
-def test_sigterm_stops_all_too(console: Console) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_kill_or_a_closed_terminal_stops_all_too(console: Console, number: signal.Signals) -> None:
     running = [*console.children().values(), console.postgres()]
-    assert console.end(signal.SIGTERM) == 0
+    assert console.end(number) == 0
     assert [pid for pid in running if group_alive(pid)] == []
 
 

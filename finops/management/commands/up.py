@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -20,7 +20,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import OperationalError, connection
 
 from accounts.models import Account
 from finops import demo_box, embedded, static_build
@@ -30,6 +30,8 @@ from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supe
 
 FIRST_ANSWER_SECONDS = 60
 LOOK_SECONDS = 0.25
+# Ctrl-C, kill, and a terminal that was closed.
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Command(BaseCommand):
@@ -39,7 +41,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--port", type=int, default=int(os.environ.get("PORT", "8000")), help="default: PORT or 8000"
+            "--port", type=int, default=os.environ.get("PORT", "8000"), help="default: PORT or 8000"
         )
         parser.add_argument(
             "--host", default="127.0.0.1", help="address to listen on (default: this machine alone)"
@@ -54,6 +56,8 @@ class Command(BaseCommand):
             up.run()
         except KeyboardInterrupt:
             up.say("\nStopping …")
+        except OperationalError as error:
+            raise CommandError(f"The database does not answer: {error}") from error
         except (embedded.EmbeddedError, ImproperlyConfigured, KeepsEnding, StepFailed) as error:
             raise CommandError(str(error)) from error
         finally:
@@ -84,7 +88,7 @@ class Up:
         make_private_dir(settings.VAR_DIR)
         self._claim()
         # Also where a shell started it in the background, which makes it ignore Ctrl-C.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDS:
             signal.signal(number, _interrupt)
         self._stop_leftovers()
         self._check_port()
@@ -99,7 +103,7 @@ class Up:
 
     def stop(self) -> None:
         """Web and worker first, PostgreSQL last. A second Ctrl-C changes nothing: this takes seconds."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDS:
             signal.signal(number, signal.SIG_IGN)
         if self.step_program is not None:
             self.supervisor.programs.append(self.step_program)
@@ -177,9 +181,13 @@ class Up:
         if not self.demo or not demo_box.is_due(settings.VAR_DIR, has_accounts=Account.objects.exists()):
             return
         with self._step("Demo data") as done:
-            with demo_box.loading(settings.VAR_DIR):
-                self._manage("load_demo", "--verbosity", "0")
-            done.append("a year of an invented company, up to yesterday")
+            try:
+                with demo_box.loading(settings.VAR_DIR):
+                    self._manage("load_demo", "--verbosity", "0")
+                done.append("a year of an invented company, up to yesterday")
+            except StepFailed as error:
+                # No reason to keep somebody from her own data; the next start tries again.
+                done.append(f"{error} The console runs without it")
 
     def _start_programs(self) -> None:
         environment = self._environment()
@@ -251,9 +259,7 @@ class Up:
         code = process.wait()
         self.step_program = None
         if code != 0:
-            raise StepFailed(
-                f"manage.py {' '.join(arguments)} failed with code {code}; its message is above."
-            )
+            raise StepFailed(f"manage.py {' '.join(arguments)} failed with code {code}, see above.")
 
     def _note(self) -> None:
         step = [] if self.step_program is None else [self.step_program]
@@ -269,16 +275,17 @@ class Up:
     @contextmanager
     def _step(self, name: str) -> Iterator[list[str]]:
         """Say what begins, and after it what came of it and how long it took."""
-        self.command.stdout.write(f"  {name:<18}", ending="")
-        self.command.stdout.flush()
+        self.say(f"  {name:<18}", ending="")
         began = time.monotonic()
         details: list[str] = []
         yield details
         self.say(f"{', '.join(details)} ({time.monotonic() - began:.1f} s)")
 
-    def say(self, text: str) -> None:
-        self.command.stdout.write(text)
-        self.command.stdout.flush()
+    def say(self, text: str, ending: str = "\n") -> None:
+        # The terminal may be gone, and what is left then is to stop in order.
+        with suppress(OSError):
+            self.command.stdout.write(text, ending=ending)
+            self.command.stdout.flush()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
