@@ -33,6 +33,10 @@ class StoredFile:
     modified: datetime
 
 
+class StorageUnreachable(OSError):
+    """The remote storage did not give a file: gone, refused, or no connection."""
+
+
 class Storage(ABC):
     """What the lake asks of a place for files."""
 
@@ -52,7 +56,8 @@ class Storage(ABC):
 
     @abstractmethod
     def local(self, path: str, checksum: str) -> str:
-        """The file's local path, for reading now. FileNotFoundError when there is none."""
+        """The file's local path, for reading now. An OSError or DamagedFile when it cannot be had; a local file may
+        turn out to be missing only when it is opened."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
@@ -128,8 +133,11 @@ class RemoteStorage(Storage):
 
     def local(self, path: str, checksum: str) -> str:
         def download(into: Path) -> None:
-            filesystem, root = self._filesystem()
-            filesystem.get_file(f"{root}/{path}", str(into))
+            try:
+                filesystem, root = self._filesystem()
+                filesystem.get_file(f"{root}/{path}", str(into))
+            except Exception as error:  # each of fsspec's file systems has its own for «not reachable»
+                raise StorageUnreachable(f"{self._url} did not give {path}: {error}") from error
 
         return str(self._cache.file(path, checksum, download))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,6 +130,22 @@ def test_a_lost_or_changed_remote_segment_is_a_clear_error(
     with pytest.raises(engine.LakeUnavailable, match="cannot be read"):
         total(cast.account)
     assert _cached(tmp_path / "another") == set()
+
+
+@pytest.mark.django_db
+def test_a_storage_out_of_reach_is_a_clear_error(
+    cast: Cast, bucket: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(cast.account, [line(JANUARY, 1)])
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    settings.VAR_DIR = tmp_path / "another"
+    with pytest.raises(engine.LakeUnavailable, match="try again in a minute"):
+        total(cast.account)
+    s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.mark.django_db
