@@ -1,0 +1,80 @@
+"""Moving-window rate limits: never more than `limit` in any `seconds`, whenever they come.
+
+Counted in this process, or in Redis as soon as REDIS_URL says that there are several. The library `limits` does it in
+Redis. Its memory storage is not used: it starts a timer thread on nearly every hit (measured at 3 ms a request on a
+busy machine) and may forget a key's lock while a thread waits for it, so it is not exact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import threading
+import time
+from collections import defaultdict, deque
+from typing import Protocol
+
+from django.conf import settings
+from limits import RateLimitItemPerSecond
+from limits.storage import storage_from_string
+from limits.strategies import MovingWindowRateLimiter
+
+
+@dataclasses.dataclass(frozen=True)
+class Hit:
+    """What became of it. `wait`: whole seconds until the next may come, 0 when this one may pass."""
+
+    remaining: int
+    wait: int = 0
+
+    @property
+    def allowed(self) -> bool:
+        return self.wait == 0
+
+
+class Windows(Protocol):
+    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+        """Counts `cost` in the window of `whose`; when that would be too much, counts nothing."""
+        ...
+
+
+class ProcessWindows:
+    """Exact across the threads of one process. Keeps at most `limit` times for each key."""
+
+    def __init__(self) -> None:
+        self._times: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._lock = threading.Lock()
+
+    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+        with self._lock:
+            now, times = time.monotonic(), self._times[whose]
+            while times and times[0] <= now - seconds:
+                times.popleft()
+            free = limit - len(times)
+            if cost <= free:
+                times.extend([now] * cost)
+                return Hit(free - cost)
+            must_go = min(cost - free, len(times))
+            until = times[must_go - 1] + seconds if must_go else now + seconds
+            return Hit(max(free, 0), max(1, math.ceil(until - now)))
+
+
+class RedisWindows:
+    """Exact across processes: the window lives in Redis."""
+
+    def __init__(self, url: str) -> None:
+        self._limiter = MovingWindowRateLimiter(storage_from_string(url))
+
+    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+        item = RateLimitItemPerSecond(limit, seconds)
+        allowed = self._limiter.hit(item, whose, cost=cost)
+        window = self._limiter.get_window_stats(item, whose)
+        wait = 0 if allowed else max(1, math.ceil(window.reset_time - time.time()))
+        return Hit(window.remaining, wait)
+
+
+@functools.cache
+def windows() -> Windows:
+    """Those of this installation."""
+    return RedisWindows(settings.REDIS_URL) if settings.REDIS_URL else ProcessWindows()

