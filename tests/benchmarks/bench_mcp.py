@@ -20,7 +20,7 @@ from django.test import RequestFactory
 from accounts.credentials import Credential, authenticate_bearer
 from accounts.scoping import account_scope
 from finops.demo import handout
-from finops.lake import engine
+from finops.lake import compiler, engine
 from mcpserver import jsonrpc
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
@@ -117,7 +117,7 @@ def _questions(key: str, credential: Credential) -> Iterator[Row]:
     for name, (tool_name, arguments) in QUESTIONS.items():
         tool = registry.get(tool_name)
         assert tool is not None
-        yield _question(name, tool, arguments, credential, lambda sent: send(sent))
+        yield _question(name, tool, arguments, credential, send)
 
 
 def _question(
@@ -127,70 +127,69 @@ def _question(
     credential: Credential,
     send: Callable[[bytes], bytes],
 ) -> Row:
-    """The whole call, the lake queries inside it, and the parts around them."""
+    """The whole call, what the lake does in it, and where the rest goes."""
     call, body = _call(credential), _body(tool.name, arguments)
     decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-
-    def handle() -> msgspec.Struct:
-        with account_scope(credential.account):
-            return tool.handler(call, decoded)
-
+    with account_scope(credential.account):
+        answer = tool.handler(call, decoded)
     with _timed_lake() as lake:
-        answer = handle()
-        whole, inside = _with_lake(lambda: send(body), lake)
-        queries = lake.queries
-    parts = medians(
-        TURNS,
-        decode=lambda: decode_arguments(tool.arguments, arguments, tool=tool.name),
-        encode=lambda: encode_answer(answer),
-    )
+        turns = [_turn(lambda: send(body), lake) for _ in range(TURNS + 1)][1:]
+    whole, compiling, query = (median(turn[place] for turn in turns) for place in range(3))
+    encode = medians(TURNS, encode=lambda: encode_answer(answer))["encode"]
     return {
         "question, ms": name,
         "whole": whole,
-        "lake": inside,
-        "lake queries": queries,
-        "own": whole - inside,
-        "arguments": parts["decode"],
-        "encode": parts["encode"],
+        "lake query": query,
+        "own": whole - query,
+        "of it: compiling": compiling,
+        "encoding": encode,
+        "the rest": whole - query - compiling - encode,
+        "lake queries": lake.queries,
         "answer bytes": len(encode_answer(answer)),
     }
 
 
 class _Lake:
-    seconds = 0.0
+    """Seconds inside the engine, and inside the compiler that it calls."""
+
+    running = compiling = 0.0
     queries = 0
+
+
+def _turn(action: Callable[[], object], lake: _Lake) -> tuple[float, float, float]:
+    """Milliseconds of the action, of compiling in it, and of the lake query itself."""
+    lake.running, lake.compiling, lake.queries = 0.0, 0.0, 0
+    began = time.perf_counter()
+    action()
+    whole = time.perf_counter() - began
+    return whole * 1_000, lake.compiling * 1_000, (lake.running - lake.compiling) * 1_000
 
 
 @contextmanager
 def _timed_lake() -> Iterator[_Lake]:
     """Counts the time inside the engine while the block runs."""
-    lake, run = _Lake(), engine.run
+    lake, run, compile_query = _Lake(), engine.run, compiler.compile_query
 
-    def timed(*args: Any, **kwargs: Any) -> pa.Table:
+    def timed_run(*args: Any, **kwargs: Any) -> pa.Table:
+        lake.queries += 1
         began = time.perf_counter()
         try:
             return run(*args, **kwargs)
         finally:
-            lake.seconds += time.perf_counter() - began
-            lake.queries += 1
+            lake.running += time.perf_counter() - began
 
-    engine.run = timed  # the one seam of all lake queries
+    def timed_compile(*args: Any, **kwargs: Any) -> compiler.Query:
+        began = time.perf_counter()
+        try:
+            return compile_query(*args, **kwargs)
+        finally:
+            lake.compiling += time.perf_counter() - began
+
+    engine.run, compiler.compile_query = timed_run, timed_compile
     try:
         yield lake
     finally:
-        engine.run = run
-
-
-def _with_lake(action: Callable[[], object], lake: _Lake) -> tuple[float, float]:
-    """Milliseconds of the action and of the lake in it: medians of the same turns."""
-    wholes, insides = [], []
-    for _ in range(TURNS):
-        lake.seconds, lake.queries = 0.0, 0
-        began = time.perf_counter()
-        action()
-        wholes.append((time.perf_counter() - began) * 1_000)
-        insides.append(lake.seconds * 1_000)
-    return median(wholes), median(insides)
+        engine.run, compiler.compile_query = run, compile_query
 
 
 # Over HTTP
