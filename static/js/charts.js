@@ -106,7 +106,7 @@
   });
 
   function draw(node) {
-    const data = JSON.parse(document.getElementById(node.dataset.chart).textContent);
+    const data = JSON.parse(node.dataset.chart);
     const chart = echarts.init(node);
     charts.set(node, { chart, data });
     chart.setOption(option(data));

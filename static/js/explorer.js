@@ -17,6 +17,15 @@
     }
   }
 
+  // A custom range begins as the days on the page, so that it is whole from the start.
+  function beginCustomRange() {
+    const answer = document.getElementById("answer");
+    const { start_date: from, end_date: to } = form.elements;
+    if (form.elements.period.value !== "" || (from.value && to.value) || !answer) return;
+    from.value = answer.dataset.start;
+    to.value = answer.dataset.end;
+  }
+
   // Names count from 0 in the order shown, so that the URL stays short and two filters never share one.
   function renumber() {
     [...filters.children].forEach((filter, index) => {
@@ -122,6 +131,7 @@
       }
       if (event.target.matches?.("[data-filter-op]")) showValues(filter);
       if (event.target.matches?.("[data-filter-input]")) addChip(event.target);
+      beginCustomRange();
       showDates();
     },
     true,

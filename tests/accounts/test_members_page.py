@@ -15,7 +15,7 @@ def membership(cast: Cast, name: str) -> Membership:
 
 def role_of(cast: Cast, name: str) -> str | None:
     found = Membership.objects.filter(account=cast.account, user=cast.person(name)).first()
-    return found and found.role
+    return found.role if found else None
 
 
 def newcomer() -> User:

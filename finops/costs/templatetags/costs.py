@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from json import dumps
 from urllib.parse import urlencode
 
 from django import template
@@ -128,3 +129,9 @@ def explorer_query(job: CostImport) -> str:
         filters=[Filter(dimension="source", values=[job.source.name])],
     )
     return as_query(query.to_params())
+
+
+@register.filter
+def json(value: object) -> str:
+    """JSON for a data attribute: htmx takes script elements out of what it brings."""
+    return dumps(value, separators=(",", ":"))

@@ -1,0 +1,152 @@
+"""Every page, narrow and wide, light and dark: nothing overflows, every control has a name, charts are drawn."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
+
+PAGES = [
+    "/a/acme/",
+    "/a/acme/?trend=days",
+    "/a/acme/cost-explorer/",
+    "/a/acme/cost-explorer/?period=last_6_months&granularity=month&group_by=service&group_by=tag:env&f0=region&f0v=eu-west-1",
+    "/a/acme/connections/",
+    "/a/acme/connections/upload/",
+    "/a/acme/connections/1/",
+    "/a/acme/settings/mcp-keys/",
+    "/a/acme/settings/mcp-keys/new/",
+    "/a/acme/settings/members/",
+    "/a/acme/settings/cost-view/",
+    "/a/acme/settings/account/",
+    "/a/acme/settings/audit-log/",
+    "/accounts/new/",
+    "/auth/email/",
+    "/auth/password/change/",
+    "/auth/2fa/",
+]
+OPEN_PAGES = ["/auth/login/", "/auth/signup/", "/auth/password/reset/"]
+
+# What a screen reader would stumble over: controls without a name, ids twice, headings and tables without a name.
+FAULTS = """() => {
+  const faults = [];
+  const named = (node) => node.getAttribute("aria-label") || node.getAttribute("aria-labelledby") || node.title
+    || (node.labels && node.labels.length) || node.textContent.trim();
+  for (const node of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, progress"))
+    if (!named(node) && node.getAttribute("aria-hidden") !== "true") faults.push(`no name: ${node.outerHTML.slice(0, 120)}`);
+  const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
+  for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) faults.push(`id twice: ${id}`);
+  if (document.querySelectorAll("h1").length !== 1) faults.push(`${document.querySelectorAll("h1").length} h1`);
+  if (!document.querySelector("main")) faults.push("no main");
+  for (const table of document.querySelectorAll("main table")) if (!table.caption) faults.push("a table without caption");
+  for (const node of document.querySelectorAll("[style]")) if (!node.closest("[data-chart], .dropdown-menu")) faults.push(`inline style: ${node.outerHTML.slice(0, 120)}`);
+  return faults;
+}"""
+
+
+def overflow(page: Page) -> int:
+    width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert isinstance(width, int)
+    return width
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light"), (1920, "dark")])
+def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str) -> None:
+    page = new_page("owner", width=width, theme=theme)
+    found = {}
+    for path in PAGES:
+        answer = page.goto(path)
+        assert answer is not None
+        assert answer.status == 200, path
+        page.wait_for_function(
+            "[...document.querySelectorAll('[data-chart]')].every((node) => node.dataset.drawn)"
+        )
+        faults = page.evaluate(FAULTS)
+        if over := overflow(page):
+            faults.append(f"{over} pixels too wide")
+        if faults:
+            found[path] = faults
+    assert found == {}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_page_before_sign_in_fits_and_is_named(new_page: NewPage, width: int) -> None:
+    page = new_page(width=width)
+    found = {}
+    for path in OPEN_PAGES:
+        page.goto(path)
+        if faults := [*page.evaluate(FAULTS), *[f"{over} too wide" for over in [overflow(page)] if over]]:
+            found[path] = faults
+    assert found == {}
+
+
+def test_the_theme_follows_the_system_until_it_is_chosen_and_then_stays(new_page: NewPage) -> None:
+    page = new_page("viewer", theme="dark")
+    html = page.locator("html")
+    expect(html).to_have_attribute("data-bs-theme", "dark")
+
+    page.get_by_role("button", name="Switch between light and dark").click()
+    expect(html).to_have_attribute("data-bs-theme", "light")
+    page.reload()
+
+    expect(html).to_have_attribute("data-bs-theme", "light")
+    expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+
+
+def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
+    page = new_page("viewer")
+
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#content")).to_be_focused()
+
+
+def test_a_narrow_page_hides_its_navigation_behind_a_button(new_page: NewPage) -> None:
+    page = new_page("viewer", width=390)
+    link = page.get_by_role("link", name="Cost explorer")
+    expect(link).to_be_hidden()
+
+    page.get_by_role("button", name="Show or hide the navigation").click()
+    link.click()
+
+    expect(page.get_by_role("heading", name="Cost explorer")).to_be_visible()
+
+
+def test_a_person_in_two_accounts_switches_between_them(new_page: NewPage) -> None:
+    page = new_page("both")
+
+    page.get_by_role("button", name="Account Acme: switch account").click()
+    page.get_by_role("link", name="Elsewhere").click()
+
+    expect(page.get_by_role("button", name="Account Elsewhere: switch account")).to_be_visible()
+
+
+def test_an_unsure_click_on_revoke_can_be_taken_back(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto("/a/acme/settings/mcp-keys/new/")
+    page.get_by_label("Name").fill("Precious")
+    page.get_by_role("button", name="Create key").click()
+    page.get_by_role("link", name="Done").click()
+
+    page.get_by_role("button", name="Revoke Precious").click()
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("row", name="Precious")).to_contain_text("Active")
+
+
+def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPage) -> None:
+    page = new_page("admin")
+    page.goto("/a/acme/settings/mcp-keys/new/")
+    page.get_by_label("Name").fill("Once only")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.get_by_label("Your new key")).to_be_visible()
+
+    page.reload()
+
+    expect(page.get_by_text("This form has made its key already")).to_be_visible()
+    expect(page.get_by_role("row", name="Once only")).to_have_count(1)
