@@ -21,7 +21,7 @@ from finops.lake.storage import storage
 from tests.benchmarks import lake_data
 from tests.benchmarks.table import Row, taken
 
-TURNS = 7
+TURNS = 5
 YEAR = (date(2025, 1, 1), date(2025, 12, 31))
 DAYS = (date(2025, 6, 14), date(2025, 7, 13))
 SHARE, ALLOWANCE = 1.3, 10.0

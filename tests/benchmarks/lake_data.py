@@ -18,7 +18,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 
-LINES_A_MONTH = 20_000
+LINES_A_MONTH = 1_000_000
 TAG_VALUES = 25
 FEW_TAGS = ["env", "team", "app"]
 MANY_TAGS = FEW_TAGS + [f"Tag:{number}" for number in range(197)]
