@@ -34,6 +34,6 @@ class ToolCall:
         return max(0.0, self.deadline - time.monotonic())
 
     def console_url(self, page: str = "", query: Query | None = None) -> str:
-        """The page of the console that shows the same: `call.console_url("explorer/", {"group_by": ["service"]})`."""
+        """The page of the console that shows the same: `call.console_url("cost-explorer/", {"group_by": ["service"]})`."""
         text = urlencode({key: value for key, value in (query or {}).items() if value}, doseq=True)
         return f"{self.console}{page}{'?' + text if text else ''}"

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from accounts.models import MCPKey
 from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.isolation.marked import fill_with_marks
@@ -102,6 +102,15 @@ def test_its_answers_are_complete_small_and_fit_its_schema(filled: Door, cast: C
         assert answer["console_url"].startswith(f"http://127.0.0.1:8000/a/{cast.account.slug}/")
         assert len(text.encode()) <= MAX_ANSWER_BYTES
         Draft202012Validator(tool.output_schema).validate(answer)
+
+
+@each_read_tool
+def test_its_console_link_opens_a_page(filled: Door, cast: Cast, tool: Tool) -> None:
+    person = signed_in(cast.viewer)
+
+    for result in answers(filled, tool):
+        url = result["structuredContent"]["console_url"]
+        assert person.get(url.removeprefix("http://127.0.0.1:8000")).status_code == 200
 
 
 @requirement("tools:output-schema")

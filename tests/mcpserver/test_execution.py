@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account
@@ -70,7 +71,7 @@ def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: Door) -> 
     said = toys.problem("rename", name="Mine")
 
     assert "may only read. Nothing was changed." in said
-    assert "Read/write key at http://127.0.0.1:8000/a/acme/settings/" in said
+    assert f"Read/write key at http://127.0.0.1:8000{reverse('mcp_keys', args=['acme'])}." in said
     assert fingerprint(without=KEYS) == before
 
 
