@@ -13,7 +13,8 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ PRODUCT_VARIABLES = (
     "SECRET_KEY",
     "WEB_PROCESSES",
 )
-_watchers: list[subprocess.Popen[bytes]] = []
+# The server and its watcher; empty in a worker of pytest-xdist.
+_running: list[subprocess.Popen[bytes]] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,9 +62,19 @@ def pytest_configure() -> None:
 
 
 def pytest_unconfigure() -> None:
-    while _watchers:
-        watcher = _watchers.pop()
-        watcher.communicate()
+    """The end of its input tells the watcher to stop the server."""
+    while _running:
+        _running.pop().communicate()
+
+
+@contextmanager
+def throwaway_run() -> Iterator[None]:
+    """The same for a script outside pytest."""
+    _begin_run()
+    try:
+        yield
+    finally:
+        pytest_unconfigure()
 
 
 def _begin_run() -> None:
@@ -79,16 +91,17 @@ def _start_server(directory: Path) -> str:
     cluster.create()
     cluster.start()
     assert cluster.process is not None
-    _watch(cluster.process.pid, cluster)
+    _running.append(cluster.process)
+    _running.append(_watcher(cluster.process.pid, cluster))
     return cluster.url()
 
 
-def _watch(server: int, cluster: embedded.Cluster) -> None:
+def _watcher(server: int, cluster: embedded.Cluster) -> subprocess.Popen[bytes]:
     """`read` returns when the pipe closes: at the end of the run, or when this process is killed."""
     folders = shlex.join(str(folder) for folder in {cluster.home.parent, cluster.socket})
     wait = f"while kill -0 {server} 2>/dev/null && [ -e {shlex.quote(str(cluster.data / 'postmaster.pid'))} ]"
     script = f"read _; kill -QUIT {server}; {wait}; do sleep 0.02; done; rm -rf {folders}"
-    _watchers.append(subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True))
+    return subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True)
 
 
 def _short_temp_dir() -> str | None:
