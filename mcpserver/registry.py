@@ -135,7 +135,7 @@ class Registry:
                 Tool(
                     name=name,
                     title=title,
-                    description=inspect.cleandoc(description),
+                    description=" ".join(description.split()),
                     access=access,
                     destructive=destructive,
                     idempotent=access is Access.READ if idempotent is None else idempotent,

@@ -172,6 +172,19 @@ def test_the_schema_of_arguments_says_all_a_caller_needs() -> None:
     }
 
 
+def test_a_description_is_one_paragraph_however_the_source_wraps_it() -> None:
+    tools = Registry()
+    register(
+        tools,
+        description="""
+        One line,
+            and another.
+        """,
+    )
+
+    assert [tool.description for tool in tools] == ["One line, and another."]
+
+
 def test_a_tool_stays_the_function_it_was() -> None:
     tools = Registry()
 
