@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.browser.chromium import CHROMIUM_FLAGS, chromium_path
 from tests.cast import PASSWORD
 from tests.servers import LiveServer, serve
 
-CHROMIUM_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--no-default-browser-check",
-)
 SECONDS = 20
 
 NewPage = Callable[..., Page]
-
-
-def chromium_path() -> str:
-    """Debian's chromium, or the one that CHROMIUM names."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-    if not Path(found).exists():
-        raise RuntimeError(
-            "The browser tests need chromium, and there is none: apt-get install chromium, "
-            "or set CHROMIUM to the path of one."
-        )
-    return found
 
 
 @pytest.fixture(scope="session")

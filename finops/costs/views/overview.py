@@ -61,14 +61,14 @@ def _figures(request: AccountRequest, newest: date, trend: str) -> dict[str, Any
 
 def month_query(newest: date) -> SpendQuery:
     """This month so far; the newest month that has data when this one has none."""
-    asked = SpendQuery(group_by=["service"], compare_to="previous_period", top=8)
+    asked = SpendQuery(group_by=["service"], compare_to="previous_period", top=6)
     if newest >= month_start(clock.today()):
         return _with(asked, period="month_to_date")
     return _with(asked, start_date=month_start(newest), end_date=month_end(newest))
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:
-    asked = SpendQuery(group_by=["service"], top=6)
+    asked = SpendQuery(group_by=["service_category"], top=8)
     if trend == "days":
         if newest >= month_start(clock.today()):
             return _with(asked, period="last_30_days", granularity="day")

@@ -97,8 +97,8 @@ def test_the_trend_has_thirteen_months_or_thirty_days_as_chart_and_table(
 
     assert [len(chart["labels"]) for chart in charts] == [13, 30]
     assert charts[0]["labels"][-1] == "2026-11"
-    compute = charts[0]["series"][0]
-    assert (compute["name"], compute["values"][-2:]) == ("Compute", [1080.0, 77.0])
+    (everything,) = charts[0]["series"]
+    assert (everything["name"], everything["values"][-2:]) == ("(none)", [1080.0, 127.0])
     assert all("<caption" in page and "Figures of this chart" in page for page in pages)
 
 
