@@ -31,7 +31,8 @@ class Dimension:
     """A resolved dimension. `absent` is shown, and taken in filters, for lines without a value.
 
     `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
-    bring. `warnings` are sentences for the answer, such as a tag key that no line has.
+    bring. `warnings` are sentences for the answer, such as a tag key that no line has. `has_many_values` (thousands)
+    only decides how the lake is asked.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Dimension:
     label: Expression | None = None
     tag_keys: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    has_many_values: bool = False
 
 
 @dataclass
@@ -136,6 +138,9 @@ def _plain(name: str) -> str:
 registry = DimensionRegistry()
 
 
+_MANY_VALUES = ("usage_type", "sku", "resource")
+
+
 def _column(
     name: str, title: str, description: str, column: str, *, label: str = "", absent: str = NONE
 ) -> None:
@@ -145,6 +150,7 @@ def _column(
         value=lambda table: table[column],
         absent=absent,
         label=(lambda table: table[label]) if label else None,
+        has_many_values=name in _MANY_VALUES,
     )
     kind = DimensionKind(
         name=name, title=title, description=description, resolve=lambda _context, _key: dimension

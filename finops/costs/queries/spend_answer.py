@@ -124,7 +124,8 @@ def _rows(facts: SpendFacts, sums: SpendSums, total: SpendTotal, buckets: Sequen
     for group in sums.groups:
         if group.currency == total.currency:
             places.setdefault(group.place, []).append(group)
-    rows = [_row(facts, groups, total, buckets) for groups in places.values()]
+    count = max((group.groups for groups in places.values() for group in groups), default=0)
+    rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
     return sorted(rows, key=_listing_order)
 
 
@@ -133,7 +134,7 @@ def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
 
 
 def _row(
-    facts: SpendFacts, groups: Sequence[GroupSum], total: SpendTotal, buckets: Sequence[Bucket]
+    facts: SpendFacts, groups: Sequence[GroupSum], total: SpendTotal, buckets: Sequence[Bucket], count: int
 ) -> SpendRow:
     amount = added(group.amount for group in groups)
     is_other = groups[0].place >= facts.plan.top
@@ -148,7 +149,7 @@ def _row(
         share=share,
         share_reason="" if share is not None else "The total is 0.",
         labels={} if is_other else _labels(names, groups),
-        other_groups=max(group.groups for group in groups) - facts.plan.top if is_other else 0,
+        other_groups=count - facts.plan.top if is_other else 0,
         change=_change(facts, groups, total.currency) if _is_comparable(total) else None,
         series=_series(groups, buckets),
     )

@@ -20,7 +20,7 @@ from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
 CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment", None)
-DIMENSIONS = ("service", "region", "account", "charge_category", "actor", "tag:Env", "tag:env")
+DIMENSIONS = ("service", "region", "account", "charge_category", "actor", "tag:Env", "tag:env", "resource")
 
 amounts = st.decimals(min_value="-9e14", max_value="9e14", places=18, allow_nan=False)
 lines = st.builds(
@@ -34,6 +34,7 @@ lines = st.builds(
     service=st.sampled_from(["EC2", "S3", "a'b", None]),
     region=st.sampled_from(["eu-1", "us-1", None]),
     account_id=st.sampled_from(["1", "2"]),
+    resource_id=st.sampled_from(["vm-1", "vm-2", "vm-3", None]),
     charge_category=st.sampled_from(CATEGORIES),
     charge_class=st.sampled_from(["Correction", None]),
     charge_frequency=st.sampled_from(["One-Time", "Recurring", "Usage-Based", None]),
