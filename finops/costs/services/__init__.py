@@ -1,12 +1,12 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
 from finops.costs.services.cost_view import set_cost_view
+from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
     due_imports,
     import_file,
     import_files,
     queue_import,
-    remove_forgotten_uploads,
     run_import,
 )
 from finops.costs.services.sources import create_cost_source, delete_cost_source, rename_cost_source

@@ -5,16 +5,12 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
-from celery import current_app
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from kombu.exceptions import OperationalError
@@ -23,7 +19,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.focus.errors import printable
+from finops.celery import app
 from finops.costs.focus.header import check_defaults
 from finops.costs.focus.normalise import FocusFile, Normalised, normalise
 from finops.costs.focus.spool import MonthRows
@@ -34,7 +30,7 @@ from finops.costs.models import (
     CostSource,
     CostView,
 )
-from finops.costs.services import claims
+from finops.costs.services import claims, files
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
@@ -46,9 +42,6 @@ logger = logging.getLogger(__name__)
 RUN_TASK: Final = "costs.run_import"
 TELL_EVERY: Final = 0.4
 """Seconds between two updates of an import's progress."""
-
-UPLOADS_STAY: Final = timedelta(days=1)
-"""An upload without an import is of a request that died; it may still be arriving."""
 
 Told = Callable[[CostImport], None]
 
@@ -68,11 +61,11 @@ def queue_import(
     if not uploads:
         raise UserError("Choose at least one file to import.", field="files")
     checked = check_defaults(defaults or {})
-    files = [_kept(upload) for upload in uploads]
+    kept = [files.kept(upload) for upload in uploads]
     try:
-        job = _create(source, files, checked, actor)
+        job = _create(source, kept, checked, actor)
     except BaseException:
-        _remove(files)
+        files.remove(kept)
         raise
     transaction.on_commit(lambda: _ask_worker(job))
     return job
@@ -107,8 +100,8 @@ def import_files(
     if source.account_id != account.pk:
         raise ValueError("The source belongs to another account.")
     checked = check_defaults(defaults or {})
-    files = [_local(path) for path in paths]
-    with claims.created(lambda: _create(source, files, checked, actor)) as job:
+    local = [files.local(path) for path in paths]
+    with claims.created(lambda: _create(source, local, checked, actor)) as job:
         for earlier in claims.earlier_unfinished(job):
             run_import(earlier)
         if not run_import(job.pk, told=told):
@@ -132,7 +125,7 @@ def run_import(import_id: int, *, told: Told | None = None) -> bool:
         with account_scope(job.account):
             _attempt(job, told)
     if job.pk not in {one.pk for one in claims.unfinished()}:
-        _remove(job.files)
+        files.remove(job.files)
     _ask_next(job)
     return True
 
@@ -142,19 +135,6 @@ def due_imports() -> list[CostImport]:
     return claims.unfinished()
 
 
-def remove_forgotten_uploads() -> int:
-    """Remove uploads older than a day that no unfinished import names; how many went."""
-    wanted = {file["path"] for job in claims.unfinished() for file in job.files}
-    oldest = (clock.now() - UPLOADS_STAY).timestamp()
-    count = 0
-    kept = {str(_uploads()), str(_work()), *wanted}
-    for path in (path for folder in (_uploads(), _work(), _uploads().parent) for path in folder.iterdir()):
-        if str(path) not in kept and path.stat().st_mtime < oldest:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-            count += 1
-    return count
-
-
 def _attempt(job: CostImport, told: Told | None) -> None:
     if job.attempts > claims.MAX_ATTEMPTS:
         _fail(
@@ -162,9 +142,9 @@ def _attempt(job: CostImport, told: Told | None) -> None:
             "The import was interrupted three times, the last time while " + (job.stage or "reading") + ".",
         )
         return
-    for left in _work().glob(f"{job.pk}-*"):
+    for left in files.work().glob(f"{job.pk}-*"):
         shutil.rmtree(left)
-    folder = _work() / f"{job.pk}-{job.attempts}"
+    folder = files.work() / f"{job.pk}-{job.attempts}"
     folder.mkdir()
     try:
         _import(job, folder, _Progress(job, told))
@@ -303,17 +283,17 @@ class _Progress:
 
 @transaction.atomic
 def _create(
-    source: CostSource, files: list[dict[str, Any]], defaults: dict[str, str], actor: Actor
+    source: CostSource, chosen: list[dict[str, Any]], defaults: dict[str, str], actor: Actor
 ) -> CostImport:
     job = CostImport(
         account=source.account,
         source=source,
-        file_name=", ".join(file["name"] for file in files)[:255],
-        files=files,
+        file_name=", ".join(file["name"] for file in chosen)[:255],
+        files=chosen,
         defaults=defaults,
         actor_label=actor.label[:254],
         actor_user=actor.user,
-        bytes_total=sum(file["bytes"] for file in files),
+        bytes_total=sum(file["bytes"] for file in chosen),
     )
     job.save(force_insert=True)
     audit.record(
@@ -335,52 +315,6 @@ def _as_json(report: Any) -> Any:
     return msgspec.to_builtins(report, builtin_types=())
 
 
-def _kept(upload: UploadedFile[Any]) -> dict[str, Any]:
-    """An upload under a name of ours. One that Django streamed to disk is moved, not copied."""
-    path = _uploads() / uuid.uuid4().hex
-    temporary = getattr(upload, "temporary_file_path", None)
-    if temporary is not None:
-        shutil.move(temporary(), path)
-    else:
-        with path.open("wb") as file:
-            for chunk in upload.chunks():
-                file.write(chunk)
-    name = printable(Path(upload.name or "upload").name)
-    return {"name": name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
-
-
-def _local(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise UserError(f"There is no file {path}.", field="files", value=str(path))
-    whole = path.absolute()
-    return {
-        "name": printable(whole.name)[:200],
-        "path": str(whole),
-        "bytes": whole.stat().st_size,
-        "remove": False,
-    }
-
-
-def _remove(files: Sequence[Mapping[str, Any]]) -> None:
-    for file in files:
-        if file["remove"]:
-            Path(file["path"]).unlink(missing_ok=True)
-
-
-def _uploads() -> Path:
-    return _folder("imports-waiting")
-
-
-def _work() -> Path:
-    return _folder("imports-running")
-
-
-def _folder(name: str) -> Path:
-    folder = Path(settings.VAR_DIR) / "uploads" / name
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
-
-
 def _ask_next(job: CostImport) -> None:
     # Unscoped: the source belongs to one account.
     waiting = CostImport.objects.unscoped().filter(
@@ -394,6 +328,6 @@ def _ask_next(job: CostImport) -> None:
 def _ask_worker(job: CostImport) -> None:
     """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
     try:
-        current_app.send_task(RUN_TASK, args=[job.account_id, job.pk], expires=3600)
+        app.send_task(RUN_TASK, args=[job.account_id, job.pk], expires=3600)
     except (OperationalError, OSError):
         logger.warning("costs: no broker for import %s; beat will ask for it", job.pk)

@@ -1,0 +1,80 @@
+"""Files on their way in: uploads that wait for their import, and the folders that imports work in."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+
+from finops.costs.focus.errors import printable
+from finops.costs.services import claims
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+UPLOADS_STAY: Final = timedelta(days=1)
+"""An upload without an import is of a request that died; it may still be arriving."""
+
+
+def kept(upload: UploadedFile[Any]) -> dict[str, Any]:
+    """An upload under a name of ours. One that Django streamed to disk is moved, not copied."""
+    path = uploads() / uuid.uuid4().hex
+    temporary = getattr(upload, "temporary_file_path", None)
+    if temporary is not None:
+        shutil.move(temporary(), path)
+    else:
+        with path.open("wb") as file:
+            for chunk in upload.chunks():
+                file.write(chunk)
+    name = printable(Path(upload.name or "upload").name)
+    return {"name": name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
+
+
+def local(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise UserError(f"There is no file {path}.", field="files", value=str(path))
+    whole = path.absolute()
+    return {
+        "name": printable(whole.name)[:200],
+        "path": str(whole),
+        "bytes": whole.stat().st_size,
+        "remove": False,
+    }
+
+
+def remove(files: Sequence[Mapping[str, Any]]) -> None:
+    for file in files:
+        if file["remove"]:
+            Path(file["path"]).unlink(missing_ok=True)
+
+
+def uploads() -> Path:
+    return _folder("imports-waiting")
+
+
+def work() -> Path:
+    return _folder("imports-running")
+
+
+def _folder(name: str) -> Path:
+    folder = Path(settings.VAR_DIR) / "uploads" / name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def remove_forgotten_uploads() -> int:
+    """Remove uploads older than a day that no unfinished import names; how many went."""
+    wanted = {file["path"] for job in claims.unfinished() for file in job.files}
+    oldest = (clock.now() - UPLOADS_STAY).timestamp()
+    count = 0
+    kept = {str(uploads()), str(work()), *wanted}
+    for path in (path for folder in (uploads(), work(), uploads().parent) for path in folder.iterdir()):
+        if str(path) not in kept and path.stat().st_mtime < oldest:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            count += 1
+    return count
