@@ -135,6 +135,20 @@ def query(context: template.Context, **changes: Any) -> str:
 
 
 @register.filter
-def plain_json(value: Any) -> str:
-    """A JSON value as people read it: text without quotes, lists and objects as they are."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def detail_lines(detail: dict[str, Any]) -> list[str]:
+    """What an audit entry's detail says: of `from` and `to` what differs, long lists by their ends, nothing empty."""
+    before, after = detail.get("from"), detail.get("to")
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = [name for name in after if before.get(name) != after[name]]
+        return [f"{name}: {_said(before.get(name))} → {_said(after[name])}" for name in names]
+    return [f"{name}: {_said(value)}" for name, value in detail.items() if value not in (None, "", [], {})]
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list) and len(value) > 4:
+        return f"{_said(value[0])} … {_said(value[-1])} ({len(value)})"
+    if isinstance(value, list):
+        return ", ".join(_said(item) for item in value) or "none"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return amounts.grouped(value)
+    return value or "none" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

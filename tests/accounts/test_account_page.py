@@ -99,6 +99,16 @@ def test_the_audit_log_filters_sorts_pages_and_exports(cast: Cast) -> None:
     assert len(exported.splitlines()) == 121
 
 
+def test_the_audit_log_says_what_a_change_changed(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+    client.post(URL, {"name": "Acme Ltd", "fiscal_start_month": "1"})
+
+    page = client.get("/a/acme/settings/audit-log/").content.decode()
+
+    assert "name: Acme → Acme Ltd" in page
+    assert "fiscal_start_month" not in page
+
+
 def test_a_page_that_is_not_there_has_the_products_look(cast: Cast) -> None:
     answer = signed_in(cast.member).get("/a/nowhere/")
 

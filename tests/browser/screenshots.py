@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from tests import postgres
 from tests.browser.chromium import CHROMIUM_FLAGS, chromium_path
 from tests.servers import LiveServer, serve
 
 FOLDER = Path("docs/screenshots")
-WIDTH, HEIGHT = 1280, 800
+WIDTH, HEIGHT = 1280, 860
 QUESTION = "cost-explorer/?period=last_6_months&granularity=month&group_by=service_category&compare_to=previous_period"
 Theme = Literal["light", "dark"]
 PICTURES: list[tuple[str, Theme, str]] = [("overview", "light", ""), ("cost-explorer", "dark", QUESTION)]

@@ -27,6 +27,8 @@ PAGES = [
     "/auth/email/",
     "/auth/password/change/",
     "/auth/2fa/",
+    "/auth/2fa/totp/activate/",
+    "/auth/2fa/webauthn/add/",
 ]
 OPEN_PAGES = ["/auth/login/", "/auth/signup/", "/auth/password/reset/"]
 
@@ -61,9 +63,7 @@ def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str)
         answer = page.goto(path)
         assert answer is not None
         assert answer.status == 200, path
-        page.wait_for_function(
-            "[...document.querySelectorAll('[data-chart]')].every((node) => node.dataset.drawn)"
-        )
+        expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
         faults = page.evaluate(FAULTS)
         if over := overflow(page):
             faults.append(f"{over} pixels too wide")

@@ -19,8 +19,8 @@ from finops.costs.answers import SpendAnswer, SpendRow
 from finops.costs.charts import largest_currency_first, row_name, series_tables
 from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
-from finops.costs.queries.cost_view import CHARGE_CATEGORIES
-from finops.costs.spend_query import MAX_GROUPS, SpendQuery
+from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
+from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, SpendQuery
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -83,6 +83,8 @@ def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
         "bases": BASES,
         "comparisons": COMPARISONS,
         "categories": CHARGE_CATEGORIES,
+        "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
+        "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
         "ops": OPS,
         "tops": TOPS,
     }
