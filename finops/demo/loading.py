@@ -16,9 +16,8 @@ from django.db.models import Max
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.cost_view import change_cost_view
 from finops.costs.models import Basis, CostSource, CostView
-from finops.costs.services import create_cost_source, import_files
+from finops.costs.services import change_cost_view, create_cost_source, import_files
 from finops.demo import handout
 from finops.demo.company import LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts

@@ -1,6 +1,6 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
-from finops.costs.services.cost_view import set_cost_view
+from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
     due_imports,
@@ -12,6 +12,7 @@ from finops.costs.services.imports import (
 from finops.costs.services.sources import create_cost_source, delete_cost_source, rename_cost_source
 
 __all__ = [
+    "change_cost_view",
     "create_cost_source",
     "delete_cost_source",
     "due_imports",
@@ -21,5 +22,4 @@ __all__ = [
     "remove_forgotten_uploads",
     "rename_cost_source",
     "run_import",
-    "set_cost_view",
 ]

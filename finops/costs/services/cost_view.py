@@ -1,47 +1,71 @@
-"""The account's one cost view."""
+"""Changing how the account looks at cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from accounts.scoping import account_scope
-from finops.costs.models import CostView
+from finops.costs.models import CostView, default_actor_tag_keys
+from finops.costs.queries.cost_view import charge_categories_of
+from finops.lib.errors import UserError
+
+MAX_ACTOR_KEYS = 20
 
 
 @transaction.atomic
-def set_cost_view(
+def change_cost_view(
     *,
     account: Account,
     actor: Actor,
     basis: str,
-    charge_categories: Sequence[str] = (),
-    actor_tag_keys: Sequence[str] | None = None,
+    charge_categories: Sequence[str],
     product_key: str | None = None,
+    actor_tag_keys: Sequence[str] | None = None,
 ) -> CostView:
-    """Choose how the account looks at cost; None leaves a setting as it is. No charge categories means all.
+    """Set basis and counting charge categories (none, or `all`: all), and what else is given; None keeps it.
 
-    `actor_tag_keys` count from the next import on. Raises ValidationError for an unknown basis.
+    Pages, tools, budgets and forecasts count by it from the next answer on; nothing stored changes. Actor tag keys
+    apply to files imported later. Raises UserError for an unknown category, ValidationError for an unknown basis.
     """
-    with account_scope(account):
-        view, _ = CostView.objects.select_for_update().get_or_create(account=account)
-        before = _settings(view)
-        view.basis, view.charge_categories = basis, list(charge_categories)
-        if actor_tag_keys is not None:
-            view.actor_tag_keys = list(actor_tag_keys)
-        if product_key is not None:
-            view.product_key = product_key.strip()
-        view.full_clean()
-        view.save()
-    detail = {"from": before, "to": _settings(view)}
-    audit.record(account=account, actor=actor, action="cost_view.change", detail=detail)
+    view, _created = CostView.objects.select_for_update().get_or_create(account=account)
+    before = _said(view)
+    view.basis = basis
+    view.charge_categories = charge_categories_of(charge_categories)
+    if product_key is not None:
+        view.product_key = product_key.strip()
+    if actor_tag_keys is not None:
+        view.actor_tag_keys = _actor_keys(actor_tag_keys)
+    view.full_clean(exclude=["account"])
+    view.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_view.change",
+        target="cost view",
+        detail={"from": before, "to": _said(view)},
+    )
     return view
 
 
-def _settings(view: CostView) -> dict[str, object]:
-    names = ("basis", "charge_categories", "actor_tag_keys", "product_key")
-    return {name: getattr(view, name) for name in names}
+def _actor_keys(keys: Sequence[str]) -> list[str]:
+    found = list(dict.fromkeys(key.strip() for key in keys if key.strip()))
+    if len(found) > MAX_ACTOR_KEYS:
+        raise UserError(
+            f"actor_tag_keys: at most {MAX_ACTOR_KEYS} tag keys, {len(found)} were given.",
+            field="actor_tag_keys",
+        )
+    return found or default_actor_tag_keys()
+
+
+def _said(view: CostView) -> dict[str, Any]:
+    return {
+        "basis": view.basis,
+        "charge_categories": list(view.charge_categories),
+        "product_key": view.product_key,
+        "actor_tag_keys": list(view.actor_tag_keys),
+    }

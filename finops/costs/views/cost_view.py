@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
-from finops.costs.cost_view import change_cost_view
 from finops.costs.forms import CostViewForm
 from finops.costs.models import CostView
+from finops.costs.services import change_cost_view
 from finops.lib.errors import UserError
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from accounts.models import Account
 from finops.costs.answers import MoneyAmount
-from finops.costs.cost_view import change_cost_view
 from finops.costs.queries import list_dimension_values
+from finops.costs.services import change_cost_view
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast

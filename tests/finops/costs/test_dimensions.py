@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from accounts.models import Account
-from finops.costs.cost_view import change_cost_view
 from finops.costs.dimensions import DimensionContext, DimensionKind, DimensionRegistry, registry
 from finops.costs.queries import account_context, query_spend
+from finops.costs.services import change_cost_view
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast

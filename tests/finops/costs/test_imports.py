@@ -188,7 +188,7 @@ def test_a_deleted_source_takes_its_costs_along(cast: Cast, source: CostSource, 
 
 def test_every_write_is_in_the_audit_log(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     imported(cast, source, written(tmp_path, MAY))
-    services.set_cost_view(account=cast.account, actor=cast.actor, basis="amortized")
+    services.change_cost_view(account=cast.account, actor=cast.actor, basis="amortized", charge_categories=())
     services.rename_cost_source(source=source, name="Invoices", actor=cast.actor)
     services.delete_cost_source(source=source, actor=cast.actor)
     actions = AuditEntry.objects.order_by("pk").values_list("action", flat=True)

@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import Account, AuditEntry
 from finops.costs.answers import ViewUsed
-from finops.costs.cost_view import change_cost_view
 from finops.costs.models import CostView
 from finops.costs.queries import cost_view, query_spend
+from finops.costs.services import change_cost_view
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
