@@ -51,7 +51,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up = Up(self, options["host"], options["port"], demo=not options["no_demo"])
+        up = Up(self, options["host"], options["port"], demo=not (options["no_demo"] or settings.PRODUCTION))
         try:
             up.run()
         except KeyboardInterrupt:
