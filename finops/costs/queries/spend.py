@@ -13,7 +13,7 @@ from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
-from finops.costs.queries.spend_lake import SpendPlan, SpendSums, read_sums, spend_expression
+from finops.costs.queries.spend_lake import SpendPlan, SpendSum, read_sums, spend_expression
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.lake import engine
 from finops.lake.schema import Kind
@@ -143,7 +143,7 @@ def _plan(question: _Question) -> SpendPlan:
     )
 
 
-def _run(account: Account, plan: SpendPlan, deadline: float | None) -> SpendSums:
+def _run(account: Account, plan: SpendPlan, deadline: float | None) -> list[SpendSum]:
     table = engine.run(
         account,
         Kind.COST,

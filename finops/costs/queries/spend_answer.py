@@ -23,7 +23,7 @@ from finops.costs.comparison import Compared, comparison_used
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_lake import PARTS, GroupSum, PartSum, SpendPlan, SpendSums
+from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
 from finops.lib.money import added, ratio, subtracted
@@ -45,7 +45,7 @@ class SpendFacts:
     findings: FilterFindings
 
 
-def assemble(facts: SpendFacts, sums: SpendSums) -> SpendAnswer:
+def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     """The whole answer but its console_url, which a door knows."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
     totals = [_total(facts, sums, currency, buckets) for currency in _currencies(sums)]
@@ -69,8 +69,8 @@ def assemble(facts: SpendFacts, sums: SpendSums) -> SpendAnswer:
     )
 
 
-def _currencies(sums: SpendSums) -> list[str]:
-    return sorted({part.currency for part in sums.parts})
+def _currencies(sums: Sequence[SpendSum]) -> list[str]:
+    return sorted({part.currency for part in sums})
 
 
 def _period(facts: SpendFacts) -> PeriodUsed:
@@ -84,32 +84,33 @@ def _period(facts: SpendFacts) -> PeriodUsed:
     )
 
 
-def _total(facts: SpendFacts, sums: SpendSums, currency: str, buckets: Sequence[Bucket]) -> SpendTotal:
-    groups = [group for group in sums.groups if group.currency == currency]
-    parts = [part for part in sums.parts if part.currency == currency]
+def _total(
+    facts: SpendFacts, sums: Sequence[SpendSum], currency: str, buckets: Sequence[Bucket]
+) -> SpendTotal:
+    parts = [part for part in sums if part.currency == currency]
     counted = [part for part in parts if _counts(facts.plan, part)]
     left = [part for part in parts if not _counts(facts.plan, part)]
     return SpendTotal(
-        amount=added(group.amount for group in groups),
+        amount=added(part.amount for part in counted),
         currency=currency,
         inside=[_part(name, (part for part in counted if part.part == name), currency) for name in PARTS],
         left_out=_by_category(left, currency),
         left_out_amount=added(part.amount for part in left),
         whole_amount=added(part.amount for part in parts),
-        change=_change(facts, groups, currency),
-        series=_series(groups, buckets),
+        change=_change(facts, counted, currency),
+        series=_series(counted, buckets),
     )
 
 
-def _counts(plan: SpendPlan, part: PartSum) -> bool:
+def _counts(plan: SpendPlan, part: SpendSum) -> bool:
     return not plan.categories or part.charge_category in plan.categories
 
 
-def _part(name: str, parts: Iterable[PartSum], currency: str) -> PartAmount:
+def _part(name: str, parts: Iterable[SpendSum], currency: str) -> PartAmount:
     return PartAmount(part=name, amount=added(part.amount for part in parts), currency=currency)
 
 
-def _by_category(parts: Sequence[PartSum], currency: str) -> list[PartAmount]:
+def _by_category(parts: Sequence[SpendSum], currency: str) -> list[PartAmount]:
     names = sorted({part.charge_category or "(none)" for part in parts})
     return [
         _part(name, (part for part in parts if (part.charge_category or "(none)") == name), currency)
@@ -117,12 +118,14 @@ def _by_category(parts: Sequence[PartSum], currency: str) -> list[PartAmount]:
     ]
 
 
-def _rows(facts: SpendFacts, sums: SpendSums, total: SpendTotal, buckets: Sequence[Bucket]) -> list[SpendRow]:
+def _rows(
+    facts: SpendFacts, sums: Sequence[SpendSum], total: SpendTotal, buckets: Sequence[Bucket]
+) -> list[SpendRow]:
     if not facts.plan.dimensions:
         return []
-    places: dict[int, list[GroupSum]] = {}
-    for group in sums.groups:
-        if group.currency == total.currency:
+    places: dict[int, list[SpendSum]] = {}
+    for group in sums:
+        if group.currency == total.currency and _counts(facts.plan, group):
             places.setdefault(group.place, []).append(group)
     count = max((group.groups for groups in places.values() for group in groups), default=0)
     rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
@@ -134,7 +137,7 @@ def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
 
 
 def _row(
-    facts: SpendFacts, groups: Sequence[GroupSum], total: SpendTotal, buckets: Sequence[Bucket], count: int
+    facts: SpendFacts, groups: Sequence[SpendSum], total: SpendTotal, buckets: Sequence[Bucket], count: int
 ) -> SpendRow:
     amount = added(group.amount for group in groups)
     is_other = groups[0].place >= facts.plan.top
@@ -160,7 +163,7 @@ def _is_comparable(total: SpendTotal) -> bool:
     return total.change is not None and total.change.previous_amount is not None
 
 
-def _labels(names: Sequence[str], groups: Sequence[GroupSum]) -> dict[str, str]:
+def _labels(names: Sequence[str], groups: Sequence[SpendSum]) -> dict[str, str]:
     """The name of each id, the last by alphabet when it changed in the period."""
     found = {}
     for index, name in enumerate(names):
@@ -170,7 +173,7 @@ def _labels(names: Sequence[str], groups: Sequence[GroupSum]) -> dict[str, str]:
     return found
 
 
-def _series(groups: Sequence[GroupSum], buckets: Sequence[Bucket]) -> Series:
+def _series(groups: Sequence[SpendSum], buckets: Sequence[Bucket]) -> Series:
     if not buckets:
         return {}
     amounts: dict[object, Decimal] = {}
@@ -182,7 +185,7 @@ def _series(groups: Sequence[GroupSum], buckets: Sequence[Bucket]) -> Series:
     }
 
 
-def _change(facts: SpendFacts, groups: Sequence[GroupSum], currency: str) -> Change | None:
+def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Change | None:
     if facts.compared is None or facts.compared.previous is None:
         return None
     current, previous = added(group.compared for group in groups), added(group.previous for group in groups)

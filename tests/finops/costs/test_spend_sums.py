@@ -120,8 +120,9 @@ def exact(amounts: Any) -> Decimal:
 
 
 def _both_months(rows: list[Line]) -> list[Line]:
-    """Both months have a line, so that `put` replaces what the example before left."""
-    return [*rows, *(cost(day, 0, currency=row["currency"]) for day in (START, END) for row in rows[:1])]
+    """Both months have a line, so that `put` replaces what the example before left, and both spellings of the tag."""
+    tags = {"Env": "x", "env": "x"}
+    return [*rows, *(cost(day, 0, currency=rows[0]["currency"], tags=tags) for day in (START, END))]
 
 
 class _Plain:
