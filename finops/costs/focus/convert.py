@@ -65,6 +65,20 @@ def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArra
     return encoded if plan.respelled is None else _respelled(encoded, plan.respelled, column, findings)
 
 
+def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+    """As `text`, but plain: for columns whose values are mostly different, where a dictionary only costs."""
+    plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    try:
+        plain = plain.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadCell(column, -1, values.type, "does not hold text") from error
+    blank = _blank(plain)
+    if blank is None:
+        return plain
+    findings.cells("null_text", column, blank, plain)
+    return pc.if_else(pc.fill_null(blank, False), pa.scalar(None, pa.string()), plain)
+
+
 def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.DictionaryArray:
     """Currency codes in capitals."""
     fixed = [_currency_code(value) for value in values.dictionary.to_pylist()]
@@ -92,11 +106,12 @@ def _encoded(values: pa.Array, column: str) -> pa.DictionaryArray:
         raise BadCell(column, -1, values.type, "does not hold text") from error
 
 
-def _blank(dictionary: pa.Array) -> pa.Array | None:
+def _blank(values: pa.Array) -> pa.Array | None:
     """Which values mean nothing; None when no value does, which the lengths alone mostly say."""
-    if pc.min(pc.binary_length(dictionary)).as_py() > _LONGEST_NULL:
+    shortest = pc.min(pc.binary_length(values)).as_py()
+    if shortest is None or shortest > _LONGEST_NULL:
         return None
-    blank = pc.is_in(pc.utf8_trim_whitespace(dictionary), value_set=_NULL_ARRAY)
+    blank = pc.is_in(pc.utf8_trim_whitespace(values), value_set=_NULL_ARRAY)
     return blank if pc.any(blank).as_py() else None
 
 

@@ -49,8 +49,8 @@ class CsvFile:
     def bytes_done(self) -> int:
         return self._source.bytes_done if self._source else 0
 
-    def batches(self, texts: Sequence[int], amounts: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
-        """Columns by position, batch after batch: texts dictionary-encoded, amounts as plain strings.
+    def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
+        """Columns by position, batch after batch: texts dictionary-encoded, the others as plain strings.
 
         FocusFileError when the file breaks off, is not UTF-8, or a row has too many or too few fields.
         """
@@ -58,7 +58,7 @@ class CsvFile:
         end = ""
         try:
             with _opened(self.path, self.format) as self._source:
-                for batch in self._read(self._source, {*texts, last} - {*amounts}, amounts):
+                for batch in self._read(self._source, {*texts, last} - {*plain}, plain):
                     yield batch
                     end = batch[last][-1].as_py() or ""
                 tail = self._source.tail()
@@ -68,12 +68,12 @@ class CsvFile:
             self._refuse_open_quote()
 
     def _read(
-        self, source: _Plain, texts: set[int], amounts: Sequence[int]
+        self, source: _Plain, texts: set[int], plain: Sequence[int]
     ) -> Iterator[Mapping[int, pa.Array]]:
         if not source.has_more_than(self._header_lines):
             return
         labels = [str(place) for place in range(len(self.names))]
-        types = dict.fromkeys(texts, DICTIONARY) | {place: pa.string() for place in amounts}
+        types = dict.fromkeys(texts, DICTIONARY) | {place: pa.string() for place in plain}
         reader = pacsv.open_csv(
             source.stream(),
             pacsv.ReadOptions(column_names=labels, skip_rows=self._header_lines, block_size=BLOCK_BYTES),

@@ -39,14 +39,18 @@ class Opened:
     header: Header
 
     def wanted(self, *names: str) -> tuple[list[int], list[int]]:
-        """Places of the columns to read, all that are used or just `names`: texts, days and tags; then amounts."""
+        """Places of the columns to read, all that are used or just `names`.
+
+        First those with few different values (texts, days, tags), then those without (amounts, resources).
+        """
         header = self.header
-        amounts = {*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values()}
+        dense = [name for column in spec.DENSE for name in spec.TEXTS[column]]
+        plain = {*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values(), *dense}
         used = [header.copied.get(name, name) for name in names or _used(header)]
         present = dict.fromkeys(name for name in used if name in header.position)
         return (
-            [header.position[name] for name in present if name not in amounts],
-            [header.position[name] for name in present if name in amounts],
+            [header.position[name] for name in present if name not in plain],
+            [header.position[name] for name in present if name in plain],
         )
 
 

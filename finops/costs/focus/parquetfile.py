@@ -34,10 +34,10 @@ class ParquetFile:
     def bytes_done(self) -> int:
         return self.size * self._rows_done // max(self.rows, 1)
 
-    def batches(self, texts: Sequence[int], amounts: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
+    def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         """Columns by position, batch after batch, strings of `texts` dictionary-encoded. May be called again."""
         self._rows_done = 0
-        wanted = [*texts, *amounts]
+        wanted = [*texts, *plain]
         as_dictionary = [self.names[place] for place in texts if _is_text(self._types[place])]
         chosen = [self.names[place] for place in wanted]
         with self._explained("data"), pq.ParquetFile(self.path, read_dictionary=as_dictionary) as file:

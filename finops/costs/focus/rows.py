@@ -39,6 +39,8 @@ class Columns:
             return self._amount(spec.AMOUNTS[name])
         if name == "currency":
             return self._currency()
+        if name in spec.DENSE:
+            return self._dense(*spec.TEXTS[name])
         return self._first(spec.ACTOR_COLUMNS if name == "actor" else spec.TEXTS[name])
 
     def days(self, column: str) -> pa.Array:
@@ -74,6 +76,11 @@ class Columns:
     def _currency(self) -> pa.DictionaryArray:
         (column,) = spec.TEXTS["currency"]
         return convert.currency(self._text(column), column, self._noting(column))
+
+    def _dense(self, column: str) -> pa.Array:
+        if not self._header.has(column):
+            return pa.nulls(self._size, pa.string())
+        return convert.dense_text(self._raw(column), column, self._noting(column))
 
     def _first(self, names: Sequence[str]) -> pa.DictionaryArray:
         """The first of these FOCUS columns with a value, row by row."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus.ahead import ahead
+from finops.costs.focus.columns import DENSE
 from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.parquetfile import joined
 from finops.costs.focus.tags import pairs
@@ -28,7 +29,11 @@ _CONSTANT: Final = ("source", "billing_period")
 
 
 def _field(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, DICTIONARY) if pa.types.is_string(field.type) else field
+    return (
+        pa.field(field.name, DICTIONARY)
+        if pa.types.is_string(field.type) and field.name not in DENSE
+        else field
+    )
 
 
 SPOOL_SCHEMA: Final = pa.schema(
