@@ -196,7 +196,9 @@ class Up:
             self._await_answer()
             done.append(f"answers on {self.host}:{self.port}")
         with self._step("Worker") as done:
-            self.supervisor.start(Program("worker", self._worker_command(), environment))
+            # One lake query at a time: people at their pages come first.
+            alone = {**environment, "LAKE_CONCURRENCY": "1"}
+            self.supervisor.start(Program("worker", self._worker_command(), alone))
             done.append("started")
 
     def _web_command(self) -> list[str]:
