@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -9,6 +10,9 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
     path("", include("accounts.account_urls")),
 ]
+
+# Operators sign in like everybody: one password door, with its limits and second factor.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
     path("", include("mcpserver.urls")),

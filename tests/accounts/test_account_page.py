@@ -132,3 +132,10 @@ def test_a_person_without_any_account_makes_one(db: None) -> None:
     answer = signed_in(user).get("/", follow=True)
 
     assert "Welcome." in answer.content.decode()
+
+
+def test_operators_sign_in_by_the_one_door(cast: Cast) -> None:
+    answer = Client().get("/operators/login/", follow=True)
+
+    assert answer.redirect_chain[-1][0].startswith("/auth/login/")
+    assert signed_in(cast.owner).get("/operators/").status_code in {302, 403}

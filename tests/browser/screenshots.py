@@ -48,9 +48,7 @@ def sign_in(page: Page, demo: dict[str, Any]) -> None:
 
 
 def shoot(page: Page, name: str) -> None:
-    page.wait_for_function(
-        "[...document.querySelectorAll('[data-chart]')].every((node) => node.dataset.drawn)"
-    )
+    expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.png"
     page.screenshot(path=path, animations="disabled")

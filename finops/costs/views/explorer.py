@@ -20,7 +20,7 @@ from finops.costs.charts import largest_currency_first, row_name, series_tables
 from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, SpendQuery
+from finops.costs.spend_query import DEFAULT_PERIOD, DEFAULT_TOP, MAX_GROUPS, SpendQuery
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -50,7 +50,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     status, answer, error = 200, None, ""
     query = FIRST_QUESTION
     try:
-        query = SpendQuery.from_params(params) if _asks(params) else FIRST_QUESTION
+        query = _asked(params)
         if wants_csv(request):
             return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
         answer = largest_currency_first(query_spend(request.account, query))
@@ -67,8 +67,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "costs/explorer.html", context | _choices(request, query), status=status)
 
 
-def _asks(params: dict[str, list[str]]) -> bool:
-    return any(name in SpendQuery.__struct_fields__ for name in params)
+def _asked(params: dict[str, list[str]]) -> SpendQuery:
+    """The question of the URL, its days said: the form has to show which ones are meant."""
+    if not any(name in SpendQuery.__struct_fields__ or name == "f0" for name in params):
+        return FIRST_QUESTION
+    query = SpendQuery.from_params(params)
+    if query.period or query.start_date or query.end_date:
+        return query
+    return structs.replace(query, period=DEFAULT_PERIOD)
 
 
 def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:

@@ -164,3 +164,9 @@ def test_an_account_without_cost_says_where_to_get_some(cast: Cast) -> None:
 
     assert "No cost yet" in page
     assert "/a/acme/connections/" in page
+
+
+def test_a_question_without_days_shows_which_it_means(filled: Cast) -> None:
+    page = get(filled, {"group_by": "service"}).content.decode()
+
+    assert re.search(r'<option value="last_30_days"\s+selected', page)
