@@ -11,7 +11,7 @@ from accounts.models import Account
 from finops.lake import queries as lake_queries
 from finops.lake.schema import Kind
 from finops.lib import clock
-from finops.lib.periods import DateRange
+from finops.lib.periods import DateRange, month_end
 
 LAGGING_DAYS = 7
 """A source this far behind the newest one has stopped; it no longer holds back what counts as complete."""
@@ -27,11 +27,19 @@ class SourceSpan:
     rows: int
 
 
+Segment = tuple[int, date, date, date, int]
+
+
 @dataclass(frozen=True)
 class Coverage:
-    """Spans of live segments: (source id, first day, last day, rows)."""
+    """Which days have data. `spans` are the days of each live segment's lines; `covered` the days it speaks for.
+
+    A billing month that is not its source's newest is complete: its days without lines cost nothing. So a source
+    with one line a month, on the first, covers every day of its past months.
+    """
 
     spans: tuple[SourceSpan, ...]
+    covered: tuple[DateRange, ...]
     today: date
 
     @cached_property
@@ -78,16 +86,39 @@ class Coverage:
         ]
 
     def has_data(self, start: date, end: date) -> bool:
-        """Whether any segment's span touches these days (inclusive)."""
-        return any(span.first_day <= end and span.last_day >= start for span in self.spans)
+        """Whether any of these days (inclusive) is covered."""
+        return any(span.start <= end and span.end >= start for span in self.covered)
+
+    def days_with_data(self, days: DateRange) -> int:
+        """How many of these days are covered."""
+        found, done = 0, days.start
+        for span in sorted(self.covered, key=lambda span: span.start):
+            first, last = max(span.start, done), min(span.end, days.end)
+            if first <= last:
+                found += (last - first).days + 1
+                done = last + timedelta(days=1)
+        return found
 
 
-def coverage_of(spans: Iterable[tuple[int, date, date, int]], *, today: date) -> Coverage:
-    return Coverage(tuple(SourceSpan(*span) for span in spans), today)
+def coverage_of(segments: Iterable[Segment], *, today: date) -> Coverage:
+    """The coverage that live segments give: (source id, month, first day, last day, rows)."""
+    segments = list(segments)
+    months: dict[int, list[date]] = {}
+    for source_id, month, *_ in segments:
+        months.setdefault(source_id, []).append(month)
+    spans = tuple(SourceSpan(source, first, last, rows) for source, _, first, last, rows in segments)
+    covered = tuple(
+        DateRange(
+            first if month == min(months[source]) else min(first, month),
+            last if month == max(months[source]) else max(last, month_end(month)),
+        )
+        for source, month, first, last, _ in segments
+    )
+    return Coverage(spans, covered, today)
 
 
 def coverage(account: Account) -> Coverage:
     """One query: a row for each live segment."""
     segments = lake_queries.live_segments(account, Kind.COST, date.min, date.max)
-    rows = segments.values_list("source_id", "first_day", "last_day", "rows")
+    rows = segments.values_list("source_id", "month", "first_day", "last_day", "rows")
     return coverage_of(rows, today=clock.today())

@@ -20,6 +20,7 @@ from finops.costs.answers import (
     ViewUsed,
 )
 from finops.costs.comparison import Compared, comparison_used
+from finops.costs.coverage import Coverage
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
@@ -27,9 +28,13 @@ from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
 from finops.lib.money import added, ratio, subtracted
+from finops.lib.periods import DateRange
 
 OTHER = "other"
 ZERO = Decimal(0)
+
+ENOUGH_DAYS = Decimal("0.9")
+"""The share of the earlier side's days that must have data for a change to be computed."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,8 @@ def _row(
 
 
 def _is_comparable(total: SpendTotal) -> bool:
-    """Without an earlier amount the total says why, once."""
-    return total.change is not None and total.change.previous_amount is not None
+    """Where nothing can be compared the total says why, once."""
+    return total.change is not None and total.change.change is not None
 
 
 def _labels(names: Sequence[str], groups: Sequence[SpendSum]) -> dict[str, str]:
@@ -189,17 +194,28 @@ def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Cha
     if facts.compared is None or facts.compared.previous is None:
         return None
     current, previous = added(group.compared for group in groups), added(group.previous for group in groups)
-    earlier = facts.compared.previous
-    if not facts.sources.coverage.has_data(earlier.start, earlier.end):
-        return Change(
-            current_amount=current,
-            previous_amount=None,
-            change=None,
-            ratio=None,
-            currency=currency,
-            reason=f"The account has no data for {earlier.start} to {earlier.end}.",
-        )
-    return change_between(current, previous, currency)
+    reason = _not_comparable(facts.sources.coverage, facts.compared.previous)
+    if not reason:
+        return change_between(current, previous, currency)
+    known = facts.sources.coverage.has_data(facts.compared.previous.start, facts.compared.previous.end)
+    return Change(
+        current_amount=current,
+        previous_amount=previous if known else None,
+        change=None,
+        ratio=None,
+        currency=currency,
+        reason=reason,
+    )
+
+
+def _not_comparable(coverage: Coverage, earlier: DateRange) -> str:
+    """Why the earlier side says too little: a change against a few of its days would mislead."""
+    found = coverage.days_with_data(earlier)
+    if not found:
+        return f"The account has no data for {earlier.start} to {earlier.end}."
+    if Decimal(found) < earlier.days * ENOUGH_DAYS:
+        return f"Only {found} of the {earlier.days} days from {earlier.start} to {earlier.end} have data."
+    return ""
 
 
 def change_between(current: Decimal, previous: Decimal, currency: str) -> Change:
@@ -243,10 +259,26 @@ def _comparison_warnings(facts: SpendFacts) -> list[str]:
         return [facts.compared.reason]
     used = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
     found = [used.note] if used and used.note else []
-    first = facts.sources.coverage.first_day
-    if first is not None and facts.compared.previous.start < first <= facts.compared.previous.end:
-        found.append(f"Data begins on {first}, inside the earlier side, so the change is too large.")
-    return found
+    earlier = facts.compared.previous
+    known = facts.sources.coverage.days_with_data(earlier)
+    if ENOUGH_DAYS * earlier.days <= known < earlier.days:
+        found.append(f"Only {known} of the {earlier.days} earlier days have data.")
+    return found + _begun_since(facts.sources, facts.compared)
+
+
+def _begun_since(sources: Sources, compared: Compared) -> list[str]:
+    """Sources that the earlier side has nothing of, and this side has."""
+    if compared.current is None or compared.previous is None:
+        return []
+    begun = [
+        (sources.health[span.source_id].name, span.first_day)
+        for span in sources.coverage.sources.values()
+        if span.source_id in sources.health and compared.previous.end < span.first_day <= compared.current.end
+    ]
+    return [
+        f"Source {name!r} begins on {day}, after the earlier days, so it counts as new."
+        for name, day in begun
+    ]
 
 
 def truncated_of(rows: Sequence[SpendRow], top: int) -> str:

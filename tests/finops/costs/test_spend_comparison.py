@@ -81,7 +81,7 @@ def test_totals_and_rows_say_what_moved(acme: Account) -> None:
 
 def test_what_vanished_is_listed_not_hidden_in_other(acme: Account) -> None:
     small = [cost(date(2026, 3, 10), n, service=f"s{n}") for n in range(1, 9)]
-    add_source(acme, [*small, cost(date(2026, 3, 19), 1), cost(date(2026, 2, 10), 1000, service="gone")])
+    add_source(acme, [*small, cost(date(2026, 3, 19), 1), cost(date(2026, 2, 1), 1000, service="gone")])
 
     answer = query_spend(
         acme, SpendQuery(period="month_to_date", group_by=["service"], compare_to="previous_period", top=3)
@@ -122,6 +122,54 @@ def test_without_earlier_data_the_change_is_null_with_its_reason(acme: Account) 
         currency="USD",
         reason="The account has no data for 2026-02-01 to 2026-02-19.",
     )
+
+
+def test_a_few_earlier_days_are_no_comparison(acme: Account) -> None:
+    add_source(acme, [cost(day, 1) for day in days(date(2026, 2, 10), date(2026, 3, 19))])
+    asked = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["service"])
+
+    answer = query_spend(acme, asked)
+
+    assert answer.totals[0].change == Change(
+        current_amount=Decimal(19),
+        previous_amount=Decimal(10),
+        change=None,
+        ratio=None,
+        currency="USD",
+        reason="Only 10 of the 19 days from 2026-02-01 to 2026-02-19 have data.",
+    )
+    assert answer.rows[0].change is None
+
+
+def test_a_source_with_one_line_a_month_is_compared_too(acme: Account) -> None:
+    add_source(acme, [cost(date(2026, month, 1), 10**month) for month in (1, 2, 3)])
+
+    answer = query_spend(
+        acme, SpendQuery(period="last_month", compare_to="previous_period", granularity="day")
+    )
+
+    assert answer.totals[0].change is not None
+    assert answer.totals[0].change.change == 90
+    assert None not in answer.totals[0].series.values()
+
+
+def test_a_day_missing_on_the_earlier_side_is_said(acme: Account) -> None:
+    add_source(acme, [cost(day, 1) for day in days(date(2026, 2, 2), date(2026, 3, 19))])
+
+    answer = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period"))
+
+    assert answer.totals[0].change is not None
+    assert answer.totals[0].change.change == 1
+    assert "Only 18 of the 19 earlier days have data." in answer.warnings
+
+
+def test_a_source_that_is_new_on_this_side_is_said(acme: Account) -> None:
+    add_source(acme, a_year(date(2026, 3, 19)), name="old")
+    add_source(acme, [cost(date(2026, 3, 2), 1), cost(date(2026, 3, 19), 1)], name="fresh")
+
+    warnings = query_spend(acme, SpendQuery(period="month_to_date", compare_to="previous_period")).warnings
+
+    assert "Source 'fresh' begins on 2026-03-02, after the earlier days, so it counts as new." in warnings
 
 
 def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:

@@ -18,7 +18,7 @@ from tests.finops.costs.rows import add_source, cost
 def answer(acme: Account) -> SpendAnswer:
     """Twelve services in two currencies over two months, the largest two credits among them."""
     lines = [
-        cost(date(2026, month, 3), f"{sign}{n}.{month}", service=f"s{n:02}", currency=currency)
+        cost(date(2026, month, 1), f"{sign}{n}.{month}", service=f"s{n:02}", currency=currency)
         for n, sign in [*((n, "") for n in range(1, 11)), (40, "-"), (50, "-")]
         for month in (2, 3)
         for currency in ("EUR", "USD")

@@ -136,7 +136,7 @@ def test_empty_buckets_are_zero_where_there_is_data_around_and_null_elsewhere(ac
     )
 
     assert days.totals[0].series == {
-        "2026-03-02": None,
+        "2026-03-02": 0,
         "2026-03-03": 2,
         "2026-03-04": 0,
         "2026-03-05": 4,
