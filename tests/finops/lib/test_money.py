@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from decimal import Decimal
 
 import pytest
@@ -37,3 +38,14 @@ def test_an_unknown_value_says_what_was_meant() -> None:
 def test_nearest_finds_parts_of_names() -> None:
     assert nearest("ec2", ["AmazonEC2", "AmazonS3"]) == ["AmazonEC2"]
     assert nearest("", ["AmazonEC2"]) == []
+
+
+def test_no_thread_rounds_a_sum_of_the_lakes_widest_amounts() -> None:
+    widest, smallest = Decimal("12345678901234567890"), Decimal("0.000000000000000001")
+    seen: list[Decimal] = []
+
+    thread = threading.Thread(target=lambda: seen.append(sum([widest, smallest], Decimal(0))))
+    thread.start()
+    thread.join()
+
+    assert [*seen, widest + smallest] == [Decimal("12345678901234567890.000000000000000001")] * 2
