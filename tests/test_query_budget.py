@@ -1,0 +1,76 @@
+"""How many queries each page and tool may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
+
+`UPDATE_BUDGET=1 pytest tests/test_query_budget.py` writes it anew. The numbers are for an account with several rows of
+everything, so that a query a row would show.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.keys import mint_mcp_key
+from mcpserver.registry import Access, registry
+from tests.cast import Cast, signed_in
+from tests.isolation.marked import fill_with_marks
+from tests.isolation.rows import MAKERS
+from tests.isolation.walk import account_routes, fill
+
+BUDGET = Path(__file__).with_name("query_budget.json")
+ROWS_OF_EACH = 5
+
+
+def count_pages(cast: Cast) -> dict[str, int]:
+    client, found = signed_in(cast.owner), {}
+    values = {name: [make(cast.account) for _ in range(ROWS_OF_EACH)][-1] for name, make in MAKERS.items()}
+    for route in account_routes():
+        url = fill(route, cast.account.slug, values)
+        client.get(url)
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.get(url)
+        if answer.status_code == 200:
+            found[f"page {route.name}"] = len(queries)
+    return found
+
+
+def count_tools(cast: Cast) -> dict[str, int]:
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="budget")
+    return {
+        f"tool {tool.name}": max(count_call(plaintext, tool.name, dict(example)) for example in tool.examples)
+        for tool in registry
+        if tool.access is Access.READ
+    }
+
+
+def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": name, "arguments": arguments},
+    }
+    with CaptureQueriesContext(connection) as queries:
+        Client().post(
+            "/api/mcp",
+            json.dumps(message),
+            content_type="application/json",
+            headers={"authorization": f"Bearer {key}"},
+        )
+    return len(queries)
+
+
+@pytest.mark.django_db
+def test_every_page_and_tool_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
+    fill_with_marks(cast.account)
+
+    found = count_pages(cast) | count_tools(cast)
+
+    if os.environ.get("UPDATE_BUDGET"):
+        BUDGET.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n")
+    assert found == json.loads(BUDGET.read_text())
