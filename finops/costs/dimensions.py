@@ -23,7 +23,17 @@ UNTAGGED = "(untagged)"
 UNKNOWN = "(unknown)"
 
 Expression = Callable[[Any], Any]
-"""From the Ibis table of cost lines to a text column."""
+"""From the Ibis table of cost lines to a text column. Hashable and equal by value: the lake keeps what it compiled."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The expression that is a column as it stands."""
+
+    name: str
+
+    def __call__(self, table: Any) -> Any:
+        return table[self.name]
 
 
 @dataclass(frozen=True)
@@ -147,9 +157,9 @@ def _column(
     dimension = Dimension(
         name=name,
         title=title,
-        value=lambda table: table[column],
+        value=Column(column),
         absent=absent,
-        label=(lambda table: table[label]) if label else None,
+        label=Column(label) if label else None,
         has_many_values=name in _MANY_VALUES,
     )
     kind = DimensionKind(
@@ -158,22 +168,27 @@ def _column(
     registry.register(kind)
 
 
+@dataclass(frozen=True)
+class _SourceName:
+    """The name of a line's source; a source that is gone keeps its id."""
+
+    names: tuple[tuple[str, str], ...]
+
+    def __call__(self, table: Any) -> Any:
+        return table.source.cases(*self.names, else_=table.source) if self.names else table.source
+
+
 def _source(context: DimensionContext, _key: str) -> Dimension:
-    names = sorted(context.source_names.items())
-
-    def value(table: Any) -> Any:
-        return table.source.cases(*names, else_=table.source) if names else table.source
-
-    return Dimension(name="source", title="Source", value=value)
+    names = tuple(sorted(context.source_names.items()))
+    return Dimension(name="source", title="Source", value=_SourceName(names))
 
 
 def _tag(context: DimensionContext, key: str) -> Dimension:
     found, warning = _known_key(context, key)
-    column = tag_column(found)
     return Dimension(
         name=f"tag:{found}",
         title=f"Tag {found}",
-        value=lambda table: table[column],
+        value=Column(tag_column(found)),
         absent=UNTAGGED,
         tag_keys=(found,),
         warnings=(warning,) if warning else (),

@@ -56,8 +56,16 @@ class Query:
 
 
 def compile_query(kind: Kind, build: Build, keys: Collection[str] = ()) -> Query:
-    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`."""
-    facts = fact_table(kind, tuple(keys))
+    """Compile what `build` makes of the table of facts of `kind` that has the key columns of `keys`.
+
+    A `build` that is hashable and equal by value (a frozen dataclass with `__call__`) compiles once.
+    """
+    return _compiled(kind, build, tuple(keys))
+
+
+@lru_cache(maxsize=256)
+def _compiled(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
+    facts = fact_table(kind, keys)
     wanted = build(facts)
     tree = _compiler.to_sqlglot(wanted)
     needed = _needed(kind, tree, facts.columns, wanted.columns)

@@ -17,7 +17,7 @@ from finops.costs.coverage import Coverage
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries.cost_view import cost_view, view_used
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
-from finops.costs.queries.spend_lake import NO_CURRENCY, within
+from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lake import engine
 from finops.lake.schema import Kind, tag_column
 from finops.lib.money import ratio
@@ -102,9 +102,8 @@ def _tag_keys(
     days = _recent(coverage)
 
     def expression(table: Any) -> Any:
-        lines = table.filter(within(table, days))
-        tagged = {f"key{index}": lines[tag_column(key)].count() for index, key in enumerate(counted)}
-        return lines.aggregate(lines=lines.count(), **tagged)
+        tagged = {f"key{index}": table[tag_column(key)].count() for index, key in enumerate(counted)}
+        return table.aggregate(lines=table.count(), **tagged)
 
     row = _run(account, days.start, days.end, expression, counted, deadline).to_pylist()[0]
     lines = Decimal(row["lines"])

@@ -13,11 +13,10 @@ from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
 from finops.costs.filters import ResolvedFilter
-from finops.costs.queries.spend_lake import SpendPlan, within
+from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import nearest
-from finops.lib.periods import DateRange
 
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
@@ -68,20 +67,26 @@ def _ask(
         Kind.COST,
         min(days.start for days in plan.ranges),
         max(days.end for days in plan.ranges),
-        lambda lines: _values_expression(lines, items, plan.ranges, only_wanted=only_wanted),
+        _ValuesBuild(tuple(items), only_wanted),
         tag_keys=plan.tag_keys,
         deadline=deadline,
     )
     return _by_filter(table)
 
 
-def _values_expression(
-    table: Any, items: Sequence[ResolvedFilter], ranges: Sequence[DateRange], *, only_wanted: bool
-) -> Any:
-    days = DateRange(min(item.start for item in ranges), max(item.end for item in ranges))
-    lines = table.filter(within(table, days))
-    each = [_values_of(lines, index, item, only_wanted=only_wanted) for index, item in enumerate(items)]
-    return ibis.union(*each) if len(each) > 1 else each[0]
+@dataclass(frozen=True)
+class _ValuesBuild:
+    """The values of each filter's dimension; equal for equal filters, so that the lake compiles it once."""
+
+    items: tuple[ResolvedFilter, ...]
+    only_wanted: bool
+
+    def __call__(self, lines: Any) -> Any:
+        each = [
+            _values_of(lines, index, item, only_wanted=self.only_wanted)
+            for index, item in enumerate(self.items)
+        ]
+        return ibis.union(*each) if len(each) > 1 else each[0]
 
 
 def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: bool) -> Any:

@@ -13,7 +13,7 @@ from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
-from finops.costs.queries.spend_lake import SpendPlan, SpendSum, read_sums, spend_expression
+from finops.costs.queries.spend_lake import SpendBuild, SpendPlan, SpendSum, read_sums
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.lake import engine
 from finops.lake.schema import Kind
@@ -149,7 +149,7 @@ def _run(account: Account, plan: SpendPlan, deadline: float | None) -> list[Spen
         Kind.COST,
         min(days.start for days in plan.ranges),
         max(days.end for days in plan.ranges),
-        lambda lines: spend_expression(plan, lines),
+        SpendBuild.of(plan),
         tag_keys=plan.tag_keys,
         deadline=deadline,
     )

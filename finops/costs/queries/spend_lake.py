@@ -10,7 +10,7 @@ instead of 0.6).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import reduce
@@ -91,6 +91,26 @@ def counts(table: Any, categories: Sequence[str]) -> Any:
 
 def within(table: Any, days: DateRange) -> Any:
     return table.charge_date.between(ibis.literal(days.start), ibis.literal(days.end))
+
+
+@dataclass(frozen=True)
+class SpendBuild:
+    """`spend_expression` of a plan, equal for equal questions, so that the lake compiles each shape once.
+
+    Without a comparison the days are no part of it: the engine restricts them.
+    """
+
+    plan: SpendPlan
+
+    @classmethod
+    def of(cls, plan: SpendPlan) -> SpendBuild:
+        return cls(plan if plan.previous else replace(plan, days=_ANY_DAYS))
+
+    def __call__(self, table: Any) -> Any:
+        return spend_expression(self.plan, table)
+
+
+_ANY_DAYS = DateRange(date.min, date.max)
 
 
 def spend_expression(plan: SpendPlan, table: Any) -> Any:

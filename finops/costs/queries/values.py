@@ -18,7 +18,7 @@ from finops.costs.coverage import Coverage
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, within
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.costs.spoken import listed
 from finops.lake import engine
 from finops.lake.schema import Kind
@@ -146,9 +146,7 @@ def _expression(page: _Page, table: Any) -> Any:
 def _lines(page: _Page, table: Any) -> Any:
     value = page.dimension.value(table)
     label = page.dimension.label(table) if page.dimension.label else ibis.null("string")
-    lines = table.filter(within(table, page.days))
-    if page.search:
-        lines = lines.filter(_found(page, value) | _found(page, label))
+    lines = table.filter(_found(page, value) | _found(page, label)) if page.search else table
     return lines.select(
         value=value.coalesce(page.dimension.absent),
         label=label,
