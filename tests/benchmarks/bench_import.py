@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gzip
 import os
-import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +44,8 @@ def measure() -> list[Row]:
         with account_scope(account):
             source = services.create_cost_source(account=account, name="Bench", actor=ACTOR)
             rows = [_row(account, source, form, file, Path(folder)) for form, file in files.items()]
-    return [*rows, {"largest memory of the process, MB": round(_memory() / 1024)}]
+        memory = [_memory(file, times) for file in (files["CSV"], files["Parquet"]) for times in (1, 4)]
+    return [*rows, *memory]
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -94,5 +96,21 @@ def _by_duckdb(form: str, file: Path, folder: Path) -> Callable[[], object]:
     return lambda: duckdb.sql(sql)
 
 
-def _memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+_READ = """
+import resource, sys, tempfile
+from pathlib import Path
+from finops.costs.focus.normalise import FocusFile, normalise
+with tempfile.TemporaryDirectory() as folder:
+    files = [FocusFile(Path(sys.argv[1]), "focus")] * int(sys.argv[2])
+    for month in normalise(files, folder=Path(folder), source_id="1").months:
+        for batch in month.batches():
+            pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _memory(file: Path, times: int) -> Row:
+    """The most memory a process of its own needs to read the file so many times over, all in one import."""
+    command = [sys.executable, "-c", _READ, str(file), str(times)]
+    kilobytes = int(subprocess.check_output(command, cwd=Path(__file__).parents[2]))
+    return {"file": file.name, "rows": ROWS * times, "most memory, MB": round(kilobytes / 1024)}
