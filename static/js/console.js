@@ -69,6 +69,50 @@
     }
   }
 
+  // Tables whose rows are all on the page sort here; a row marked as the rest of its list stays last.
+  function sortKey(row, index) {
+    const cell = row.cells[index];
+    const value = cell?.dataset.value ?? cell?.textContent.trim() ?? "";
+    return value !== "" && Number.isFinite(Number(value)) ? Number(value) : value.toLowerCase();
+  }
+
+  function compare(a, b) {
+    if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
+    return typeof a === "number" ? 1 : -1;
+  }
+
+  function sortBy(header) {
+    const table = header.closest("table");
+    const index = header.cellIndex;
+    const first = header.classList.contains("num") ? "descending" : "ascending";
+    const other = first === "ascending" ? "descending" : "ascending";
+    const order = header.getAttribute("aria-sort") === first ? other : first;
+    for (const each of header.parentElement.cells) each.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const rows = [...table.tBodies[0].rows];
+    rows.sort((a, b) => ("rest" in a.dataset) - ("rest" in b.dataset) || sign * compare(sortKey(a, index), sortKey(b, index)));
+    table.tBodies[0].append(...rows);
+  }
+
+  function makeSortable() {
+    for (const header of document.querySelectorAll("table[data-sortable] thead th:not([data-no-sort])")) {
+      if (header.querySelector("button") || !header.textContent.trim()) continue;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort sort-button";
+      button.append(...header.childNodes);
+      header.append(button);
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(".sort-button");
+    if (button) sortBy(button.closest("th"));
+  });
+  document.addEventListener("DOMContentLoaded", makeSortable);
+  document.addEventListener("htmx:afterSettle", makeSortable);
+
   document.addEventListener("click", (event) => {
     const toggle = event.target.closest("[data-theme-toggle]");
     if (toggle) toggleTheme();

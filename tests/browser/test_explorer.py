@@ -110,3 +110,29 @@ def test_a_row_leads_one_step_deeper(new_page: NewPage) -> None:
     expect(page.get_by_role("link", name="BigQuery")).to_be_visible()
     assert asked(page)["f0v"] == ["Google Cloud"]
     expect(page.get_by_role("button", name="Remove Google Cloud")).to_be_visible()
+
+
+def test_a_click_on_a_heading_sorts_and_the_rest_stays_last(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?period=last_30_days&group_by=service&top=5&f0=provider&f0op=not_in&f0v=Hetzner")
+    expect(page.get_by_role("button", name="Service")).to_be_visible()
+
+    page.get_by_role("button", name="Service").click()
+    by_name = rows(page)
+    page.get_by_role("button", name="Spend").click()
+    by_spend = rows(page)
+
+    assert by_name[:-1] == sorted(by_name[:-1], key=str.lower)
+    assert by_spend[0] == "Amazon Elastic Compute Cloud"
+    assert by_name[-1] == by_spend[-1] == "Other (3)"
+
+
+def test_typing_in_a_search_field_shortens_the_list(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto("/a/acme/settings/members/")
+
+    page.get_by_label("Search").press_sequentially("own")
+
+    expect(page.get_by_role("cell", name="owner@example.com")).to_be_visible()
+    expect(page.get_by_role("cell", name="viewer@example.com")).to_have_count(0)
+    assert asked(page) == {"q": ["own"]}

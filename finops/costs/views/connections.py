@@ -67,9 +67,25 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "costs/connections.html", {"listing": shown, "imports": imports})
 
 
+IMPORT_COLUMNS: list[Column[CostImport]] = [
+    Column("file", "File", lambda row: row.file_name),
+    Column("state", "State", lambda row: row.status),
+    Column("rows", "Rows", lambda row: row.rows),
+    Column("months", "Months", lambda row: row.months),
+    Column("created", "Uploaded", lambda row: row.created_at),
+    Column("finished", "Finished", lambda row: row.finished_at),
+    Column("by", "By", lambda row: row.actor_label),
+    Column("error", "Error", lambda row: row.error),
+]
+
+
 @account_page()
 @require_safe
-def source(request: AccountRequest, source_id: int) -> HttpResponse:
+def source(request: AccountRequest, source_id: int) -> HttpResponseBase:
+    if wants_csv(request):
+        row = get_object_or_404(CostSource.objects.all(), pk=source_id)
+        rows = CostImport.objects.filter(source=row).defer("report")
+        return csv_of(f"imports-{row.name}", IMPORT_COLUMNS, rows.iterator(chunk_size=500))
     return _source_page(request, source_id, None)
 
 

@@ -255,3 +255,13 @@ def test_the_list_exports_what_it_shows(cast: Cast) -> None:
 
     assert exported.splitlines()[0] == "Source,Health,Data from,Data through,Rows,Last import"
     assert exported.splitlines()[1].startswith("AWS,stale,2026-05-03,2026-05-03,1,")
+
+
+def test_the_imports_of_a_source_are_exported(cast: Cast) -> None:
+    upload(signed_in(cast.member), MAY)
+    run_imports(cast)
+    (source,) = sources_of(cast)
+
+    exported = b"".join(signed_in(cast.viewer).get(f"{LIST}{source.pk}/", {"format": "csv"})).decode()
+
+    assert exported.splitlines()[1].startswith("costs-0.csv,done,1,2026-05,")
