@@ -16,11 +16,13 @@ from typing import Any
 from accounts.models import Account
 from finops.lake import queries as lake_queries
 from finops.lake.schema import tag_column
-from finops.lib.errors import nearest, unknown_value
+from finops.lib.errors import UserError, nearest, unknown_value
 
 NONE = "(none)"
 UNTAGGED = "(untagged)"
 UNKNOWN = "(unknown)"
+
+MAX_NAME_LENGTH = 300
 
 Expression = Callable[[Any], Any]
 """From the Ibis table of cost lines to a text column. Hashable and equal by value: the lake keeps what it compiled."""
@@ -107,6 +109,11 @@ class DimensionRegistry:
 
         Raises UserError with the nearest names; `field` is the argument it was given in.
         """
+        if len(name) > MAX_NAME_LENGTH:
+            raise UserError(
+                f"{field}: {name[:60]!r}… has {len(name)} characters, a dimension at most {MAX_NAME_LENGTH}.",
+                field=field,
+            )
         prefix, colon, key = name.partition(":")
         family = self._kinds.get(prefix.strip().lower() + colon) if colon else None
         if family is not None and key:

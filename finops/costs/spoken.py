@@ -21,3 +21,8 @@ def percent(share: Decimal) -> str:
 def listed(parts: list[str]) -> str:
     """`a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def cut(text: str, length: int) -> str:
+    """The text, or its beginning and `…`."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
@@ -17,6 +18,7 @@ from mcpserver.registry import Access, tool
 from mcpserver.results import encode_answer
 
 EXPLORER = "cost-explorer/"
+MAX_URL = 4_000
 
 
 def _fits(answer: msgspec.Struct) -> bool:
@@ -49,8 +51,17 @@ def _fits(answer: msgspec.Struct) -> bool:
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
     answer = queries.query_spend(call.account, arguments, deadline=call.deadline)
-    url = call.console_url(EXPLORER, arguments.to_params())
-    return queries.shortened(msgspec.structs.replace(answer, console_url=url), _fits)
+    return queries.shortened(_linked(call, arguments, answer), _fits)
+
+
+def _linked(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
+    """With the page of the same query; browsers and proxies take so much."""
+    url = call.console_url(EXPLORER, query.to_params())
+    if len(url) <= MAX_URL:
+        return replace(answer, console_url=url)
+    short = call.console_url(EXPLORER, replace(query, filters=[]).to_params())
+    note = "The filters are too long for a link, so console_url opens the query without them."
+    return replace(answer, console_url=short, warnings=[*answer.warnings, note])
 
 
 class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
@@ -97,7 +108,7 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
             deadline=call.deadline,
         )
         url = call.console_url(EXPLORER, {"group_by": answer.dimension})
-        answer = msgspec.structs.replace(answer, console_url=url)
+        answer = replace(answer, console_url=url)
         if limit == 1 or _fits(answer):
             return answer
         limit //= 2

@@ -14,6 +14,7 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.spend_lake import SpendPlan
+from finops.costs.spoken import cut
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import nearest
@@ -22,6 +23,9 @@ NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
 
 SHOWN_VALUES = 20
+SHOWN_LENGTH = 120
+SHOWN_MISSING = 5
+"""Values that match nothing, each a sentence."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,9 @@ def look_up(account: Account, plan: SpendPlan, deadline: float | None) -> Filter
     missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     known = _ask(account, plan, [item for item, _ in lost], deadline, only_wanted=False)
+    unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     warnings = [
-        _not_found(item, value, known.get(index, {}))
-        for index, (item, values) in enumerate(lost)
-        for value in values[:SHOWN_VALUES]
+        _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
     ]
     found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
@@ -120,10 +123,10 @@ def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
 
 
 def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:
-    close = nearest(value, [*known, *(label for label in known.values() if label)])
-    advice = f" Nearest: {', '.join(close)}." if close else ""
+    close = nearest(cut(value, SHOWN_LENGTH), [*known, *(label for label in known.values() if label)])
+    advice = f" Nearest: {', '.join(cut(name, SHOWN_LENGTH) for name in close)}." if close else ""
     return (
-        f"No cost line of these days has {item.dimension.name} {value!r}.{advice} "
+        f"No cost line of these days has {item.dimension.name} {cut(value, SHOWN_LENGTH)!r}.{advice} "
         "listDimensionValues lists the values."
     )
 
@@ -138,6 +141,12 @@ def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed
     return FilterUsed(
         dimension=item.dimension.name,
         op=item.op,
-        values=values[:SHOWN_VALUES],
-        asked=asked[:SHOWN_VALUES] if changed else [],
+        values=_shown(values),
+        asked=_shown(asked) if changed else [],
     )
+
+
+def _shown(values: Sequence[str]) -> list[str]:
+    """The first values; says how many more there are."""
+    more = [f"… and {len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
+    return [cut(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]] + more

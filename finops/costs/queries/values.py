@@ -19,7 +19,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
-from finops.costs.spoken import listed
+from finops.costs.spoken import cut, listed
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib import clock
@@ -192,7 +192,7 @@ def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
 
 
 def _summary(page: _Page, total: int) -> str:
-    said = f" with {page.search!r} in them" if page.search else ""
+    said = f" with {cut(page.search, 60)!r} in them" if page.search else ""
     noun = "value" if total == 1 else "values"
     return f"{page.dimension.title} has {total} {noun}{said} in the cost lines from {page.days.start} to {page.days.end}."
 

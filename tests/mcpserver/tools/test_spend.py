@@ -134,3 +134,30 @@ def test_a_call_takes_few_database_queries(door: Door) -> None:
         answer_of(door, "querySpend", **YEAR, group_by=["service", "tag:env"], granularity="month")
 
     assert len([query for query in queries if "SELECT" in query["sql"]]) <= 8
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"filters": [{"dimension": "service", "values": [f"{n} {'long ' * 300}" for n in range(400)]}]},
+        {"filters": [{"dimension": "service", "op": "contains", "values": ["x" * 500_000]}]},
+        {"group_by": [f"tag:{'k' * 250}", f"tag:{'K' * 250}"]},
+    ],
+)
+def test_long_arguments_give_short_answers(door: Door, arguments: dict[str, Any]) -> None:
+    answer = answer_of(door, "querySpend", **YEAR, **arguments)
+
+    assert len(answer["console_url"]) < 4_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"group_by": ["x" * 500_000]},
+        {"charge_categories": ["x" * 500_000]},
+        {"filters": [{"dimension": "x" * 500_000, "values": ["y"]}]},
+        {"filters": [{"dimension": "service", "values": ["y"] * 501}]},
+    ],
+)
+def test_long_mistakes_give_short_errors(door: Door, arguments: dict[str, Any]) -> None:
+    assert len(problem_of(door, "querySpend", **arguments)) < 1_000
