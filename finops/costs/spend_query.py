@@ -126,9 +126,10 @@ def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
 
 
 def _filter_from(params: Mapping[str, Sequence[str]], name: str) -> dict[str, Any]:
+    dimension = [value for value in params[name] if value]
     op = [value for value in params.get(f"{name}op", ()) if value]
     values = [value for value in params.get(f"{name}v", ()) if value != ""]
-    return {"dimension": params[name][-1], "op": op[-1] if op else "in", "values": values}
+    return {"dimension": dimension[-1], "op": op[-1] if op else "in", "values": values}
 
 
 def _bad_param(error: msgspec.ValidationError) -> UserError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
 from urllib.parse import parse_qs, urlencode
 
@@ -46,6 +47,19 @@ def test_a_question_survives_the_way_through_a_url(query: SpendQuery) -> None:
 @given(questions)
 def test_a_question_survives_the_way_through_json(query: SpendQuery) -> None:
     assert msgspec.json.decode(msgspec.json.encode(query), type=SpendQuery) == query
+
+
+names = st.sampled_from([*SpendQuery.__struct_fields__, "f0", "f0op", "f0v", "f1", "f12v", "f", "x"])
+any_texts = st.text(max_size=8) | st.sampled_from(
+    ["1", "-1", "1e400", "9" * 30, "2026-02-30", "null", "true", "[]"]
+)
+
+
+@given(st.dictionaries(names, st.lists(any_texts, max_size=3)))
+def test_any_url_is_a_question_or_an_error_to_show(params: dict[str, list[str]]) -> None:
+    with suppress(UserError):
+        query = SpendQuery.from_params(params)
+        assert SpendQuery.from_params(query.to_params()) == query
 
 
 def test_the_url_of_a_plain_question_is_empty() -> None:
