@@ -62,13 +62,13 @@ def refusal(*files: bytes) -> str:
     return ""
 
 
-@settings(max_examples=300 * SOAK, deadline=None)
+@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.binary(max_size=400))
 def test_random_bytes(data: bytes) -> None:
     accepted(data)
 
 
-@settings(max_examples=300 * SOAK, deadline=None)
+@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.sampled_from(["csv", "gzip", "parquet"]), st.data())
 def test_damaged_files(form: str, data: st.DataObject) -> None:
     whole = {"csv": WHOLE, "gzip": gzip.compress(WHOLE), "parquet": parquet()}[form]
@@ -82,7 +82,7 @@ def test_damaged_files(form: str, data: st.DataObject) -> None:
     accepted(bytes(damaged[:cut]) if data.draw(st.booleans()) else bytes(damaged))
 
 
-@settings(max_examples=300 * SOAK, deadline=None)
+@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from([*ROW, "Tags", "x_User", "SkuMeter"]), CELLS, max_size=3), min_size=1
@@ -94,7 +94,7 @@ def test_odd_cells(rows: list[dict[str, str]]) -> None:
         assert len(Read(data).rows) == len(rows)
 
 
-@settings(max_examples=100 * SOAK, deadline=None)
+@settings(max_examples=100 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.lists(st.text(max_size=12), max_size=20), st.lists(st.text(max_size=12), max_size=40))
 def test_odd_headers(names: list[str], cells: list[str]) -> None:
     accepted("\n".join([",".join(names), ",".join(cells)]).encode("utf-8", "surrogatepass"))
@@ -103,7 +103,7 @@ def test_odd_headers(names: list[str], cells: list[str]) -> None:
     )
 
 
-@settings(max_examples=500 * SOAK, deadline=None)
+@settings(max_examples=500 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.text(max_size=40))
 def test_amounts_days_and_tags_from_any_text(text: str) -> None:
     for parse in (parse_amount, parse_day):
@@ -114,7 +114,7 @@ def test_amounts_days_and_tags_from_any_text(text: str) -> None:
     pairs(read_tags(text).flat)
 
 
-@settings(max_examples=300 * SOAK, deadline=None)
+@settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -128,7 +128,12 @@ def test_tags_of_any_json(value: object) -> None:
         assert tag.strip()
 
 
-@settings(max_examples=20 * SOAK, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20 * SOAK,
+    deadline=None,
+    derandomize=SOAK == 1,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(st.dictionaries(st.sampled_from([*ROW, "Tags"]), CELLS, max_size=2), min_size=1, max_size=4))
 def test_an_import_is_whole_or_leaves_nothing(
     cast: Cast, source: CostSource, rows: list[dict[str, str]]
@@ -151,7 +156,4 @@ def lake_files() -> set[str]:
 
 
 def waiting_files() -> set[Path]:
-    uploads = Path(django_settings.VAR_DIR, "uploads")
-    return [
-        path for folder in ("imports-waiting", "imports-running") for path in (uploads / folder).iterdir()
-    ]
+    return {path for path in Path(django_settings.VAR_DIR, "uploads").rglob("*") if path.is_file()}
