@@ -92,7 +92,8 @@ def test_the_trend_has_thirteen_months_or_thirty_days_as_chart_and_table(
     with clock.frozen(NOVEMBER_20):
         pages = [client.get("/a/acme/", {"trend": trend}).content.decode() for trend in ("months", "days")]
     charts = [
-        json.loads(unescape(re.findall(r'data-name="trend-USD"\s+data-chart="(.*?)"', page)[0])) for page in pages
+        json.loads(unescape(re.findall(r'data-name="trend-USD"\s+data-chart="(.*?)"', page)[0]))
+        for page in pages
     ]
 
     assert [len(chart["labels"]) for chart in charts] == [13, 30]
