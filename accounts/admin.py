@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin
 
 from accounts.models import Account, AuditEntry, MCPKey, Membership, User
+
+# Generic for the type checker alone.
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
 
 
 class AccountOwnedAdmin(ModelAdmin):
