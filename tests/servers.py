@@ -13,6 +13,7 @@ through `run`, which calls a function of a test module inside the server's world
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import secrets
@@ -35,6 +36,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_SECONDS = 60.0
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 _CALL = """
 import importlib, json, sys
@@ -108,13 +111,25 @@ def _granian(server: LiveServer, port: int) -> Iterator[None]:
     command += ["--workers", "1", "--blocking-threads", "8", "finops.wsgi:application"]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=server.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            command,
+            cwd=ROOT,
+            env=server.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_end_with_the_tests,
         )
     try:
         _wait_until_ready(server, process)
         yield
     finally:
         _end(process)
+
+
+def _end_with_the_tests() -> None:
+    """In the child: ask Linux for SIGTERM when the test process dies, so that a killed run leaves no server."""
+    if sys.platform == "linux":
+        _LIBC.prctl(PR_SET_PDEATHSIG, SIGTERM)
 
 
 def _wait_until_ready(server: LiveServer, process: subprocess.Popen[bytes]) -> None:
