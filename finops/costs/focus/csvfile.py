@@ -18,6 +18,7 @@ from typing import IO, Any, Final, Self
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from finops.costs.focus.ahead import ahead
 from finops.costs.focus.errors import FocusFileError, shown
 from finops.costs.focus.sniff import HEAD, Format
 
@@ -47,7 +48,7 @@ class CsvFile:
 
     @property
     def bytes_done(self) -> int:
-        return self._source.bytes_done if self._source else 0
+        return min(self.size, self._source.bytes_done) if self._source else 0
 
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         """Columns by position, batch after batch: texts dictionary-encoded, the others as plain strings.
@@ -86,7 +87,8 @@ class CsvFile:
                 quoted_strings_can_be_null=True,
             ),
         )
-        for batch in reader:
+        for batch in ahead(iter(reader)):
+            source.taken += 1
             if batch.num_rows:
                 yield {place: batch.column(labels[place]) for place in types}
 
@@ -172,6 +174,7 @@ class _Plain:
     """The text of a file for pyarrow to read, and how much of the file has been read."""
 
     def __init__(self, path: Path) -> None:
+        self.taken = 0
         self._path = path
         self._raw = pa.OSFile(str(path), "rb")
 
@@ -183,7 +186,8 @@ class _Plain:
 
     @property
     def bytes_done(self) -> int:
-        return 0 if self._raw.closed else int(self._raw.tell())
+        """Bytes of the file whose rows were taken: pyarrow itself reads 32 blocks ahead."""
+        return self.taken * BLOCK_BYTES
 
     def has_more_than(self, lines: int) -> bool:
         """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
@@ -214,12 +218,18 @@ class _Gzip(_Plain):
         super().__init__(path)
         self._text = pa.CompressedInputStream(self._raw, "gzip")
         self._tail = b""
+        self._ends: list[int] = [0]
+
+    @property
+    def bytes_done(self) -> int:
+        return self._ends[min(self.taken, len(self._ends) - 1)]
 
     def stream(self) -> Any:
         return pa.PythonFile(self, mode="r")
 
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._text.read(size if size > 0 else BLOCK_BYTES)
+        self._ends.append(int(self._raw.tell()))
         self._tail = (self._tail + data[-TAIL:])[-TAIL:]
         return data
 
