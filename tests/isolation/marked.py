@@ -22,13 +22,13 @@ MARK = "Quaxolotl"
 DAYS = 40
 
 
-def fill_with_marks(account: Account) -> None:
-    """A key, a source, and forty days of cost lines, each string of which holds MARK."""
+def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None:
+    """A key, a source, and a cost line of `amount` USD a day for 39 days, each string of which holds MARK."""
     mint_mcp_key(account=account, actor=Actor.command(MARK), name=MARK)
     with account_scope(account):
         source = CostSource.objects.create(account=account, name=f"{MARK} bill")
         batches: dict[date, list[pa.RecordBatch]] = {}
-        for month, batch in _marked_batches(source.pk):
+        for month, batch in _marked_batches(source.pk, amount):
             batches.setdefault(month, []).append(batch)
         schema = segment_schema(Kind.COST, [MARK])
         segments = [
@@ -47,15 +47,15 @@ def fill_with_marks(account: Account) -> None:
         )
 
 
-def _marked_batches(source_id: int) -> Iterator[tuple[date, pa.RecordBatch]]:
+def _marked_batches(source_id: int, amount: Decimal) -> Iterator[tuple[date, pa.RecordBatch]]:
     schema = segment_schema(Kind.COST, [MARK])
     for back in range(1, DAYS):
         day = clock.today() - timedelta(days=back)
-        row = {field.name: _value(field, day, source_id) for field in schema}
+        row = {field.name: _value(field, day, source_id, amount) for field in schema}
         yield month_start(day), pa.RecordBatch.from_pylist([row], schema=schema)
 
 
-def _value(field: pa.Field, day: date, source_id: int) -> object:
+def _value(field: pa.Field, day: date, source_id: int, amount: Decimal) -> object:
     if field.name == "charge_date":
         return day
     if field.name == "billing_period":
@@ -66,4 +66,4 @@ def _value(field: pa.Field, day: date, source_id: int) -> object:
         return "Usage"
     if field.name == "currency":
         return "USD"
-    return Decimal("7.25") if pa.types.is_decimal(field.type) else f"{MARK} {field.name}"
+    return amount if pa.types.is_decimal(field.type) else f"{MARK} {field.name}"
