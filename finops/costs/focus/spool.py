@@ -112,9 +112,9 @@ class MonthRows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Row groups of 122,880 rows, each with one dictionary a column. Holds a few of them in memory."""
-        for group in ahead(self._groups()):
+        for group in ahead(self._finished(group) for group in self._groups()):
             self._taken()
-            yield self._finished(group)
+            yield group
 
     def _groups(self) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
