@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from accounts.views import accounts, audit, keys, members
+from accounts.views import accounts, audit, glossary, keys, members
 
 urlpatterns = [
     path("settings/mcp-keys/", keys.index, name="mcp_keys"),
@@ -15,5 +15,6 @@ urlpatterns = [
     path("settings/members/<int:membership_id>/role/", members.change, name="member_change"),
     path("settings/members/<int:membership_id>/remove/", members.remove, name="member_remove"),
     path("settings/account/", accounts.settings, name="account_settings"),
+    path("settings/glossary/", glossary.index, name="glossary"),
     path("settings/audit-log/", audit.index, name="audit_log"),
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from accounts.models import Account, MCPKey, Role
+from accounts.models import Account, GlossaryTerm, MCPKey, Role
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -85,3 +85,31 @@ class AccountForm(forms.Form):
     @classmethod
     def of(cls, account: Account) -> AccountForm:
         return cls(initial={"name": account.name, "fiscal_start_month": account.fiscal_start_month})
+
+
+class GlossaryForm(forms.Form):
+    terms = forms.CharField(
+        required=False,
+        label="Terms",
+        widget=forms.Textarea(
+            attrs={
+                "rows": 10,
+                "placeholder": "GMV: gross merchandise value, in the usage metric gmv\nedge: the services tagged team=edge",
+            }
+        ),
+        help_text="One term: meaning a line. Assistants are told them before they ask.",
+    )
+
+    @classmethod
+    def of(cls, terms: list[GlossaryTerm]) -> GlossaryForm:
+        return cls(initial={"terms": "\n".join(map(str, terms))})
+
+    def clean_terms(self) -> list[tuple[str, str]]:
+        lines = [line.strip() for line in self.cleaned_data["terms"].splitlines() if line.strip()]
+        pairs = [
+            (term.strip(), meaning.strip()) for term, _, meaning in (line.partition(":") for line in lines)
+        ]
+        wrong = [line for line, (term, meaning) in zip(lines, pairs, strict=True) if not (term and meaning)]
+        if wrong:
+            raise ValidationError(f"“{wrong[0]}”: write it as term: meaning.")
+        return pairs

@@ -1,4 +1,5 @@
 from accounts.models.audit import AuditEntry
+from accounts.models.glossary import GlossaryTerm
 from accounts.models.keys import MCPKey
 from accounts.models.oauth import (
     OAuthAccessToken,
@@ -13,6 +14,7 @@ from accounts.models.people import Account, Membership, Role, User
 __all__ = [
     "Account",
     "AuditEntry",
+    "GlossaryTerm",
     "MCPKey",
     "Membership",
     "OAuthAccessToken",

@@ -196,6 +196,13 @@ class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # The answer of `account_context`: what an assistant should know before it asks anything else.
+class GlossaryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A word of this account and what it means there."""
+
+    term: str
+    meaning: str
+
+
 class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
@@ -209,6 +216,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[SourceHealth]
     dimensions: list[DimensionInfo]
     tag_keys: list[TagKeyInfo]
+    glossary: list[GlossaryEntry]
     truncated: str
     warnings: list[str]
     hint: str

@@ -20,7 +20,8 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
     access=Access.READ,
     description="""
         Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
-        and how each source is, and the dimensions and tag keys to group and filter by. It has no amounts: querySpend.
+        and how each source is, the dimensions and tag keys to group and filter by, and what words mean in this account. It
+        has no amounts: querySpend.
     """,
     examples=[{}],
 )

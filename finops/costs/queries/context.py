@@ -11,8 +11,16 @@ import pyarrow as pa
 
 from accounts.credentials import Access, Credential
 from accounts.models import Account
+from accounts.queries import glossary
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef, ContextAnswer, DimensionInfo, SourceHealth, TagKeyInfo
+from finops.costs.answers import (
+    AccountRef,
+    ContextAnswer,
+    DimensionInfo,
+    GlossaryEntry,
+    SourceHealth,
+    TagKeyInfo,
+)
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries.cost_view import cost_view, view_used
@@ -33,10 +41,10 @@ COUNTED_KEYS = 300
 def account_context(
     account: Account, credential: Credential | None = None, *, deadline: float | None = None
 ) -> ContextAnswer:
-    """Account, access, cost view, currencies, sources, dimensions and tag keys.
+    """Account, access, cost view, currencies, sources, dimensions, tag keys and glossary.
 
     Coverage of a tag key is the share of the cost lines of the last 30 days with data. Without a credential (a page)
-    access is that of a reader. Two lake queries; seven in PostgreSQL.
+    access is that of a reader. Two lake queries; eight in PostgreSQL.
     """
     sources = load_sources(account)
     keys = DimensionContext(account).tag_keys
@@ -58,6 +66,7 @@ def account_context(
         sources=shown_sources,
         dimensions=dimension_infos(),
         tag_keys=shown_keys,
+        glossary=[GlossaryEntry(term=row.term, meaning=row.meaning) for row in glossary(account)],
         truncated=_truncated(keys, shown_keys, sources),
         warnings=warnings_for(facts),
         hint=_hint(coverage),

@@ -1,0 +1,34 @@
+"""The account's own words, which assistants are told before they ask."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Lower
+
+from accounts.scoping import AccountOwned
+
+
+class GlossaryTerm(AccountOwned):
+    """What a word means in this account: `GMV`, `the platform team`, `a seat`."""
+
+    term = models.CharField(max_length=60)
+    meaning = models.CharField(max_length=300)
+
+    class Meta:
+        ordering = [Lower("term")]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("term"),
+                name="glossary_term_unique",
+                violation_error_message="This term is in the glossary already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(term="") & ~models.Q(meaning=""),
+                name="glossary_term_says_something",
+                violation_error_message="A term needs a meaning.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.term}: {self.meaning}"

@@ -1,0 +1,39 @@
+"""Settings → Glossary: the account's own words. Admins change them, everybody sees them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts import queries
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import GlossaryForm, take_error
+from accounts.models import Role
+from accounts.services import replace_glossary
+from finops.lib.errors import UserError
+
+
+@account_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: AccountRequest) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, GlossaryForm.of(queries.glossary(request.account)))
+    if not request.membership.may(Role.ADMIN):
+        raise PermissionDenied("Only an admin or owner may change the glossary: every assistant reads it.")
+    form = GlossaryForm(request.POST)
+    if form.is_valid():
+        try:
+            replace_glossary(account=request.account, actor=request.actor, terms=form.cleaned_data["terms"])
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The glossary is saved. Assistants are told it from now on.")
+            return redirect("glossary", slug=request.account.slug)
+    return _page(request, form)
+
+
+def _page(request: AccountRequest, form: GlossaryForm) -> HttpResponse:
+    return render(request, "accounts/glossary.html", {"form": form}, status=422 if form.errors else 200)
