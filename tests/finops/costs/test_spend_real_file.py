@@ -90,11 +90,11 @@ def _count(account: Account, query: SpendQuery) -> int:
     return len(queries)
 
 
-def test_the_context_takes_seven_database_queries(sample: Account) -> None:
+def test_the_context_takes_eight_database_queries(sample: Account) -> None:
     with CaptureQueriesContext(connection) as queries:
         account_context(sample)
 
-    assert len(queries) == 7
+    assert len(queries) == 8
 
 
 def test_the_context_names_the_currencies_days_and_keys_of_the_file(sample: Account) -> None:
