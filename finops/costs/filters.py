@@ -75,9 +75,10 @@ def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> lis
 def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
     dimension = registry.resolve(context, item.dimension, field="filters")
     _check_values(dimension, item)
-    exact = item.op in ("in", "not_in")
+    # What bills call EC2 does not begin with it, but whoever looks for names with EC2 in them means those too.
+    aliased = item.op != "starts_with"
     wanted = [
-        name for value in item.values for name in (candidates(dimension.name, value) if exact else [value])
+        name for value in item.values for name in (candidates(dimension.name, value) if aliased else [value])
     ]
     return ResolvedFilter(
         dimension=dimension, op=item.op, asked=tuple(item.values), wanted=tuple(dict.fromkeys(wanted))

@@ -132,9 +132,9 @@ def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> st
 
 
 def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:
-    """An exact filter as the values that the data has; any other as it was asked."""
+    """An exact filter as the values that the data has; any other as it was applied, aliases with it."""
     asked = list(item.asked)
-    values = asked if present is None else sorted(present)
+    values = list(item.wanted) if present is None else sorted(present)
     if present is not None and item.wants_absent:
         values = [*values, item.dimension.absent]
     changed = values != asked
