@@ -97,7 +97,7 @@ class GlossaryForm(forms.Form):
                 "placeholder": "GMV: gross merchandise value, in the usage metric gmv\nedge: the services tagged team=edge",
             }
         ),
-        help_text="One term: meaning a line. Assistants are told them before they ask.",
+        help_text="One entry a line, as term: meaning. Assistants are told them before they ask.",
     )
 
     @classmethod
