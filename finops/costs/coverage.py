@@ -107,14 +107,20 @@ def coverage_of(segments: Iterable[Segment], *, today: date) -> Coverage:
     for source_id, month, *_ in segments:
         months.setdefault(source_id, []).append(month)
     spans = tuple(SourceSpan(source, first, last, rows) for source, _, first, last, rows in segments)
-    covered = tuple(
-        DateRange(
-            first if month == min(months[source]) else min(first, month),
-            last if month == max(months[source]) else max(last, month_end(month)),
-        )
-        for source, month, first, last, _ in segments
-    )
+    covered = tuple(_covered(segment, months[segment[0]]) for segment in segments)
     return Coverage(spans, covered, today)
+
+
+def _covered(segment: Segment, months: list[date]) -> DateRange:
+    """The days that a segment speaks for: those of its billing month, or of its lines where it has none of them.
+
+    A line dated before the month, such as a correction, does not make the days before look covered.
+    """
+    _, month, first, last, _ = segment
+    start = month if last >= month else first
+    if month == min(months):
+        start = max(start, first)
+    return DateRange(start, last if month == max(months) else max(last, month_end(month)))
 
 
 def coverage(account: Account) -> Coverage:
