@@ -28,7 +28,7 @@ lint: $(DEV_READY) $(NODE_READY) ## Check style, types, templates, import rules 
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/djlint templates --lint --quiet
-	$(BIN)/djlint templates --check --quiet
+	$(BIN)/djlint templates --check
 	@# No database runs while linting, and none is needed to compare models with migrations.
 	DATABASE_POOL=0 $(BIN)/python -W "ignore:Got an error checking:RuntimeWarning" manage.py makemigrations --check --dry-run
 
