@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
@@ -68,10 +68,6 @@ class Role(models.TextChoices):
     def at_least(self, other: Role) -> bool:
         order = list(Role)
         return order.index(self) >= order.index(other)
-
-    @classmethod
-    def parse(cls, value: str) -> Self:
-        return cls(value)
 
 
 class Account(models.Model):

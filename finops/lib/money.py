@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
-import msgspec
-
 MONEY_SCALE = 18
 MONEY_PRECISION = 38
 
 _SIX_PLACES = Decimal("0.000001")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
-
-
-class Money(msgspec.Struct, frozen=True):
-    """An amount and the currency it is in (ISO 4217, or a virtual currency's own name)."""
-
-    amount: Decimal
-    currency: str
 
 
 def rounded(amount: Decimal) -> Decimal:

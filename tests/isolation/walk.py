@@ -10,8 +10,6 @@ from django.apps import apps
 from django.db import connection, models
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from accounts.models import Account
-
 OUR_PREFIXES = ("finops", "accounts", "ingestion", "mcpserver")
 
 
@@ -79,7 +77,3 @@ def fingerprint(*, without: frozenset[str] = frozenset()) -> dict[str, str]:
             )
             found[table] = cursor.fetchone()[0]
     return found
-
-
-def slug_of(account: Account) -> str:
-    return account.slug
