@@ -137,6 +137,17 @@
     true,
   );
 
+  // A filter that has no value yet, or none any more, is unfinished: it stays in the form and asks nothing.
+  form.addEventListener("htmx:configRequest", (event) => {
+    const asked = event.detail.parameters;
+    for (const filter of filters.children) {
+      const name = filter.querySelector("[data-filter-dimension]").name;
+      const finished = asked.get(`${name}op`) === "absent" || asked.getAll(`${name}v`).some((value) => value);
+      if (finished) continue;
+      for (const unfinished of [name, `${name}op`, `${name}v`]) asked.delete(unfinished);
+    }
+  });
+
   renumber();
   showDates();
 })();

@@ -68,6 +68,10 @@ def test_a_filter_is_suggested_added_and_removed_by_keyboard(new_page: NewPage) 
     assert rows(page) == ["BigQuery"]
 
     page.get_by_role("button", name="Remove BigQuery").press("Enter")
+    expect(page.get_by_role("link", name="Amazon Simple Storage Service")).to_be_visible()
+    page.get_by_label("Dimension of the filter").select_option("region")
+    assert "f0" not in asked(page)
+
     page.get_by_role("button", name="Remove the filter").press("Enter")
     expect(page.get_by_role("link", name="Amazon Simple Storage Service")).to_be_visible()
     assert "f0" not in asked(page)
