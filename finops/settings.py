@@ -72,9 +72,10 @@ INSTALLED_APPS = [
     "accounts",
     "finops.lake",
     "finops.costs",
-    "finops.insights",
-    "finops.demo",
     "ingestion",
+    "finops.insights",
+    "finops.unitcosts",
+    "finops.demo",
     "mcpserver",
 ]
 

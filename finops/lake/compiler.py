@@ -160,7 +160,7 @@ def _sql_type(type_: pa.DataType) -> str:
         return f"DECIMAL({type_.precision}, {type_.scale})"
     if pa.types.is_timestamp(type_):
         return "TIMESTAMPTZ"
-    return {pa.date32(): "DATE", pa.string(): "VARCHAR"}[type_]
+    return {pa.date32(): "DATE", pa.string(): "VARCHAR", pa.int32(): "INTEGER"}[type_]
 
 
 def _ibis_type(type_: pa.DataType) -> str:
@@ -168,7 +168,7 @@ def _ibis_type(type_: pa.DataType) -> str:
         return f"decimal({type_.precision}, {type_.scale})"
     if pa.types.is_timestamp(type_):
         return f"timestamp('{type_.tz}', 6)"
-    return {pa.date32(): "date", pa.string(): "string"}[type_]
+    return {pa.date32(): "date", pa.string(): "string", pa.int32(): "int32"}[type_]
 
 
 _ARROW_TYPES: Final = {

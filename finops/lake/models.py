@@ -16,7 +16,7 @@ class LakeSegment(AccountOwned):
     """One immutable Parquet file. It counts from the commit of its row until `retired_at`; its file stays an hour more.
 
     `source_id` is a cost source or usage source (the lake knows neither). `month` is the billing month of cost and the
-    month of receipt of usage; `first_day` and `last_day` are what a date range is held against.
+    month of the events of usage; `first_day` and `last_day` are what a date range is held against.
     """
 
     KINDS: ClassVar[list[tuple[str, str]]] = [(kind.value, kind.value) for kind in schema.Kind]

@@ -88,6 +88,7 @@ USAGE_SCHEMA: Final = pa.schema(
         ("quantity", QUANTITY),
         ("received_at", pa.timestamp("us", tz="UTC")),
         ("batch", pa.string()),
+        ("position", pa.int32()),
     ]
 )
 

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class UnitCostsConfig(AppConfig):
+    name = "finops.unitcosts"
+    label = "unitcosts"
+    verbose_name = "Unit costs"

@@ -1,0 +1,127 @@
+"""Where usage comes from, whose it is and what it counts. The events are in the lake."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class UsageSource(AccountOwned):
+    """A connection that usage events come in by: pushed with a key of its own, or pulled with a vendor's credential."""
+
+    class Kind(models.TextChoices):
+        PUSH = "push", "Push/API"
+        PULL = "pull", "Pull from a vendor"
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the usage source a name."})
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.PUSH)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "name"],
+                name="usage_source_name_unique",
+                violation_error_message="A usage source of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name=""),
+                name="usage_source_has_a_name",
+                violation_error_message="Give the usage source a name.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=["push", "pull"]), name="usage_source_kind_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UsageKey(AccountOwned):
+    """The key of a push source. Only its hash is stored; a source has one living key at most."""
+
+    source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="keys")
+    lookup = models.CharField(max_length=12, unique=True, editable=False)
+    digest = models.BinaryField(max_length=32, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_by_label = models.CharField(max_length=254, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = "usage ingestion key"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source"],
+                condition=models.Q(revoked_at__isnull=True),
+                name="usage_key_one_living_key_a_source",
+                violation_error_message="The source has a key already; regenerate it instead.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.masked
+
+    @property
+    def masked(self) -> str:
+        """What may be shown after generation: the typed prefix, the lookup part, dots."""
+        return f"fuse_{self.lookup}{'•' * 8}"
+
+
+class Customer(AccountOwned):
+    """An end customer of the account, as its backend names it. The row comes with the first event that names it."""
+
+    customer_id = models.CharField(max_length=255)
+    name = models.TextField(blank=True)
+    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["customer_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "customer_id"], name="customer_id_unique"),
+            models.CheckConstraint(condition=~models.Q(customer_id=""), name="customer_has_an_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.customer_id
+
+
+class UsageMetric(AccountOwned):
+    """What is counted, and how its quantities add up over time. The row comes with the first event that names it."""
+
+    class Aggregation(models.TextChoices):
+        SUM = "sum", "Sum"
+        AVERAGE_OF_DAYS = "average_of_days", "Average of days"
+        LAST = "last", "Last value"
+        MAX = "max", "Highest value"
+
+    name = models.CharField(max_length=100)
+    label = models.CharField(max_length=100, blank=True)
+    aggregation = models.CharField(max_length=20, choices=Aggregation.choices, default=Aggregation.SUM)
+    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "name"], name="usage_metric_name_unique"),
+            models.CheckConstraint(condition=~models.Q(name=""), name="usage_metric_has_a_name"),
+            models.CheckConstraint(
+                condition=models.Q(aggregation__in=["sum", "average_of_days", "last", "max"]),
+                name="usage_metric_aggregation_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or self.name
