@@ -9,6 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
 NODE_READY := node_modules/.ready
+NODE_DEV_READY := node_modules/.ready-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format bench soak screenshots chromium clean clean-data
@@ -19,7 +20,7 @@ help: ## List what make can do
 run: $(RUN_READY) $(NODE_READY) ## Install what is missing and run the console (PORT=8000)
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_READY) $(NODE_READY) chromium ## Run all tests (T=path for some)
+test: $(DEV_READY) $(NODE_DEV_READY) chromium ## Run all tests (T=path for some)
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(T)
 
 lint: $(DEV_READY) $(NODE_READY) ## Check style, types, templates, import rules and migrations
@@ -73,8 +74,14 @@ $(DEV_READY): requirements-dev.txt requirements.txt | $(BIN)/python
 
 $(NODE_READY): package.json package-lock.json .npmrc | $(RUN_READY)
 	@echo "Installing front-end packages (once, seconds) …"
-	@$(BIN)/npm ci --loglevel=error
+	@$(BIN)/npm ci --omit=dev --loglevel=error
 	@touch $@
+
+# npm ci starts from an empty folder, so this is the front-end's packages again, and the MCP clients beside them.
+$(NODE_DEV_READY): package.json package-lock.json .npmrc | $(RUN_READY)
+	@echo "Installing front-end packages and the MCP clients of the tests (once, half a minute) …"
+	@$(BIN)/npm ci --loglevel=error
+	@touch $(NODE_READY) $@
 
 # Browser tests say themselves why they cannot run where chromium is missing and cannot be installed.
 chromium:
