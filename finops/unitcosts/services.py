@@ -1,0 +1,118 @@
+"""Writes on how cost finds its customer: the customer key and its aliases. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.queries import cost_view
+from finops.lib.errors import UserError, nearest
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from ingestion.models import Customer
+
+MAX_ALIASES = 5_000
+"""Each is compared with every value of cost in memory; more spellings than this want a better key."""
+
+FIELD = "dimension"
+
+
+@transaction.atomic
+def set_customer_key(*, account: Account, actor: Actor, dimension: str) -> CustomerKey:
+    """Name the dimension of cost whose values are customer ids, such as `tag:customer` or `account`.
+
+    Unit costs per customer join by it from the next answer on. Aliases stay: they are about values. Raises UserError
+    with the nearest names for a dimension that is not known and for a tag key that no cost line has.
+    """
+    with account_scope(account):
+        found = _dimension(account, dimension.strip())
+        key = CustomerKey.objects.select_for_update().first() or CustomerKey(account=account)
+        before, key.dimension = key.dimension, found.name
+        key.full_clean(exclude=["account"])
+        key.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="customer_key.set",
+        target=found.name,
+        detail={"from": before, "to": found.name},
+    )
+    return key
+
+
+def _dimension(account: Account, name: str) -> Dimension:
+    if not name:
+        raise UserError("Choose the dimension of cost whose values are your customers' ids.", field=FIELD)
+    context = DimensionContext(account, cost_view(account).product_key)
+    found = registry.resolve(context, name, field=FIELD)
+    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
+    if not unknown:
+        return found
+    close = nearest(unknown[0], context.tag_keys)
+    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
+    raise UserError(
+        f"dimension: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
+        "another dimension.",
+        field=FIELD,
+        value=name,
+    )
+
+
+@transaction.atomic
+def add_customer_alias(*, account: Account, actor: Actor, value: str, customer_id: str) -> CustomerAlias:
+    """From now on cost whose customer key has `value`, exactly, belongs to the customer `customer_id`.
+
+    Raises UserError for a customer that no usage event named (with the nearest), and beyond 5,000 aliases;
+    ValidationError for a value that is empty or mapped already.
+    """
+    with account_scope(account):
+        _check_customer(customer_id)
+        if value == customer_id:
+            raise UserError(f"value: {value[:60]!r} is that customer's own id already.", field="value")
+        if CustomerAlias.objects.count() >= MAX_ALIASES:
+            raise UserError(f"An account has at most {MAX_ALIASES:,} aliases; remove some first.")
+        alias = CustomerAlias(account=account, value=value, customer_id=customer_id)
+        alias.full_clean()
+        alias.save(force_insert=True)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="customer_alias.add",
+        target=value,
+        detail={"customer_id": customer_id},
+    )
+    return alias
+
+
+def _check_customer(customer_id: str) -> None:
+    if not customer_id:
+        raise UserError("Choose the customer that the value stands for.", field="customer_id")
+    if Customer.objects.filter(customer_id=customer_id).exists():
+        return
+    close = nearest(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
+    advice = f" Nearest: {', '.join(close)}." if close else ""
+    raise UserError(
+        f"customer_id: no usage event has named customer {customer_id[:60]!r}.{advice} The Customers page lists them.",
+        field="customer_id",
+        value=customer_id,
+    )
+
+
+@transaction.atomic
+def remove_customer_alias(*, account: Account, actor: Actor, alias_id: int) -> None:
+    """Let a value stand for itself again. Raises UserError when the account has no such alias."""
+    with account_scope(account):
+        alias = CustomerAlias.objects.select_for_update().filter(pk=alias_id).first()
+        if alias is None:
+            raise UserError("That alias is gone already.", field="alias_id")
+        alias.delete()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="customer_alias.remove",
+        target=alias.value,
+        detail={"customer_id": alias.customer_id},
+    )
