@@ -47,8 +47,8 @@ class Server:
         return info
 
     def capabilities(self) -> Result:
-        prompts: Result = {"prompts": {}} if self.registry.prompts() else {}
-        return {"tools": {}, **prompts, "resources": {}}
+        """Which methods exist. A list may be empty: a capability says that it can be asked for."""
+        return {"tools": {}, "prompts": {}, "resources": {}}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,6 @@ class Method:
     modern: bool = True
     legacy: bool = True
     cache: Cache | None = None
-    needs_prompts: bool = False
 
 
 def initialize(ask: Ask) -> Result:
@@ -237,8 +236,8 @@ METHODS: Mapping[str, Method] = {
     "server/discover": Method(answer=discover, legacy=False, cache=Cache(seconds=3600, scope="public")),
     "tools/list": Method(answer=list_tools, cache=Cache(seconds=300)),
     "tools/call": Method(answer=call_tool),
-    "prompts/list": Method(answer=list_prompts, cache=Cache(seconds=600), needs_prompts=True),
-    "prompts/get": Method(answer=get_prompt, needs_prompts=True),
+    "prompts/list": Method(answer=list_prompts, cache=Cache(seconds=600)),
+    "prompts/get": Method(answer=get_prompt),
     "resources/list": Method(answer=list_resources, cache=Cache(seconds=3600)),
     "resources/templates/list": Method(answer=list_resource_templates, cache=Cache(seconds=3600)),
     "resources/read": Method(answer=read_resource, cache=Cache(seconds=0)),

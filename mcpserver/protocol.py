@@ -113,7 +113,7 @@ def _answer_modern(request: Request, headers: Headers, server: Server, call: Too
         _climb(request, headers)
     except RpcError as error:
         return _refusal(error, request.id)
-    method = _method(request, server, MODERN)
+    method = _method(request, MODERN)
     if method is None:
         return Reply(HTTPStatus.NOT_FOUND, jsonrpc.encode_error(_not_found(request), request.id))
     return _ask(request, method, server, MODERN, call)
@@ -169,7 +169,7 @@ def _unsupported(version: str) -> RpcError:
 def _answer_legacy(request: Request, headers: Headers, server: Server, call: ToolCall) -> Reply:
     """A request without a version header is of the oldest revision: the others demand the header."""
     revision = legacy(headers.version) or OLDEST
-    method = _method(request, server, revision)
+    method = _method(request, revision)
     if method is None:
         return Reply(HTTPStatus.OK, jsonrpc.encode_error(_not_found(request), request.id))
     return _ask(request, method, server, revision, call)
@@ -202,11 +202,11 @@ def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall
 # Both
 
 
-def _method(request: Request, server: Server, revision: Revision) -> Method | None:
+def _method(request: Request, revision: Revision) -> Method | None:
     method = METHODS.get(request.method)
     if method is None or not (method.modern if revision.modern else method.legacy):
         return None
-    return None if method.needs_prompts and not server.registry.prompts() else method
+    return method
 
 
 def _not_found(request: Request) -> RpcError:

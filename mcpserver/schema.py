@@ -111,9 +111,6 @@ def _lean(schema: Schema, depth: int) -> Schema:
 
 
 def _lean_union(schema: Schema, depth: int) -> Schema:
-    choices = [_lean(choice, depth) for choice in schema["anyOf"]]
+    """One type a branch: hosts that know a single `type` drop a list of types, or the whole tool."""
     beside = {"description": schema["description"]} if "description" in schema else {}
-    plain = [choice for choice in choices if set(choice) <= {"type"}]
-    if len(plain) == len(choices):
-        return {"type": [choice["type"] for choice in plain], **beside}
-    return {"anyOf": choices, **beside}
+    return {"anyOf": [_lean(choice, depth) for choice in schema["anyOf"]], **beside}

@@ -151,11 +151,11 @@ def test_an_unknown_prompt_or_argument_is_refused(door: Door, revision: str, par
     assert door.error("prompts/get", params, revision=revision)["code"] == -32602
 
 
-@requirement("methods:capabilities")
-@pytest.mark.parametrize("method", ["prompts/list", "prompts/get"])
-def test_without_prompts_their_methods_do_not_exist(bare: Door, method: str) -> None:
-    assert bare.error(method, {"name": "weekly"}, status=404)["code"] == -32601
-    assert bare.error(method, {"name": "weekly"}, revision="2025-11-25", status=200)["code"] == -32601
+@requirement("methods:capabilities", "prompts:list", "prompts:get")
+@each_revision
+def test_without_prompts_the_list_of_them_is_empty(bare: Door, revision: str) -> None:
+    assert bare.result("prompts/list", revision=revision)["prompts"] == []
+    assert bare.error("prompts/get", {"name": "weekly"}, revision=revision)["code"] == -32602
 
 
 @requirement("resources:empty")

@@ -191,3 +191,10 @@ def test_a_tool_stays_the_function_it_was() -> None:
     assert (
         tools.tool(name="a", title="A", description="A.", access=Access.READ, examples=[{}])(plain) is plain
     )
+
+
+@requirement("tools:schemas")
+def test_what_may_be_null_has_one_type_a_branch() -> None:
+    schema = next(tool.output_schema for tool in make_toys() if tool.name == "amounts")
+
+    assert schema["properties"]["nothing"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}
