@@ -1,0 +1,85 @@
+"""The metrics that an account counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from accounts.models import Account
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError, unknown_value
+from ingestion.models import UsageMetric
+
+EVER = (date.min, date.max)
+
+
+class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is counted; aggregation: how quantities add up over days."""
+
+    name: str
+    label: str = ""
+    aggregation: str
+    units: list[str]
+    first_day: date | None
+    last_day: date | None
+
+
+def metrics_of(account: Account) -> list[UsageMetric]:
+    """The account's metrics by name, without a look at their events. One query."""
+    return list(UsageMetric.objects.filter(account=account).order_by("name"))
+
+
+def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
+    """The metric of this name; else the only one that differs in case or spaces around it, or in its label.
+
+    Raises UserError that names the nearest.
+    """
+    exact = [metric for metric in metrics if metric.name == name]
+    folded = name.strip().casefold()
+    alike = [
+        metric for metric in metrics if folded in (metric.name.strip().casefold(), metric.label.casefold())
+    ]
+    found = exact or alike
+    if len(found) == 1:
+        return found[0]
+    if not metrics:
+        raise UserError(
+            f"metric: {name[:100]!r} is not known, because no usage has been pushed yet.", field="metric"
+        )
+    raise unknown_value(
+        "metric", name[:100], [metric.name for metric in metrics], listed_by="getAccountContext"
+    )
+
+
+def usage_metrics(account: Account, *, deadline: float | None = None) -> list[MetricInfo]:
+    """Every metric with its units and the days of its first and last event. One query and one lake query."""
+    metrics = metrics_of(account)
+    if not metrics:
+        return []
+    table = engine.run(account, Kind.USAGE, *EVER, _MetricDays(), deadline=deadline)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return [_info(metric, [row for row in rows if row["metric"] == metric.name]) for metric in metrics]
+
+
+@dataclass(frozen=True)
+class _MetricDays:
+    """First and last day of each metric and unit."""
+
+    def __call__(self, table: Any) -> Any:
+        return table.group_by(["metric", "unit"]).aggregate(first=table.day.min(), last=table.day.max())
+
+
+def _info(metric: UsageMetric, rows: Sequence[dict[str, Any]]) -> MetricInfo:
+    return MetricInfo(
+        name=metric.name,
+        label=metric.label,
+        aggregation=metric.aggregation,
+        units=sorted(row["unit"] for row in rows if row["unit"]),
+        first_day=min((row["first"] for row in rows), default=None),
+        last_day=max((row["last"] for row in rows), default=None),
+    )

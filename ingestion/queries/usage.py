@@ -1,0 +1,158 @@
+"""How much was used: what `queryUsage`, the pages and unit cost read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import unknown_value
+from finops.lib.money import ratio
+from finops.lib.periods import DateRange
+from ingestion.models import UsageMetric
+from ingestion.queries.metrics import find_metric, metrics_of
+from ingestion.queries.usage_lake import AVERAGE, GroupSums, UsageBuild, UsagePlan, UsageSums, read_sums
+
+GRANULARITIES = ("none", "day", "week", "month")
+
+
+@dataclass(frozen=True)
+class UsageAsked:
+    """A question about one metric. `by`: "", "customer" or "dimension:<key>".
+
+    `customers` are exact ids; `dimensions` are keys with the values that pass, without regard to case. `top`: only the
+    largest groups apart, the rest as one group without a value; None: all apart.
+    """
+
+    metric: str
+    days: DateRange
+    granularity: str = "none"
+    by: str = ""
+    customers: tuple[str, ...] = ()
+    dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    top: int | None = None
+
+
+@dataclass(frozen=True)
+class UsageGroup:
+    """One group's exact quantity over the whole range, and in each bucket where it has events.
+
+    `value` None: the groups beyond `top`, as one group. `days_with_data`: the group's own days.
+    """
+
+    value: str | None
+    quantity: Decimal
+    days_with_data: int
+    buckets: dict[date, Decimal]
+
+
+@dataclass(frozen=True)
+class UsageRead:
+    """The answer of `read_usage`. `total` None: no event. `unit` None: unknown, or there are several (`units`).
+
+    `days_with_data` are the days of the range on which the metric has any event, whatever the filters.
+    """
+
+    metric: str
+    aggregation: str
+    unit: str | None
+    units: list[str]
+    days_with_data: int
+    total: Decimal | None
+    buckets: dict[date, Decimal] = field(default_factory=dict)
+    groups: list[UsageGroup] = field(default_factory=list)
+    group_count: int = 0
+
+
+def read_usage(account: Account, asked: UsageAsked, *, deadline: float | None = None) -> UsageRead:
+    """A metric's quantity over a range of days by its aggregation; in total, by group, by bucket. Exact Decimals.
+
+    `sum`: of quantities. `average_of_days`: the sum divided by the days of the bucket on which the metric has any
+    event, so that rows add up to the total. `last` and `max`: each customer's last or largest event, added up. The
+    value of the whole range is computed over it as one bucket. Groups by size, the largest first.
+
+    An account without any metric gets an empty answer; an unknown metric raises UserError that names the nearest.
+    One query, and one lake query.
+    """
+    metrics = metrics_of(account)
+    if not metrics:
+        return UsageRead(asked.metric, UsageMetric.Aggregation.SUM.value, None, [], 0, None)
+    return read_metric(account, find_metric(metrics, asked.metric), asked, deadline=deadline)
+
+
+def read_metric(
+    account: Account, metric: UsageMetric, asked: UsageAsked, *, deadline: float | None = None
+) -> UsageRead:
+    """`read_usage` of a metric that is found already. One lake query."""
+    plan = _plan(metric, asked)
+    table = engine.run(
+        account,
+        Kind.USAGE,
+        asked.days.start,
+        asked.days.end,
+        UsageBuild(plan),
+        tag_keys=plan.dimension_keys,
+        deadline=deadline,
+    )
+    return _read(plan, read_sums(plan, table))
+
+
+def _plan(metric: UsageMetric, asked: UsageAsked) -> UsagePlan:
+    if asked.granularity not in GRANULARITIES:
+        raise unknown_value("granularity", asked.granularity, GRANULARITIES)
+    prefix, _colon, key = asked.by.partition(":")
+    if asked.by not in ("", "customer") and not (prefix == "dimension" and key):
+        raise unknown_value("group_by", asked.by, ["customer", "dimension:<key>"])
+    return UsagePlan(
+        metric=metric.name,
+        aggregation=metric.aggregation,
+        granularity=asked.granularity,
+        by=asked.by,
+        customers=asked.customers,
+        dimensions=asked.dimensions,
+        top=asked.top,
+    )
+
+
+def _read(plan: UsagePlan, sums: UsageSums) -> UsageRead:
+    units = sorted(unit for unit in sums.units if unit)
+    days = sums.metric_days
+    groups = [_group(plan, group, days) for group in sums.groups]
+    return UsageRead(
+        metric=plan.metric,
+        aggregation=plan.aggregation,
+        unit=units[0] if len(units) == 1 else None,
+        units=units,
+        days_with_data=days.get(None, 0),
+        total=_divided(plan, sums.total.whole, days.get(None, 0)),
+        buckets=_buckets(plan, sums.total, days),
+        groups=sorted(groups, key=_by_size),
+        group_count=sums.group_count or len(groups),
+    )
+
+
+def _group(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int]) -> UsageGroup:
+    quantity = _divided(plan, group.whole, days.get(None, 0))
+    return UsageGroup(group.value, quantity or Decimal(0), group.days, _buckets(plan, group, days))
+
+
+def _by_size(group: UsageGroup) -> tuple[bool, Decimal, str]:
+    return group.value is None, group.quantity.copy_abs().copy_negate(), group.value or ""
+
+
+def _buckets(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int]) -> dict[date, Decimal]:
+    found = {
+        start: _divided(plan, quantity, days[start]) for start, quantity in sorted(group.buckets.items())
+    }
+    return {start: quantity for start, quantity in found.items() if quantity is not None}
+
+
+def _divided(plan: UsagePlan, quantity: Decimal | None, days: int) -> Decimal | None:
+    """An average is its sum over the metric's days; 38 digits."""
+    if quantity is None or plan.aggregation != AVERAGE:
+        return quantity
+    return ratio(quantity, Decimal(days))

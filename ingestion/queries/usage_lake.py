@@ -1,0 +1,250 @@
+"""The one expression behind `read_usage`, and reading its result. Pure: only the engine runs it.
+
+Events are first reduced to one row for each customer, group and day (as far as the aggregation needs them apart); all
+the answer's figures come from those rows, in one statement and so in one snapshot: the value of the whole range and of
+each bucket, in total and by group, the days with data, the units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from finops.lake.schema import dimension_column
+
+NONE = "(none)"
+"""The group of events without a value in the dimension."""
+
+SUM, AVERAGE, LAST, MAX = "sum", "average_of_days", "last", "max"
+TRUNCATIONS = {"day": "D", "week": "W", "month": "M"}
+
+_ORDER = ("event_time", "received_at", "batch", "position")
+"""What makes one event later than another."""
+
+_DAYS, _UNIT, _TOTAL, _GROUP = "days", "unit", "total", "group"
+
+
+@dataclass(frozen=True)
+class UsagePlan:
+    """Everything that decides the expression; the engine restricts the days. `dimension` None: not by a dimension.
+
+    `top` None: every group is told apart; else that many, by size over the whole range, and the rest is one group.
+    """
+
+    metric: str
+    aggregation: str
+    granularity: str
+    by: str = ""
+    customers: tuple[str, ...] = ()
+    dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    top: int | None = None
+
+    @property
+    def key(self) -> str | None:
+        """The dimension key that groups."""
+        return self.by.removeprefix("dimension:") if self.by.startswith("dimension:") else None
+
+    @property
+    def dimension_keys(self) -> list[str]:
+        grouping = [] if self.key is None else [self.key]
+        return list(dict.fromkeys([*grouping, *(key for key, _values in self.dimensions)]))
+
+    @property
+    def counts_customers(self) -> bool:
+        """Whether each customer has a value of its own that is then added up."""
+        return self.aggregation in (LAST, MAX)
+
+
+@dataclass(frozen=True)
+class UsageBuild:
+    """The expression of a plan, equal for equal plans, so that the lake compiles each shape once."""
+
+    plan: UsagePlan
+
+    def __call__(self, table: Any) -> Any:
+        plan = self.plan
+        events = table.filter(table.metric == plan.metric)
+        wanted = _wanted(plan, events)
+        rows = _reduced(plan, wanted)
+        pieces = [
+            *_days_of_the_metric(plan, events),
+            _piece(wanted.group_by("unit").aggregate(days=wanted.count()), _UNIT),
+            *_figures(plan, rows, _TOTAL, []),
+        ]
+        if plan.by:
+            pieces += _figures(plan, _folded(plan, rows), _GROUP, ["value", "place", "groups"])
+        return reduce(lambda one, other: one.union(other), pieces)
+
+
+def _wanted(plan: UsagePlan, events: Any) -> Any:
+    """The events that pass the filters, with their group."""
+    conditions = [_has_value(events, key, values) for key, values in plan.dimensions]
+    if plan.customers:
+        conditions.append(events.customer_id.isin(list(plan.customers)))
+    kept = events.filter(reduce(and_, conditions)) if conditions else events
+    return kept.mutate(value=_value(plan, kept))
+
+
+def _has_value(events: Any, key: str, values: Sequence[str]) -> Any:
+    """Without regard to case; an event without a value has the value `(none)`."""
+    return _dimension(events, key).lower().isin([ibis.literal(value).lower() for value in values])
+
+
+def _value(plan: UsagePlan, events: Any) -> Any:
+    if plan.key is not None:
+        return _dimension(events, plan.key)
+    return events.customer_id if plan.by == "customer" else ibis.literal("")
+
+
+def _dimension(events: Any, key: str) -> Any:
+    return events[dimension_column(key)].coalesce(NONE)
+
+
+def _reduced(plan: UsagePlan, events: Any) -> Any:
+    """Events as one row a group and day, and customer where customers count each for itself."""
+    if not plan.counts_customers:
+        return events.group_by(["value", "day"]).aggregate(quantity=events.quantity.sum())
+    keys = ["customer_id", "value", "day"]
+    if plan.aggregation == MAX:
+        return events.group_by(keys).aggregate(quantity=events.quantity.max())
+    return _latest(events.select(*keys, "quantity", *_ORDER), keys)
+
+
+def _latest(rows: Any, keys: Sequence[str]) -> Any:
+    """The last row of each group."""
+    order = [rows[name].desc() for name in _ORDER]
+    place = ibis.row_number().over(ibis.window(group_by=[rows[key] for key in keys], order_by=order))
+    ranked = rows.mutate(rank=place)
+    return ranked.filter(ranked["rank"] == 0).drop("rank")
+
+
+def _quantity(plan: UsagePlan, rows: Any, keys: Sequence[str]) -> Any:
+    """The quantity of each group by the aggregation, before an average is divided; and the group's days."""
+    if not plan.counts_customers:
+        return rows.group_by(list(keys)).aggregate(quantity=rows.quantity.sum(), days=rows.day.nunique())
+    each = ["customer_id", *keys]
+    if plan.aggregation == MAX:
+        values = rows.group_by(each).aggregate(quantity=rows.quantity.max())
+    else:
+        values = _latest(rows, each)
+    sums = values.group_by(list(keys)).aggregate(quantity=values.quantity.sum())
+    days = rows.group_by(list(keys)).aggregate(days=rows.day.nunique())
+    named = days.rename({f"of_{key}": key for key in keys})
+    # Null-safe: the groups that are not listed have no value.
+    same = [sums[key].identical_to(named[f"of_{key}"]) for key in keys]
+    return sums.inner_join(named, same).select(*keys, "quantity", "days")
+
+
+def _figures(plan: UsagePlan, rows: Any, kind: str, keys: list[str]) -> list[Any]:
+    """The whole range, and each bucket."""
+    marked = rows.mutate(whole=ibis.literal(True))
+    pieces = [_piece(_quantity(plan, marked, [*keys, "whole"]), kind)]
+    if plan.granularity != "none":
+        cut = rows.mutate(bucket=_bucket(plan, rows))
+        pieces.append(_piece(_quantity(plan, cut, [*keys, "bucket"]), kind))
+    return pieces
+
+
+def _bucket(plan: UsagePlan, rows: Any) -> Any:
+    return rows.day.truncate(TRUNCATIONS[plan.granularity])
+
+
+def _days_of_the_metric(plan: UsagePlan, events: Any) -> list[Any]:
+    """On how many days the metric has events, whoever's: what an average of days is divided by."""
+    pieces = [_piece(events.aggregate(days=events.day.nunique()), _DAYS)]
+    if plan.granularity != "none":
+        cut = events.mutate(bucket=_bucket(plan, events))
+        pieces.append(_piece(cut.group_by("bucket").aggregate(days=cut.day.nunique()), _DAYS))
+    return pieces
+
+
+def _folded(plan: UsagePlan, rows: Any) -> Any:
+    """Rows with their group's place; those of groups that are not listed lose their value."""
+    if plan.top is None:
+        return rows.mutate(place=ibis.literal(0, type="int64"), groups=ibis.literal(0, type="int64"))
+    sizes = _quantity(plan, rows, ["value"])
+    order = [sizes.quantity.abs().desc(), sizes["value"]]
+    ranked = sizes.select(
+        listed=sizes["value"],
+        place=ibis.row_number().over(ibis.window(order_by=order)),
+        groups=sizes["value"].count().over(ibis.window()),
+    )
+    listed = ranked.filter(ranked.place < plan.top)
+    kept = [name for name in rows.columns if name != "value"]
+    joined = rows.left_join(listed, rows["value"] == listed.listed)
+    return joined.select(*kept, "place", "groups", value=joined.listed)
+
+
+def _piece(rows: Any, kind: str) -> Any:
+    """Rows in the columns that every piece of the answer has."""
+    have = rows.columns
+    empty = {
+        "value": ibis.null("string"),
+        "place": ibis.null("int64"),
+        "groups": ibis.null("int64"),
+        "bucket": ibis.null("date"),
+        "unit": ibis.null("string"),
+        "quantity": ibis.null("decimal(38, 12)"),
+        "days": ibis.null("int64"),
+    }
+    columns = {name: rows[name] if name in have else missing for name, missing in empty.items()}
+    return rows.select(kind=ibis.literal(kind), **columns)
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """A group's quantities: of the whole range (`whole` None: no event), and by bucket. Averages are not divided yet.
+
+    `value` None: the groups that are not listed. `place` is the rank from 0.
+    """
+
+    value: str | None
+    place: int
+    whole: Decimal | None
+    days: int
+    buckets: dict[date, Decimal]
+
+
+@dataclass(frozen=True)
+class UsageSums:
+    """The result of `UsageBuild` typed. `metric_days` is by bucket, and None for the whole range."""
+
+    total: GroupSums
+    groups: list[GroupSums]
+    group_count: int
+    units: dict[str | None, int]
+    metric_days: dict[date | None, int]
+
+
+def read_sums(plan: UsagePlan, table: pa.Table) -> UsageSums:
+    rows: list[dict[str, Any]] = table.to_pylist()
+    by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in (_DAYS, _UNIT, _TOTAL, _GROUP)}
+    groups: dict[str | None, list[dict[str, Any]]] = {}
+    for row in by_kind[_GROUP]:
+        groups.setdefault(row["value"], []).append(row)
+    return UsageSums(
+        total=_sums_of(None, by_kind[_TOTAL]),
+        groups=[_sums_of(value, found) for value, found in groups.items()],
+        group_count=max((row["groups"] or 0 for row in by_kind[_GROUP]), default=0),
+        units={row["unit"]: row["days"] for row in by_kind[_UNIT]},
+        metric_days={row["bucket"]: row["days"] for row in by_kind[_DAYS]},
+    )
+
+
+def _sums_of(value: str | None, rows: Sequence[dict[str, Any]]) -> GroupSums:
+    whole = next((row for row in rows if row["bucket"] is None), None)
+    return GroupSums(
+        value=value,
+        place=(whole["place"] or 0) if whole else 0,
+        whole=whole["quantity"] if whole else None,
+        days=whole["days"] if whole else 0,
+        buckets={row["bucket"]: row["quantity"] for row in rows if row["bucket"] is not None},
+    )

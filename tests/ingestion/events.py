@@ -1,0 +1,129 @@
+"""Usage events for tests, in the lake or pushed into the inbox."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+from django.db import transaction
+
+from accounts.models import Account
+from finops.lake import inbox, schema, segments
+from finops.lake.schema import Kind
+from finops.lib import clock
+from ingestion.models import Customer, UsageMetric, UsageSource
+
+BATCH = uuid.UUID(int=0)
+RECEIVED = datetime(2026, 3, 20, 6, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One accepted event; (batch, position) names it."""
+
+    at: datetime
+    customer: str
+    quantity: Decimal
+    metric: str = "requests"
+    unit: str | None = None
+    dimensions: dict[str, str] = field(default_factory=dict, hash=False)
+    received: datetime = RECEIVED
+    batch: uuid.UUID = BATCH
+    position: int = 0
+
+    @property
+    def day(self) -> date:
+        return self.at.date()
+
+
+def event(day: date | datetime, customer: str, quantity: str | int | Decimal, **rest: object) -> Event:
+    at = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    return Event(at, customer, Decimal(quantity), **rest)  # type: ignore[arg-type]
+
+
+def source_of(account: Account, name: str = "Backend") -> UsageSource:
+    """The account's push source of this name. The account must be in scope."""
+    return UsageSource.objects.get_or_create(account=account, name=name)[0]
+
+
+def know(account: Account, events: Sequence[Event], **aggregations: str) -> None:
+    """The rows of metrics and customers that come with a push. The account must be in scope."""
+    for metric in sorted({one.metric for one in events}):
+        UsageMetric.objects.update_or_create(
+            account=account, name=metric, defaults={"aggregation": aggregations.get(metric, "sum")}
+        )
+    for customer in sorted({one.customer for one in events}):
+        Customer.objects.get_or_create(account=account, customer_id=customer)
+
+
+def store(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
+    """Make these events the whole truth about the months that they are in, as segments."""
+    months: dict[date, list[Event]] = defaultdict(list)
+    for one in events:
+        months[one.day.replace(day=1)].append(one)
+    keys = list(dict.fromkeys(key for one in events for key in one.dimensions))
+    full = schema.segment_schema(Kind.USAGE, keys)
+    for month, found in months.items():
+        table = pa.Table.from_pylist([_row(one, source) for one in found], schema=full)
+        new = segments.write_segment(
+            account_id=account.pk,
+            kind=Kind.USAGE,
+            source_id=source.pk,
+            month=month,
+            batches=table.to_batches(),
+            schema=full,
+        )
+        segments.swap_segments(
+            account=account, kind=Kind.USAGE, source_id=source.pk, months=[month], new=[new]
+        )
+
+
+def push(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
+    """Events as a push leaves them: in the inbox, one batch, positions in order; with their metrics and customers."""
+    found = source or source_of(account)
+    know(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
+    know_customers(account, events)
+    rows = [
+        inbox.InboxEvent(
+            position=place,
+            event_time=one.at,
+            customer_id=one.customer,
+            metric=one.metric,
+            unit=one.unit,
+            quantity=one.quantity,
+            dimensions=json.dumps(one.dimensions) if one.dimensions else None,
+        )
+        for place, one in enumerate(events)
+    ]
+    with transaction.atomic():
+        inbox.append(
+            account=account, source_id=found.pk, batch=uuid.uuid4(), received_at=clock.now(), events=rows
+        )
+
+
+def know_customers(account: Account, events: Sequence[Event]) -> None:
+    for customer in sorted({one.customer for one in events}):
+        Customer.objects.get_or_create(account=account, customer_id=customer)
+
+
+def _row(one: Event, source: UsageSource) -> dict[str, object]:
+    columns = {schema.dimension_column(key): value for key, value in one.dimensions.items()}
+    return {
+        "event_time": one.at,
+        "day": one.day,
+        "source": str(source.pk),
+        "customer_id": one.customer,
+        "metric": one.metric,
+        "unit": one.unit,
+        "quantity": one.quantity,
+        "received_at": one.received,
+        "batch": str(one.batch),
+        "position": one.position,
+        **columns,
+    }

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from accounts.models import Account
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
+from ingestion.models import UsageMetric
+from ingestion.queries import UsageAsked, find_metric, read_usage, usage_metrics
+from tests.ingestion.events import event, know, source_of, store
+
+MARCH = DateRange(date(2026, 3, 1), date(2026, 3, 31))
+
+
+def test_metrics_come_with_their_units_and_the_days_of_their_events(acme: Account) -> None:
+    events = [
+        event(date(2026, 2, 3), "a", 1, unit="call"),
+        event(date(2026, 3, 4), "b", 1, unit="calls"),
+        event(date(2026, 3, 5), "b", 1),
+        event(date(2026, 3, 6), "b", 1, metric="seats"),
+    ]
+    know(acme, [*events, event(date(2026, 3, 6), "b", 1, metric="unseen")], seats="average_of_days")
+    store(acme, events, source=source_of(acme))
+
+    requests, seats, unseen = usage_metrics(acme)
+
+    assert (requests.name, requests.aggregation, requests.units) == ("requests", "sum", ["call", "calls"])
+    assert (requests.first_day, requests.last_day) == (date(2026, 2, 3), date(2026, 3, 5))
+    assert (seats.aggregation, seats.units) == ("average_of_days", [])
+    assert (unseen.first_day, unseen.last_day) == (None, None)
+
+
+def test_without_a_push_there_is_no_metric_and_no_usage(acme: Account) -> None:
+    assert usage_metrics(acme) == []
+    answer = read_usage(acme, UsageAsked("requests", MARCH, by="customer"))
+    assert (answer.total, answer.groups, answer.days_with_data) == (None, [], 0)
+
+
+def test_a_metric_is_found_by_its_name_in_any_case_and_by_its_label(acme: Account) -> None:
+    metrics = [UsageMetric(name="API calls"), UsageMetric(name="seats", label="Paid seats")]
+    assert find_metric(metrics, "API calls").name == "API calls"
+    assert find_metric(metrics, " api CALLS").name == "API calls"
+    assert find_metric(metrics, "paid seats").name == "seats"
+
+
+def test_two_metrics_that_differ_in_case_are_two_metrics(acme: Account) -> None:
+    metrics = [UsageMetric(name="Calls"), UsageMetric(name="calls")]
+    assert find_metric(metrics, "calls").name == "calls"
+    with pytest.raises(UserError, match="Nearest: "):
+        find_metric(metrics, "CALLS")
+
+
+def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) -> None:
+    know(acme, [event(MARCH.start, "a", 1), event(MARCH.start, "a", 1, metric="seats")])
+    with pytest.raises(UserError) as caught:
+        read_usage(acme, UsageAsked("request", MARCH))
+    assert (
+        caught.value.message
+        == "metric: 'request' is not known. Nearest: requests. getAccountContext lists them."
+    )
+
+
+def test_a_question_that_cannot_be_asked_says_which_part(acme: Account) -> None:
+    know(acme, [event(MARCH.start, "a", 1)])
+    with pytest.raises(UserError, match="granularity: 'hour' is not known"):
+        read_usage(acme, UsageAsked("requests", MARCH, granularity="hour"))
+    with pytest.raises(UserError, match="group_by: 'region' is not known"):
+        read_usage(acme, UsageAsked("requests", MARCH, by="region"))

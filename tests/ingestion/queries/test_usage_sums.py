@@ -1,0 +1,183 @@
+"""Every quantity of `read_usage` equals what plain Python computes from the events, to the last digit."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal, localcontext
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.lib.periods import DateRange
+from ingestion.models import UsageMetric, UsageSource
+from ingestion.queries import UsageAsked, UsageGroup, read_usage
+from tests.ingestion.events import Event, event, know, source_of, store
+
+START, END = date(2026, 1, 1), date(2026, 2, 28)
+AGGREGATIONS = ("sum", "average_of_days", "last", "max")
+BATCHES = (uuid.UUID(int=1), uuid.UUID(int=2**100))
+MOMENTS = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=7 * step) for step in range(200)]
+
+quantities = st.decimals(min_value="-1e19", max_value="1e19", places=12, allow_nan=False)
+events = st.lists(
+    st.builds(
+        Event,
+        at=st.sampled_from(MOMENTS),
+        customer=st.sampled_from(["a", "B", "ü'雪", "(none)"]),
+        quantity=quantities,
+        metric=st.sampled_from(["requests", "seats"]),
+        unit=st.sampled_from([None, "call", "seat"]),
+        dimensions=st.dictionaries(
+            st.sampled_from(["Region", "region"]), st.sampled_from(["eu", "EU", "us"])
+        ),
+        received=st.sampled_from(MOMENTS[:2]),
+        batch=st.sampled_from(BATCHES),
+    ),
+    min_size=1,
+    max_size=40,
+)
+filters = st.sampled_from([(), (("region", ("eu", "(none)")),), (("Region", ("us",)), ("region", ("eu",)))])
+questions = st.builds(
+    UsageAsked,
+    metric=st.just("requests"),
+    days=st.builds(DateRange, st.dates(START, date(2026, 1, 20)), st.dates(date(2026, 1, 21), END)),
+    granularity=st.sampled_from(["none", "day", "week", "month"]),
+    by=st.sampled_from(["", "customer", "dimension:region", "dimension:Region", "dimension:nobody"]),
+    customers=st.sampled_from([(), ("a", "ü'雪")]),
+    dimensions=filters,
+    top=st.sampled_from([None, 1, 2]),
+)
+# Without shrinking: an example writes files.
+PROPERTY = settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.fixture
+def source(acme: Account) -> UsageSource:
+    know(acme, [event(START, "a", 1), event(START, "a", 1, metric="seats")])
+    return source_of(acme)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@PROPERTY
+@given(found=events, asked=questions)
+def test_every_quantity_equals_a_plain_computation(
+    acme: Account, source: UsageSource, aggregation: str, found: list[Event], asked: UsageAsked
+) -> None:
+    UsageMetric.objects.filter(name="requests").update(aggregation=aggregation)
+    rows = numbered([*found, *(event(day, "a", 1, metric="seats") for day in (START, END))])
+    store(acme, rows, source=source)
+
+    answer = read_usage(acme, asked)
+
+    plain = Plain(rows, asked, aggregation)
+    assert answer.aggregation == aggregation
+    assert answer.days_with_data == len({one.day for one in plain.metric})
+    assert answer.total == plain.value(plain.counted)
+    assert answer.buckets == plain.buckets(plain.counted)
+    assert answer.units == sorted({one.unit for one in plain.counted if one.unit})
+    if asked.by:
+        plain.check(answer.groups, answer.group_count)
+    else:
+        assert answer.groups == []
+
+
+def numbered(rows: Sequence[Event]) -> list[Event]:
+    """With a position each, so that (batch, position) names one."""
+    return [
+        Event(**{**{name: getattr(one, name) for name in one.__dataclass_fields__}, "position": place})
+        for place, one in enumerate(rows)
+    ]
+
+
+class Plain:
+    """The same question, answered by loops over the events."""
+
+    def __init__(self, rows: Sequence[Event], asked: UsageAsked, aggregation: str) -> None:
+        self.asked, self.aggregation = asked, aggregation
+        days = asked.days
+        self.metric = [
+            one for one in rows if one.metric == asked.metric and days.start <= one.day <= days.end
+        ]
+        self.counted = [one for one in self.metric if self._passes(one)]
+
+    def _passes(self, one: Event) -> bool:
+        if self.asked.customers and one.customer not in self.asked.customers:
+            return False
+        return all(
+            one.dimensions.get(key, "(none)").lower() in values for key, values in self.asked.dimensions
+        )
+
+    def check(self, groups: Sequence[UsageGroup], count: int) -> None:
+        known = self._by(self.counted, self._group)
+        values = {name: self.value(rows) or Decimal(0) for name, rows in known.items()}
+        listed = {group.value: group for group in groups if group.value is not None}
+        assert count == len(known)
+        assert len(listed) == (len(known) if self.asked.top is None else min(self.asked.top, len(known)))
+        for name, group in listed.items():
+            self._check_group(group, known[name])
+        left = [one for one in self.counted if self._group(one) not in listed]
+        smallest = min((abs(values[name]) for name in listed), default=Decimal(0))
+        assert all(abs(values[self._group(one)]) <= smallest for one in left)
+        rest = [group for group in groups if group.value is None]
+        assert len(rest) == bool(left)
+        for group in rest:
+            self._check_group(group, left)
+
+    def _check_group(self, group: UsageGroup, rows: Sequence[Event]) -> None:
+        assert group.quantity == self.value(rows)
+        assert group.days_with_data == len({one.day for one in rows})
+        assert group.buckets == self.buckets(rows)
+
+    def buckets(self, rows: Sequence[Event]) -> dict[date, Decimal | None]:
+        if self.asked.granularity == "none":
+            return {}
+        return {start: self.value(found, start) for start, found in self._by(rows, self._bucket).items()}
+
+    def value(self, rows: Sequence[Event], bucket: date | None = None) -> Decimal | None:
+        if not rows:
+            return None
+        with localcontext(prec=70):
+            if self.aggregation == "sum":
+                return sum((one.quantity for one in rows), Decimal(0))
+            if self.aggregation in ("last", "max"):
+                return sum(map(self._of_customer, self._by(rows, _customer).values()), Decimal(0))
+            total = sum((one.quantity for one in rows), Decimal(0))
+        days = {one.day for one in self.metric if bucket is None or self._bucket(one) == bucket}
+        return Context(prec=38).divide(total, Decimal(len(days)))
+
+    def _of_customer(self, rows: Sequence[Event]) -> Decimal:
+        if self.aggregation == "max":
+            return max(one.quantity for one in rows)
+        return max(rows, key=lambda one: (one.at, one.received, str(one.batch), one.position)).quantity
+
+    def _group(self, one: Event) -> str:
+        if self.asked.by == "customer":
+            return one.customer
+        return one.dimensions.get(self.asked.by.removeprefix("dimension:"), "(none)")
+
+    def _bucket(self, one: Event) -> date:
+        if self.asked.granularity == "month":
+            return one.day.replace(day=1)
+        return one.day - timedelta(days=one.day.weekday() if self.asked.granularity == "week" else 0)
+
+    @staticmethod
+    def _by(rows: Sequence[Event], key: Callable[[Event], Any]) -> dict[Any, list[Event]]:
+        found: dict[Any, list[Event]] = defaultdict(list)
+        for one in rows:
+            found[key(one)].append(one)
+        return dict(found)
+
+
+def _customer(one: Event) -> str:
+    return one.customer
