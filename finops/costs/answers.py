@@ -13,12 +13,8 @@ from decimal import Decimal
 
 import msgspec
 
-
-class AccountRef(msgspec.Struct, frozen=True, kw_only=True):
-    """The account."""
-
-    slug: str
-    name: str
+from finops.lib.answers import AccountRef as AccountRef
+from finops.lib.answers import PeriodUsed as PeriodUsed
 
 
 # `charge_categories` are the names of those that count, or `all`.
@@ -32,16 +28,6 @@ class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         return f"{self.basis}, {' + '.join(self.charge_categories)} charge categories"
-
-
-class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
-    """Both days inside; unfinished: the last ones lack complete data."""
-
-    start_date: date
-    end_date: date
-    days: int
-    name: str
-    unfinished: bool
 
 
 # A part of a total: credits, refunds, tax, one_time_fees, or a charge category that was left out.

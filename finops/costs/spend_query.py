@@ -10,23 +10,10 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 from msgspec import Meta
 
-from finops.lib.errors import UserError
+from finops.lib.params import from_text
+from finops.lib.periods import Granularity as Granularity
+from finops.lib.periods import Period as Period
 
-Period = Literal[
-    "today",
-    "yesterday",
-    "last_7_days",
-    "last_30_days",
-    "last_90_days",
-    "month_to_date",
-    "last_month",
-    "last_3_months",
-    "last_6_months",
-    "last_12_months",
-    "quarter_to_date",
-    "year_to_date",
-]
-Granularity = Literal["none", "day", "week", "month"]
 Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "absent"]
 BasisName = Literal["billed", "amortized"]
 CompareTo = Literal["none", "previous_period", "previous_year"]
@@ -51,7 +38,41 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     values: Annotated[list[str], Meta(description="listDimensionValues lists them.")] = []
 
 
-class SpendQuery(msgspec.Struct, frozen=True, kw_only=True):
+class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that a page's URL can say: one with a list of `filters`."""
+
+    filters: list[Filter] = []
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
+        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
+
+        Filters are f0, f0op, f0v, f1 …: dimension, op, values. Raises UserError that names the parameter.
+        """
+        raw: dict[str, Any] = {
+            field.name: _field_value(field, [value for value in params[field.name] if value != ""])
+            for field in msgspec.structs.fields(cls)
+            if field.name != "filters" and any(params.get(field.name, ()))
+        }
+        raw["filters"] = _filters_from(params)
+        return from_text(raw, cls)
+
+    def to_params(self) -> dict[str, list[str]]:
+        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
+        params: dict[str, list[str]] = {}
+        for field in msgspec.structs.fields(type(self)):
+            value = getattr(self, field.name)
+            if field.name == "filters" or value in (None, [], field.default):
+                continue
+            params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        for index, item in enumerate(self.filters):
+            params[f"f{index}"] = [item.dimension]
+            params[f"f{index}op"] = [item.op]
+            params[f"f{index}v"] = list(item.values)
+        return {name: values for name, values in params.items() if values}
+
+
+class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     """A question about spend. Days are UTC, both ends inside; without any dates, the last 30 days."""
 
     start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
@@ -76,44 +97,12 @@ class SpendQuery(msgspec.Struct, frozen=True, kw_only=True):
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
 
-    @classmethod
-    def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
-        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
 
-        Filters are f0, f0op, f0v, f1 …: dimension, op, values. Raises UserError that names the parameter.
-        """
-        raw: dict[str, Any] = {
-            field.name: _field_value(field, [value for value in params[field.name] if value != ""])
-            for field in msgspec.structs.fields(cls)
-            if field.name != "filters" and any(params.get(field.name, ()))
-        }
-        raw["filters"] = _filters_from(params)
-        try:
-            return msgspec.convert(raw, cls, strict=False)
-        except msgspec.ValidationError as error:
-            raise _bad_param(error) from error
-
-    def to_params(self) -> dict[str, list[str]]:
-        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
-        params: dict[str, list[str]] = {}
-        for field in msgspec.structs.fields(type(self)):
-            value = getattr(self, field.name)
-            if field.name == "filters" or value in (None, [], field.default):
-                continue
-            params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
-        for index, item in enumerate(self.filters):
-            params[f"f{index}"] = [item.dimension]
-            params[f"f{index}op"] = [item.op]
-            params[f"f{index}v"] = list(item.values)
-        return {name: values for name, values in params.items() if values}
-
-
-_LISTS = ("group_by", "charge_categories")
 _FILTER_NAME = re.compile(r"f(\d{1,3})")
 
 
 def _field_value(field: msgspec.structs.FieldInfo, values: list[str]) -> str | list[str]:
-    return values if field.name in _LISTS else values[-1]
+    return values if field.default_factory is list else values[-1]
 
 
 def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
@@ -130,9 +119,3 @@ def _filter_from(params: Mapping[str, Sequence[str]], name: str) -> dict[str, An
     op = [value for value in params.get(f"{name}op", ()) if value]
     values = [value for value in params.get(f"{name}v", ()) if value != ""]
     return {"dimension": dimension[-1], "op": op[-1] if op else "in", "values": values}
-
-
-def _bad_param(error: msgspec.ValidationError) -> UserError:
-    text, _, place = str(error).partition(" - at `")
-    field = place.rstrip("`").removeprefix("$.").partition("[")[0]
-    return UserError(f"{field}: {text}." if field else f"{text}.", field=field)

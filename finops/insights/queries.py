@@ -5,7 +5,7 @@ from __future__ import annotations
 from accounts.models import Account
 from finops.costs.answers import AccountRef, HealthAnswer, SourceHealth
 from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, STALE, Sources, load_sources
-from finops.costs.spoken import listed
+from finops.lib.spoken import listed
 
 SHOWN = 50
 _WORST_FIRST = (FAILING, STALE, NO_DATA, IMPORTING, HEALTHY)

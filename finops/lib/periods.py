@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, timedelta
+from typing import Literal
 
 import msgspec
 
 from finops.lib.errors import UserError, unknown_value
+
+Period = Literal[
+    "today",
+    "yesterday",
+    "last_7_days",
+    "last_30_days",
+    "last_90_days",
+    "month_to_date",
+    "last_month",
+    "last_3_months",
+    "last_6_months",
+    "last_12_months",
+    "quarter_to_date",
+    "year_to_date",
+]
+Granularity = Literal["none", "day", "week", "month"]
 
 
 class DateRange(msgspec.Struct, frozen=True):
@@ -42,6 +59,20 @@ def quarter_start(day: date, fiscal_start_month: int = 1) -> date:
 
 def year_start(day: date, fiscal_start_month: int = 1) -> date:
     return add_months(day, -((day.month - fiscal_start_month) % 12))
+
+
+def bucket_start(granularity: str, day: date) -> date:
+    """The first day of the day's week (from Monday), month, or the day itself."""
+    if granularity == "week":
+        return day - timedelta(days=day.weekday())
+    return month_start(day) if granularity == "month" else day
+
+
+def next_bucket(granularity: str, start: date) -> date:
+    """The first day of the bucket after the one that begins on `start`."""
+    if granularity == "month":
+        return add_months(start, 1)
+    return start + timedelta(days=7 if granularity == "week" else 1)
 
 
 def _last_days(count: int) -> Callable[[date, int], DateRange]:

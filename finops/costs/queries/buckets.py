@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from finops.costs.coverage import Coverage
-from finops.lib.periods import DateRange, add_months, month_start
+from finops.lib.periods import DateRange, bucket_start, next_bucket
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,14 @@ def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bu
     """Every bucket that the days touch; none for granularity none."""
     if granularity == "none":
         return []
-    found, start = [], _first(granularity, days.start)
+    found, start = [], bucket_start(granularity, days.start)
     while start <= days.end:
-        following = _next(granularity, start)
+        following = next_bucket(granularity, start)
         end = following - timedelta(days=1)
         known = coverage.has_data(max(start, days.start), min(end, days.end))
         found.append(Bucket(start, end, known))
         start = following
     return found
-
-
-def _first(granularity: str, day: date) -> date:
-    if granularity == "week":
-        return day - timedelta(days=day.weekday())
-    return month_start(day) if granularity == "month" else day
-
-
-def _next(granularity: str, start: date) -> date:
-    if granularity == "month":
-        return add_months(start, 1)
-    return start + timedelta(days=7 if granularity == "week" else 1)
 
 
 def cut_buckets(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:

@@ -14,10 +14,10 @@ from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.spend_lake import SpendPlan
-from finops.costs.spoken import cut
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import nearest
+from finops.lib.spoken import cut
 
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""

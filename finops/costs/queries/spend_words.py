@@ -10,7 +10,7 @@ from finops.costs.answers import Change, SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import SpendQuery
-from finops.costs.spoken import listed, money, percent
+from finops.lib.spoken import listed, money, percent
 
 NAMED_ROWS = 3
 NAME_LENGTH = 80

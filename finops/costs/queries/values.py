@@ -19,13 +19,13 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
-from finops.costs.spoken import cut, listed
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, resolve_range
+from finops.lib.spoken import cut, listed
 
 MAX_LIMIT = 200
 DEFAULT_DAYS = 365

@@ -1,0 +1,26 @@
+"""URL parameters as typed questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from finops.lib.errors import UserError
+
+Question = TypeVar("Question", bound=msgspec.Struct)
+
+
+def from_text(raw: Mapping[str, Any], kind: type[Question]) -> Question:
+    """A Struct from texts, read as its fields' types. Raises UserError that names the parameter."""
+    try:
+        return msgspec.convert(raw, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _bad_param(error) from error
+
+
+def _bad_param(error: msgspec.ValidationError) -> UserError:
+    text, _, place = str(error).partition(" - at `")
+    field = place.rstrip("`").removeprefix("$.").partition("[")[0]
+    return UserError(f"{field}: {text}." if field else f"{text}.", field=field)
