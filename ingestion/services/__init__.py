@@ -1,0 +1,16 @@
+"""Writes on usage: sources and their keys, metrics, pushed events."""
+
+from __future__ import annotations
+
+from ingestion.services.keys import generate_usage_key, regenerate_usage_key, revoke_usage_key
+from ingestion.services.metrics import set_metric
+from ingestion.services.sources import create_usage_source, rename_usage_source
+
+__all__ = [
+    "create_usage_source",
+    "generate_usage_key",
+    "regenerate_usage_key",
+    "rename_usage_source",
+    "revoke_usage_key",
+    "set_metric",
+]

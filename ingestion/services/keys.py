@@ -1,0 +1,94 @@
+"""The life of a usage key: generated on a push source, regenerated, revoked. One living key a source."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import digest_of, new_secret
+from finops.lib.errors import UserError
+from ingestion.keys import PREFIX
+from ingestion.models import UsageKey, UsageSource
+
+
+@transaction.atomic
+def generate_usage_key(*, source: UsageSource, actor: Actor) -> tuple[UsageKey, str]:
+    """The first key of a push source, and its plaintext, which exists nowhere afterwards but with the caller.
+
+    Raises UserError for a source that pulls, and for one that has a living key.
+    """
+    _lock_push_source(source)
+    if _living_key(source) is not None:
+        raise UserError(f"{source.name} has a key already. Regenerate it, or revoke it first.")
+    return _new_key(source, actor, action="usage_key.generate")
+
+
+@transaction.atomic
+def regenerate_usage_key(*, source: UsageSource, actor: Actor) -> tuple[UsageKey, str]:
+    """A new key in the place of the living one, which is dead from the commit on, for pushes in flight too.
+
+    Raises UserError for a source that pulls, and for one without a living key.
+    """
+    _lock_push_source(source)
+    old = _living_key(source)
+    if old is None:
+        raise UserError(f"{source.name} has no key to replace. Generate one.")
+    _end(old)
+    return _new_key(source, actor, action="usage_key.regenerate", replaces=old.pk)
+
+
+@transaction.atomic
+def revoke_usage_key(*, source: UsageSource, actor: Actor) -> None:
+    """End the living key of a push source, for pushes in flight too. Twice is once.
+
+    Raises UserError for a source that pulls.
+    """
+    _lock_push_source(source)
+    key = _living_key(source)
+    if key is None:
+        return
+    _end(key)
+    _record(source, actor, "usage_key.revoke", id=key.pk)
+
+
+def _lock_push_source(source: UsageSource) -> None:
+    """Until the transaction ends nobody else changes the source's key."""
+    # Unscoped: the caller found the source in its account.
+    row = UsageSource.objects.unscoped().select_for_update().get(pk=source.pk)
+    if row.kind != UsageSource.Kind.PUSH:
+        raise UserError(
+            f"{row.name} pulls usage with a vendor's credential, so it has no API key. "
+            "Make a usage source of the kind Push/API for your own backend."
+        )
+
+
+def _living_key(source: UsageSource) -> UsageKey | None:
+    # FOR UPDATE waits for the pushes that are storing under this key, see ingestion/keys.py.
+    keys = UsageKey.objects.unscoped().select_for_update()
+    return keys.filter(source_id=source.pk, revoked_at=None).first()
+
+
+def _end(key: UsageKey) -> None:
+    key.revoked_at = timezone.now()
+    key.save(update_fields=["revoked_at"])
+
+
+def _new_key(source: UsageSource, actor: Actor, *, action: str, **detail: object) -> tuple[UsageKey, str]:
+    plaintext, lookup = new_secret(PREFIX)
+    key = UsageKey(
+        account_id=source.account_id,
+        source=source,
+        lookup=lookup,
+        digest=digest_of(plaintext),
+        created_by=actor.user,
+        created_by_label=actor.label[:254],
+    )
+    key.save(force_insert=True)
+    _record(source, actor, action, id=key.pk, **detail)
+    return key, plaintext
+
+
+def _record(source: UsageSource, actor: Actor, action: str, **detail: object) -> None:
+    audit.record(account=source.account, actor=actor, action=action, target=source.name, detail=detail)
