@@ -13,7 +13,7 @@ from finops.costs.queries.cost_view import ALL, cost_view, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
-from finops.costs.queries.spend_lake import SpendBuild, SpendPlan, SpendSum, read_sums
+from finops.costs.queries.spend_lake import ALL_GROUPS, SpendBuild, SpendPlan, SpendSum, read_sums
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.lake import engine
 from finops.lake.schema import Kind
@@ -22,11 +22,14 @@ from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, resolve_range
 
 MAX_BUCKETS = 400
+MAX_SUMS = 200_000
+"""Sums of all groups that are read into memory; about 1 KB each."""
+
 BUCKET_DAYS = {"none": 100_000, "day": 1, "week": 7, "month": 28}
 
 
 @dataclass(frozen=True)
-class _Question:
+class Question:
     """A query with everything in it resolved."""
 
     query: SpendQuery
@@ -46,9 +49,9 @@ def query_spend(account: Account, query: SpendQuery, *, deadline: float | None =
     queries, one more when a tag is used, one more for each lake query.
     """
     sources = load_sources(account)
-    question = _resolve(account, query, sources)
-    plan = _plan(question)
-    sums = _run(account, plan, deadline)
+    question = resolve_query(account, query, sources)
+    plan = plan_of(question)
+    sums = run_plan(account, plan, deadline)
     findings = look_up(account, plan, deadline) if plan.filters else FilterFindings()
     facts = SpendFacts(
         account=account,
@@ -62,12 +65,13 @@ def query_spend(account: Account, query: SpendQuery, *, deadline: float | None =
     return assemble(facts, sums)
 
 
-def _resolve(account: Account, query: SpendQuery, sources: Sources) -> _Question:
+def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Question:
+    """Everything that a query names, found. Two queries of PostgreSQL, one when no tag is used. Raises UserError."""
     settings = cost_view(account)
     context = DimensionContext(account, settings.product_key, sources.names)
     days = asked_days(account, query)
     _check_buckets(query, days)
-    return _Question(
+    return Question(
         query=query,
         days=days,
         view=view_used(settings, basis=query.basis, charge_categories=query.charge_categories),
@@ -128,7 +132,7 @@ def _period(query: SpendQuery) -> str:
     return query.period or ("" if query.start_date else DEFAULT_PERIOD)
 
 
-def _plan(question: _Question) -> SpendPlan:
+def plan_of(question: Question) -> SpendPlan:
     view, compared = question.view, question.compared
     return SpendPlan(
         days=question.days,
@@ -143,7 +147,8 @@ def _plan(question: _Question) -> SpendPlan:
     )
 
 
-def _run(account: Account, plan: SpendPlan, deadline: float | None) -> list[SpendSum]:
+def run_plan(account: Account, plan: SpendPlan, deadline: float | None) -> list[SpendSum]:
+    """The one lake query of a plan. Raises UserError when a plan of all groups has more sums than fit in memory."""
     table = engine.run(
         account,
         Kind.COST,
@@ -153,4 +158,9 @@ def _run(account: Account, plan: SpendPlan, deadline: float | None) -> list[Spen
         tag_keys=plan.tag_keys,
         deadline=deadline,
     )
+    if plan.top == ALL_GROUPS and table.num_rows > MAX_SUMS:
+        raise UserError(
+            f"The days have {table.num_rows:,} sums of {plan.dimensions[0].name if plan.dimensions else 'cost'} by "
+            f"{plan.granularity} bucket, more than {MAX_SUMS:,}. Ask for fewer days or a coarser granularity, or filter."
+        )
     return read_sums(plan, table)

@@ -53,14 +53,14 @@ class SpendFacts:
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     """The whole answer but its console_url, which a door knows."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
-    totals = [_total(facts, sums, currency, buckets) for currency in _currencies(sums)]
+    totals = [total_of(facts, sums, currency, buckets) for currency in _currencies(sums)]
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
     comparison = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
     return SpendAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=summary_of(facts.account, facts.plan, facts.view, totals, rows),
         view=facts.view,
-        period=_period(facts),
+        period=period_of(facts),
         granularity=facts.plan.granularity,
         group_by=[dimension.name for dimension in facts.plan.dimensions],
         totals=totals,
@@ -69,7 +69,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
         truncated=truncated_of(rows, facts.query.top),
-        warnings=_warnings(facts, totals, buckets),
+        warnings=warnings_of(facts, totals, buckets),
         hint=hint_of(facts.query, facts.sources.coverage, totals, rows),
     )
 
@@ -78,7 +78,7 @@ def _currencies(sums: Sequence[SpendSum]) -> list[str]:
     return sorted({part.currency for part in sums})
 
 
-def _period(facts: SpendFacts) -> PeriodUsed:
+def period_of(facts: SpendFacts) -> PeriodUsed:
     days, through = facts.plan.days, facts.sources.coverage.complete_through
     return PeriodUsed(
         start_date=days.start,
@@ -89,9 +89,10 @@ def _period(facts: SpendFacts) -> PeriodUsed:
     )
 
 
-def _total(
+def total_of(
     facts: SpendFacts, sums: Sequence[SpendSum], currency: str, buckets: Sequence[Bucket]
 ) -> SpendTotal:
+    """The total of one currency, what is inside it and what the view leaves out."""
     parts = [part for part in sums if part.currency == currency]
     counted = [part for part in parts if _counts(facts.plan, part)]
     left = [part for part in parts if not _counts(facts.plan, part)]
@@ -194,7 +195,7 @@ def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Cha
     if facts.compared is None or facts.compared.previous is None:
         return None
     current, previous = added(group.compared for group in groups), added(group.previous for group in groups)
-    reason = _not_comparable(facts.sources.coverage, facts.compared.previous)
+    reason = not_comparable(facts.sources.coverage, facts.compared.previous)
     if not reason:
         return change_between(current, previous, currency)
     known = facts.sources.coverage.has_data(facts.compared.previous.start, facts.compared.previous.end)
@@ -208,7 +209,7 @@ def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Cha
     )
 
 
-def _not_comparable(coverage: Coverage, earlier: DateRange) -> str:
+def not_comparable(coverage: Coverage, earlier: DateRange) -> str:
     """Why the earlier side says too little: a change against a few of its days would mislead."""
     found = coverage.days_with_data(earlier)
     if not found:
@@ -232,7 +233,7 @@ def change_between(current: Decimal, previous: Decimal, currency: str) -> Change
     )
 
 
-def _warnings(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
+def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
     plan = facts.plan
     used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
     known = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)

@@ -33,6 +33,9 @@ TRUNCATIONS = {"day": "D", "week": "W", "month": "M"}
 CREDITS, REFUNDS, TAX, ONE_TIME_FEES = "credits", "refunds", "tax", "one_time_fees"
 PARTS = (CREDITS, REFUNDS, TAX, ONE_TIME_FEES)
 
+ALL_GROUPS = 0
+"""A `top` that lists every group, in no order: `place` and `groups` of the sums then say nothing."""
+
 _NOTHING = Decimal(0)
 _MEASURES = ("amount", "compared", "previous")
 _PLACES = ("place", "groups")
@@ -116,7 +119,7 @@ _ANY_DAYS = DateRange(date.min, date.max)
 def spend_expression(plan: SpendPlan, table: Any) -> Any:
     """Sums by listed group (the others have null keys), currency, bucket, charge category and part."""
     lines = _lines(plan, table)
-    if not plan.dimensions:
+    if not plan.dimensions or plan.top == ALL_GROUPS:
         return _sums(plan, lines)
     if plan.ranks_first:
         return _sums(plan, _folded(plan, lines))

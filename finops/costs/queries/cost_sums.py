@@ -1,0 +1,123 @@
+"""Exact cost by every value of a dimension, none folded: what higher rooms divide and allocate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
+from finops.costs.comparison import comparison_used
+from finops.costs.queries.buckets import Bucket, buckets_of
+from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.sources import load_sources
+from finops.costs.queries.spend import plan_of, resolve_query, run_plan
+from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, total_of, warnings_of
+from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
+from finops.costs.spend_query import SpendQuery
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+
+@dataclass
+class ValueCost:
+    """The cost of one value in one currency; `buckets` by their first day, of those with lines."""
+
+    value: str
+    currency: str
+    label: str = ""
+    amount: Decimal = Decimal(0)
+    buckets: dict[date, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CostRead:
+    """The sums of a question, and what an answer says about them."""
+
+    facts: SpendFacts
+    sums: Sequence[SpendSum]
+
+    @property
+    def days(self) -> DateRange:
+        return self.facts.plan.days
+
+    @property
+    def period(self) -> PeriodUsed:
+        return period_of(self.facts)
+
+    @property
+    def absent(self) -> str:
+        """The word for cost without a value of the dimension."""
+        return self.facts.plan.dimensions[0].absent
+
+    @property
+    def days_with_data(self) -> int:
+        return self.facts.sources.coverage.days_with_data(self.days)
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        return buckets_of(self.facts.plan.granularity, self.days, self.facts.sources.coverage)
+
+    @property
+    def comparison(self) -> ComparisonUsed | None:
+        return comparison_used(self.facts.query.compare_to, self.facts.compared, self.days)
+
+    @property
+    def not_comparable(self) -> str:
+        """Why the earlier days of the comparison say too little, if they do."""
+        earlier = self.facts.plan.previous
+        return not_comparable(self.facts.sources.coverage, earlier) if earlier else ""
+
+    def only(self, values: Collection[str]) -> CostRead:
+        """The same of lines that have one of these values alone."""
+        return replace(self, sums=[part for part in self.sums if part.keys[0] in values])
+
+    def totals(self) -> list[SpendTotal]:
+        """One for each currency that has lines."""
+        buckets = self.buckets
+        names = sorted({part.currency for part in self.sums})
+        return [total_of(self.facts, self.sums, currency, buckets) for currency in names]
+
+    def by_value(self) -> list[ValueCost]:
+        """What counts in the view, by value of the first dimension and currency."""
+        found: dict[tuple[str, str], ValueCost] = {}
+        categories = self.facts.plan.categories
+        for part in self.sums:
+            if categories and part.charge_category not in categories:
+                continue
+            value, label = part.keys[0] or "", part.labels[0] or ""
+            cost = found.setdefault((value, part.currency), ValueCost(value, part.currency))
+            cost.amount = added([cost.amount, part.amount])
+            cost.label = max(cost.label, label)
+            if part.bucket is not None:
+                before = cost.buckets.get(part.bucket, Decimal(0))
+                cost.buckets[part.bucket] = added([before, part.amount])
+        return list(found.values())
+
+    def warnings(self, totals: Sequence[SpendTotal]) -> list[str]:
+        """What an answer about spend would warn of."""
+        return warnings_of(self.facts, totals, self.buckets)
+
+
+def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = None) -> CostRead:
+    """The cost that a query asks for, by every value of its dimension, in the account's cost view.
+
+    `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
+    lake query, one or two more with filters; PostgreSQL as for `query_spend`.
+    """
+    sources = load_sources(account)
+    question = resolve_query(account, query, sources)
+    plan = replace(plan_of(question), top=ALL_GROUPS)
+    sums = run_plan(account, plan, deadline)
+    facts = SpendFacts(
+        account=account,
+        query=query,
+        plan=plan,
+        view=question.view,
+        compared=question.compared,
+        sources=sources,
+        findings=look_up(account, plan, deadline) if plan.filters else FilterFindings(),
+    )
+    return CostRead(facts, sums)
