@@ -22,6 +22,8 @@ from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 
 DIALECT: Final = "duckdb"
+WAITING: Final = "waiting"
+"""The name of the table of events that are in no file yet."""
 _compiler: Final = DuckDBCompiler()
 
 Build = Callable[[Any], Any]
@@ -47,10 +49,17 @@ class Query:
     table_expressions: tuple[str, ...]
     """What the expression uses twice, as Ibis names and compiles it."""
 
-    def sql(self, files: Sequence[File], start: date, end: date) -> str:
-        """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold."""
-        facts = exp.CTE(this=_facts(self, files, start, end), alias=_alias(self.kind.value)).sql(DIALECT)
-        text = f"WITH {', '.join([facts, *self.table_expressions])} {self.body}"
+    def sql(self, files: Sequence[File], start: date, end: date, *, waiting: bool = False) -> str:
+        """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold.
+
+        With `waiting` also over the table WAITING, which has the needed columns and facts of these days only.
+        """
+        facts: exp.Query = _facts(self, files, start, end)
+        if waiting:
+            rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(WAITING))
+            facts = exp.union(facts, rest, distinct=False) if files else rest
+        cte = exp.CTE(this=facts, alias=_alias(self.kind.value)).sql(DIALECT)
+        text = f"WITH {', '.join([cte, *self.table_expressions])} {self.body}"
         _check_text(text)
         return text
 
@@ -128,6 +137,10 @@ def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:
     return exp.Table(this=exp.ReadParquet(expressions=[paths, *given]))
 
 
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
 def _alias(name: str) -> exp.TableAlias:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
@@ -146,7 +159,7 @@ def _day(day: date) -> exp.Cast:
 
 def _check_text(sql: str) -> None:
     if "\x00" in sql:
-        raise UserError("A filter value contains a NUL character, which no cost line has. Remove it.")
+        raise UserError("A filter value contains a NUL character, which nothing stored has. Remove it.")
     try:
         sql.encode()
     except UnicodeEncodeError as error:

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -22,9 +22,10 @@ import pyarrow as pa
 from django.conf import settings
 
 from accounts.models import Account
-from finops.lake import compiler, queries
+from finops.lake import compiler, snapshot
 from finops.lake.cache import DamagedFile
 from finops.lake.compiler import Build, File, Query, cost_table, fact_table
+from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lake.watchdog import Watchdog
@@ -49,7 +50,7 @@ class LakeBusy(LakeTimeout):
 
 
 class LakeTooLarge(UserError):
-    """The query needs more memory and disk than one query may have."""
+    """The query needs more memory and disk than one query may have, or its sums more digits than there are."""
 
 
 class LakeUnavailable(UserError):
@@ -67,6 +68,8 @@ def run(
     deadline: float | None = None,
 ) -> pa.Table:
     """The answer of `build(facts)` over the account's own facts of these days (inclusive).
+
+    A usage event counts from the commit that accepted it, waiting in the inbox or in a segment, and once at any moment.
 
     `build` gets an Ibis table with the base columns of `kind` and a column for each of `tag_keys`
     (`schema.tag_column` names it; usage: dimension keys); whatever no file has is null. It may filter, group,
@@ -100,15 +103,16 @@ class _Unreadable(Exception):
 
 def _answer(account: Account, query: Query, start: date, end: date, deadline: float) -> pa.Table:
     _check(deadline)
-    files = _local_files(account, query, start, end, deadline)
-    sql = query.sql(files, start, end)
-    table = _instance().execute(sql, deadline)
+    found = snapshot.take(account, query.kind, start, end, query.needed)
+    files = _local(found.files, deadline)
+    sql = query.sql(files, start, end, waiting=found.waiting is not None)
+    table = _instance().execute(sql, deadline, waiting=found.waiting)
     return table if table.schema == query.result else table.cast(query.result)
 
 
-def _local_files(account: Account, query: Query, start: date, end: date, deadline: float) -> list[File]:
+def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
     files, store = [], storage()
-    for segment in queries.segment_files(account, query.kind, start, end, query.needed):
+    for segment in segments:
         _check(deadline)
         try:
             path = store.local(segment.path, segment.checksum)
@@ -131,11 +135,14 @@ class _Instance:
     turns: threading.BoundedSemaphore
     watchdog: Watchdog
 
-    def execute(self, sql: str, deadline: float) -> pa.Table:
+    def execute(self, sql: str, deadline: float, *, waiting: pa.Table | None = None) -> pa.Table:
         with self._turn(deadline):
             _check(deadline)
             cursor = self.connection.cursor()
             try:
+                if waiting is not None:
+                    # A view of this cursor alone: no other sees it, and it goes when the cursor closes.
+                    cursor.register(compiler.WAITING, waiting)
                 with self.watchdog.watching(cursor, deadline):
                     return cursor.execute(sql).to_arrow_table()
             except duckdb.InterruptException as error:
@@ -143,6 +150,10 @@ class _Instance:
             except duckdb.OutOfMemoryException as error:
                 raise LakeTooLarge(
                     f"The query needs more memory than one query may have. {NARROWER}"
+                ) from error
+            except duckdb.OutOfRangeException as error:
+                raise LakeTooLarge(
+                    f"The numbers add up to more than can be counted exactly. {NARROWER}"
                 ) from error
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
                 raise _Unreadable(str(error)) from error

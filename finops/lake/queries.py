@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.postgres.fields import ArrayField
+from django.db import connection
 from django.db.models import F, Func, Max, Min, QuerySet, Sum, TextField, Value
 
 from accounts.models import Account
@@ -65,14 +66,8 @@ def segment_files(
 
 
 def data_range(account: Account, kind: Kind) -> DataRange | None:
-    """First day, last day and rows of what counts now; None when there is nothing."""
-    totals = _live(account, kind).values("source_id").order_by("source_id")
-    sources = [
-        SourceRange(**row)
-        for row in totals.annotate(
-            first_day=Min(F("first_day")), last_day=Max(F("last_day")), rows=Sum(F("rows"))
-        )
-    ]
+    """First day, last day and rows of what counts now; None when there is nothing. Of usage, the inbox counts too."""
+    sources = _usage_ranges(account) if kind is Kind.USAGE else _segment_ranges(account, kind)
     if not sources:
         return None
     return DataRange(
@@ -83,26 +78,64 @@ def data_range(account: Account, kind: Kind) -> DataRange | None:
     )
 
 
+def _segment_ranges(account: Account, kind: Kind) -> list[SourceRange]:
+    totals = _live(account, kind).values("source_id").order_by("source_id")
+    return [
+        SourceRange(**row)
+        for row in totals.annotate(
+            first_day=Min(F("first_day")), last_day=Max(F("last_day")), rows=Sum(F("rows"))
+        )
+    ]
+
+
+# One statement each, like the engine's: an event on its way from the inbox to a segment is seen once.
+_USAGE_RANGES: Final = """
+SELECT source_id, min(first_day), max(last_day), sum(rows)::bigint FROM (
+    SELECT source_id, first_day, last_day, rows FROM lake_lakesegment
+    WHERE account_id = %(account)s AND kind = 'usage' AND retired_at IS NULL
+    UNION ALL
+    SELECT source_id, (min(event_time) AT TIME ZONE 'UTC')::date, (max(event_time) AT TIME ZONE 'UTC')::date, count(*)
+    FROM lake_usageinbox WHERE account_id = %(account)s GROUP BY source_id
+) AS counted GROUP BY source_id ORDER BY source_id
+"""
+_DIMENSION_KEYS: Final = """
+SELECT jsonb_array_elements_text(columns), NULL FROM lake_lakesegment
+WHERE account_id = %(account)s AND kind = 'usage' AND retired_at IS NULL
+UNION
+SELECT NULL, json_object_keys(dimensions) FROM lake_usageinbox
+WHERE account_id = %(account)s AND dimensions IS NOT NULL
+"""
+
+
+def _usage_ranges(account: Account) -> list[SourceRange]:
+    return [SourceRange(*row) for row in _selected(_USAGE_RANGES, account)]
+
+
+def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"account": account.pk})
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
 def tag_keys(account: Account) -> list[str]:
     """Every tag key that a live cost segment has, sorted."""
-    return sorted(schema.tag_key(column) for column in _key_columns(account, Kind.COST))
+    every = _live(account, Kind.COST).annotate(name=Func(F("columns"), function="jsonb_array_elements_text"))
+    names = every.values_list("name", flat=True).distinct()
+    return sorted(schema.tag_key(name) for name in names if schema.is_key_column(name))
 
 
 def dimension_keys(account: Account) -> list[str]:
-    """Every dimension key that a live usage segment has, sorted."""
-    return sorted(schema.dimension_key(column) for column in _key_columns(account, Kind.USAGE))
+    """Every dimension key that a usage event has, in a live segment or in the inbox, sorted."""
+    found = _selected(_DIMENSION_KEYS, account)
+    stored = {schema.dimension_key(column) for column, _ in found if column and schema.is_key_column(column)}
+    return sorted(stored | {key for _, key in found if key is not None})
 
 
 def _live(account: Account, kind: Kind) -> QuerySet[LakeSegment]:
     # Unscoped: lake reads take the account as an argument, and this is the one place that reads the manifest.
     every = LakeSegment.objects.unscoped()
     return every.filter(account=account, kind=kind.value, retired_at__isnull=True)
-
-
-def _key_columns(account: Account, kind: Kind) -> set[str]:
-    every = _live(account, kind).annotate(name=Func(F("columns"), function="jsonb_array_elements_text"))
-    names = every.values_list("name", flat=True).distinct()
-    return {name for name in names if schema.is_key_column(name)}
 
 
 class _PresentColumns(Func):

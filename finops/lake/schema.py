@@ -14,11 +14,15 @@ import pyarrow as pa
 
 # Real bills carry 14 decimals; 18 holds them and every product of the clouds' price lists (ADR 0002).
 MONEY: Final = pa.decimal128(38, 18)
-# The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add a million such events.
+# The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add 1.7 million such events.
 QUANTITY: Final = pa.decimal128(38, 12)
 
 MONEY_LIMIT: Final = Decimal(10**15)
 """Amounts are smaller than this in size: DuckDB's sum of DECIMAL(38, 18) wraps without an error at 1.7 * 10^20."""
+
+QUANTITY_LIMIT: Final = Decimal(10**20)
+"""Quantities are smaller than this in size: 1.7 million of the largest add up exactly, then DuckDB's sum of
+DECIMAL(38, 12) ends with an error at 1.7 * 10^26."""
 
 MAX_KEYS: Final = 1_000
 """Tag or dimension columns one segment may have; the importer keeps the most used and reports the rest."""
@@ -80,8 +84,8 @@ COST_SCHEMA: Final = pa.schema(
 USAGE_SCHEMA: Final = pa.schema(
     [
         ("event_time", pa.timestamp("us", tz="UTC")),
-        ("day", pa.date32()),
-        ("source", pa.string()),
+        ("day", pa.date32()),  # of event_time, in UTC
+        ("source", pa.string()),  # the usage source's id
         ("customer_id", pa.string()),
         ("metric", pa.string()),
         ("unit", pa.string()),

@@ -34,6 +34,8 @@ ORPHANS_STAY: Final = timedelta(hours=24)
 SWAP_WITHIN: Final = ORPHANS_STAY / 2
 """Older files are refused by a swap, so that the sweep can never take a file about to be named."""
 
+_LIMITS: Final = {schemas.MONEY: schemas.MONEY_LIMIT, schemas.QUANTITY: schemas.QUANTITY_LIMIT}
+
 
 @dataclass(frozen=True)
 class NewSegment:
@@ -126,7 +128,20 @@ def swap_segments(
         _lock_source(account, kind, source_id)
         live = _live(account, kind, source_id).filter(month__in=first_days)
         live.update(retired_at=clock.now())
-        LakeSegment.objects.unscoped().bulk_create(_row(account, segment) for segment in new)
+        _name(account, new)
+
+
+def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[NewSegment]) -> None:
+    """Make `new` count beside what its months have already, in the caller's transaction.
+
+    So events that leave the inbox in that transaction count once at any moment. It waits for swaps of the source, and
+    they for the end of the transaction. ValueError as `swap_segments` raises it.
+    """
+    for segment in new:
+        _check_belongs(segment, account, kind, source_id, {segment.month})
+    with transaction.atomic():
+        _lock_source(account, kind, source_id)
+        _name(account, new)
 
 
 def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
@@ -206,9 +221,10 @@ def _checked_days(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tupl
 def _check_amounts(written: pq.FileMetaData, schema: pa.Schema) -> None:
     """ValueError for an amount with which a sum could wrap around; read from the file's statistics, so for free."""
     for field in schema:
-        for found in _statistics(written, schema, field.name) if field.type == schemas.MONEY else ():
-            if found.has_min_max and max(abs(found.min), abs(found.max)) >= schemas.MONEY_LIMIT:
-                raise ValueError(f"{field.name} has an amount of {schemas.MONEY_LIMIT:,} or more.")
+        limit = _LIMITS.get(field.type)
+        for found in _statistics(written, schema, field.name) if limit else ():
+            if found.has_min_max and max(abs(found.min), abs(found.max)) >= limit:
+                raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
 
 
 def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> list[Any]:
@@ -264,6 +280,10 @@ def _live(account: Account, kind: Kind, source_id: int) -> Any:
     # Unscoped: imports and tasks name the account themselves.
     rows = LakeSegment.objects.unscoped().filter(account=account, kind=kind.value, source_id=source_id)
     return rows.filter(retired_at__isnull=True)
+
+
+def _name(account: Account, new: Iterable[NewSegment]) -> None:
+    LakeSegment.objects.unscoped().bulk_create(_row(account, segment) for segment in new)
 
 
 def _row(account: Account, segment: NewSegment) -> LakeSegment:

@@ -219,7 +219,8 @@ def test_the_statement_of_an_account_names_its_own_files_only(cast: Cast) -> Non
         store(account, [line(FEBRUARY, 1)], month=FEBRUARY)
     for account in (cast.account, cast.other_account):
         query = compile_query(Kind.COST, by("service"))
-        sql = query.sql(engine._local_files(account, query, *EVER, time.monotonic() + 10), *EVER)
+        files = queries.segment_files(account, Kind.COST, *EVER, query.needed)
+        sql = query.sql(engine._local(files, time.monotonic() + 10), *EVER)
         assert re.findall(r"/lake/(\d+)/cost/", sql) == [str(account.pk)] * 2
 
 
