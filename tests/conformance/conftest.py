@@ -5,6 +5,7 @@ import pytest
 from tests.cast import Cast
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
+from tests.servers import LiveServer
 
 
 @pytest.fixture
@@ -17,3 +18,10 @@ def door(cast: Cast) -> Door:
 def bare(cast: Cast) -> Door:
     """The same without prompts."""
     return Door(mint(cast), toy_server(make_toys()))
+
+
+@pytest.fixture(scope="session")
+def keys(live_server_process: LiveServer) -> dict[str, str]:
+    """Keys to the filled account of the live server: read, read_write, and one for the conformance suite."""
+    made: dict[str, str] = live_server_process.run("tests.conformance.people:with_keys")
+    return made

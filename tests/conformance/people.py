@@ -1,4 +1,4 @@
-"""Fills a live server: the test cast, forty days of cost, and a key of each kind."""
+"""Fills a live server: the test cast, forty days of cost, and keys."""
 
 from __future__ import annotations
 
@@ -10,4 +10,5 @@ from tests.mcpserver.door import mint
 def with_keys() -> dict[str, str]:
     cast = make_cast()
     fill_with_marks(cast.account)
-    return {scope: mint(cast, scope) for scope in ("read", "read_write")}
+    keys = {scope: mint(cast, scope) for scope in ("read", "read_write")}
+    return {**keys, "suite": mint(cast)}

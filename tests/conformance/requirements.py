@@ -185,5 +185,17 @@ REQUIREMENTS: dict[str, Requirement] = {
         ("tools:crash", "A tool that fails says an incident number and nothing of the inside.", "product"),
         # Clients
         ("clients:sdk", "The official Python client connects, lists and calls in every mode.", "product"),
+        (
+            "clients:typescript",
+            "The official TypeScript client connects, lists and calls in every mode.",
+            "product",
+        ),
+        ("clients:inspector", "Inspector's command line works, and its lint finds nothing.", "product"),
+        ("clients:mcp-remote", "mcp-remote works with a key in a static header.", "product"),
+        (
+            "clients:conformance-suite",
+            "The official suite fails where it needs fixtures of its own, and nowhere else.",
+            "product",
+        ),
     )
 }

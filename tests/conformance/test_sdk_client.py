@@ -23,11 +23,7 @@ T = TypeVar("T")
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 each_mode = pytest.mark.parametrize("mode", MODES)
 
-
-@pytest.fixture(scope="session")
-def keys(live_server_process: LiveServer) -> dict[str, str]:
-    made: dict[str, str] = live_server_process.run("tests.conformance.people:with_keys")
-    return made
+pytestmark = pytest.mark.xdist_group("mcp-clients")
 
 
 def talk(url: str, key: str, mode: str, then: Callable[[Client], Awaitable[T]]) -> T:
@@ -73,6 +69,28 @@ def test_it_calls_a_tool_and_checks_the_answer_against_its_schema(
     assert result.structured_content is not None
     assert result.structured_content["rows"][0]["group"] == {"service": f"{MARK} service"}
     assert result.structured_content["rows"][0]["amount"] == 217.5
+
+
+@requirement("clients:sdk")
+@each_mode
+def test_every_read_tool_answers_it_as_its_schema_says(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    """The client itself refuses an answer that does not fit the tool's outputSchema."""
+    examples = [
+        (tool.name, dict(given)) for tool in registry.callable_by(may_write=False) for given in tool.examples
+    ]
+
+    async def ask(client: Client) -> list[CallToolResult]:
+        await client.list_tools()
+        return [await client.call_tool(name, given) for name, given in examples]
+
+    for asked, result in zip(
+        examples, talk(live_server_process.mcp_url, keys["read"], mode, ask), strict=True
+    ):
+        assert not result.is_error, (asked, result.content)
+        assert isinstance(result.content[0], TextContent)
+        assert json.loads(result.content[0].text) == result.structured_content
 
 
 @requirement("clients:sdk")

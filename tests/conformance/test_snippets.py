@@ -18,6 +18,8 @@ from tests.servers import LiveServer
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+
 
 def snippets() -> dict[str, str]:
     """In the server's world: the snippets of a fresh key of a fresh account, as its page shows them."""

@@ -1,0 +1,77 @@
+"""MCP Inspector's command line against a real server process, and its lint of our schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpserver.registry import registry
+from tests.conformance import node
+from tests.conformance.requirements import requirement
+from tests.servers import LiveServer
+
+AUTHORIZATION_REQUIRED = 3
+each_era = pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
+
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+
+
+class Inspector:
+    def __init__(self, url: str, token: str, home: Path) -> None:
+        self.url = url
+        self.token = token
+        self.home = home
+
+    def run(self, *arguments: str) -> node.Done:
+        options = ["--cli", self.url, "--transport", "http", "--format", "json"]
+        return node.run(node.INSPECTOR, *options, *arguments, home=self.home)
+
+    def ask(self, *arguments: str) -> dict[str, Any]:
+        done = self.run("--header", f"Authorization: Bearer {self.token}", "--quiet", *arguments)
+        assert done.returncode == 0, done.stderr + done.stdout
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+
+@pytest.fixture
+def inspector(live_server_process: LiveServer, keys: dict[str, str], tmp_path: Path) -> Inspector:
+    return Inspector(live_server_process.mcp_url, keys["read_write"], tmp_path)
+
+
+@requirement("clients:inspector")
+@each_era
+def test_it_lists_the_tools(inspector: Inspector, era: str) -> None:
+    listed = inspector.ask("--protocol-era", era, "--method", "tools/list")["result"]["tools"]
+
+    assert [tool["name"] for tool in listed] == [tool.name for tool in registry]
+
+
+@requirement("clients:inspector")
+@each_era
+def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era: str) -> None:
+    call = ["--method", "tools/call", "--tool-name", "querySpend"]
+    arguments = ["--tool-arg", "period=last_month", "--tool-arg", "top=3"]
+
+    result = inspector.ask("--protocol-era", era, *call, *arguments)["result"]
+
+    assert result["structuredContent"]["period"]["name"] == "last_month"
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+@requirement("clients:inspector", "tools:schemas")
+def test_its_strict_lint_finds_nothing_in_any_schema(inspector: Inspector) -> None:
+    """Hosts translate schemas to dialects of their own; the lint knows what gets lost on the way."""
+    answer = inspector.ask("--method", "tools/list", "--strict")
+
+    assert answer.get("schemaFindings", []) == []
+
+
+@requirement("clients:inspector")
+def test_without_a_token_it_says_that_it_must_sign_in(inspector: Inspector) -> None:
+    done = inspector.run("--stored-auth-only", "--method", "tools/list")
+
+    assert done.returncode == AUTHORIZATION_REQUIRED
+    assert json.loads(done.stderr.splitlines()[-1])["error"]["code"] == "auth_required"

@@ -1,0 +1,103 @@
+"""The official conformance suite, both requirement sets, against a real server process.
+
+What it cannot find on a console (fixtures of its own test server) is in `baselines/<revision>.yml`; the suite fails
+when a check fails that is not there, and when one is there that passes. `baselines/first-<revision>.txt` has the
+entries of the day the suite came in; none may join them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import node
+from tests.conformance.proxy import authorized
+from tests.conformance.requirements import requirement
+from tests.servers import LiveServer
+
+BASELINES = Path(__file__).parent / "baselines"
+REVISIONS = ("2026-07-28", "2025-11-25")
+
+# What needs no fixtures, so it is green on any server; and the checks inside that do need one of the suite's own tools.
+GREEN = {
+    "2026-07-28": (
+        "server-stateless",
+        "http-header-validation",
+        "tools-list",
+        "prompts-list",
+        "resources-list",
+        "dns-rebinding-protection",
+        "server-sse-multiple-streams",
+        "sep-2164-resource-not-found",
+        "input-required-result-unsupported-methods",
+        "input-required-result-validate-input",
+        "caching",
+    ),
+    "2025-11-25": (
+        "server-initialize",
+        "ping",
+        "tools-list",
+        "prompts-list",
+        "resources-list",
+        "dns-rebinding-protection",
+    ),
+}
+NEED_A_FIXTURE = {
+    "sep-2575-server-rejects-undeclared-capability",
+    "sep-2575-missing-capability-http-400",
+    "sep-2575-http-server-no-independent-requests-on-stream",
+    "sep-2575-server-no-log-without-loglevel",
+}
+
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+each_revision = pytest.mark.parametrize("revision", REVISIONS)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("conformance")
+
+
+@requirement("clients:conformance-suite")
+@each_revision
+def test_it_finds_what_the_baseline_says_and_nothing_else(
+    live_server_process: LiveServer, keys: dict[str, str], results: Path, revision: str
+) -> None:
+    with authorized(live_server_process.mcp_url, keys["suite"]) as url:
+        done = node.run(
+            node.CONFORMANCE,
+            *("server", "--url", url, "--requirements", revision),
+            *("--expected-failures", str(BASELINES / f"{revision}.yml")),
+            *("--output-dir", str(results / revision)),
+            home=results,
+        )
+
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert {name: state for name in GREEN[revision] if (state := _bad(results / revision, name))} == {}
+
+
+@requirement("clients:conformance-suite")
+@each_revision
+def test_a_baseline_only_loses_entries(revision: str) -> None:
+    first = set((BASELINES / f"first-{revision}.txt").read_text().split())
+    now = entries(revision)
+
+    assert now == sorted(set(now))
+    assert set(now) <= first
+
+
+def entries(revision: str) -> list[str]:
+    lines = (BASELINES / f"{revision}.yml").read_text().splitlines()
+    return [line.removeprefix("  - ") for line in lines if line.startswith("  - ")]
+
+
+def _bad(results: Path, scenario: str) -> list[str]:
+    """The checks of a scenario that did not pass; or that it did not run."""
+    found = list(results.glob(f"server-{scenario}-[0-9]*T*/checks.json"))
+    if len(found) != 1:
+        return [f"ran {len(found)} times"]
+    checks = json.loads(found[0].read_text())
+    failed = [check["id"] for check in checks if check["status"] in ("FAILURE", "WARNING")]
+    return [id_ for id_ in failed if id_ not in NEED_A_FIXTURE]

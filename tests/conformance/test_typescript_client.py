@@ -1,0 +1,102 @@
+"""The official TypeScript client against a real server process, in each of its modes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpserver.registry import registry
+from tests.conformance import node
+from tests.conformance.requirements import requirement
+from tests.isolation.marked import MARK
+from tests.servers import LiveServer
+
+MODES: dict[str, tuple[Any, str]] = {
+    "legacy": ("legacy", "2025-11-25"),
+    "auto": ("auto", "2026-07-28"),
+    "pinned": ({"pin": "2026-07-28"}, "2026-07-28"),
+}
+READ_TOOLS = registry.callable_by(may_write=False)
+PLAIN = [{"name": tool.name} for tool in READ_TOOLS if not tool.input_schema.get("required")]
+EXAMPLES = [
+    {"name": tool.name, "arguments": dict(example)} for tool in READ_TOOLS for example in tool.examples
+]
+
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+
+
+@pytest.fixture(scope="module", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def said(
+    mode: str,
+    live_server_process: LiveServer,
+    keys: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Any]:
+    """What one client saw that connected, listed, and called everything."""
+    calls = [
+        {"name": "querySpend", "arguments": {"group_by": ["servise"]}},
+        {"name": "querySpend", "arguments": {"period": "last_30_days", "group_by": ["service"]}},
+        {"name": "querySpent", "arguments": {}},
+        *PLAIN,
+        *EXAMPLES,
+    ]
+    asked = {
+        "url": live_server_process.mcp_url,
+        "token": keys["read"],
+        "mode": MODES[mode][0],
+        "calls": calls,
+    }
+    home: Path = tmp_path_factory.mktemp("typescript")
+    done = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(asked))
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@requirement("clients:typescript")
+def test_it_connects_with_the_revision_of_its_mode(said: dict[str, Any], mode: str) -> None:
+    assert said["revision"] == MODES[mode][1]
+
+
+@requirement("clients:typescript")
+def test_it_lists_what_there_is(said: dict[str, Any]) -> None:
+    assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in READ_TOOLS]
+    assert said["prompts"] == []
+    assert said["resources"] == []
+
+
+@requirement("clients:typescript")
+def test_it_reads_a_refusal_that_says_how_to_repair_the_call(said: dict[str, Any]) -> None:
+    refused, repaired = said["results"][:2]
+
+    assert refused["isError"] is True
+    assert "'servise'" in refused["content"][0]["text"]
+    assert "service" in refused["content"][0]["text"].replace("servise", "")
+    assert repaired["structuredContent"]["rows"][0]["group"] == {"service": f"{MARK} service"}
+
+
+@requirement("clients:typescript")
+def test_it_is_told_of_an_unknown_tool(said: dict[str, Any]) -> None:
+    error = said["results"][2]["rpcError"]
+
+    assert error["code"] == -32602
+    assert "Unknown tool: querySpent. Nearest: querySpend" in error["message"]
+
+
+@requirement("clients:typescript")
+def test_every_read_tool_answers_it_as_its_schema_says(said: dict[str, Any]) -> None:
+    """The client itself refuses an answer that does not fit the tool's outputSchema."""
+    results = said["results"][3:]
+
+    assert len(results) == len(PLAIN) + len(EXAMPLES)
+    for asked, result in zip([*PLAIN, *EXAMPLES], results, strict=True):
+        assert not result.get("isError", "rpcError" in result), (asked, result)
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
