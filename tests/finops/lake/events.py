@@ -87,10 +87,10 @@ def flush(account: Account, *, source_id: int = 1) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = %s "
-            "RETURNING quantity, event_time, customer_id, metric, unit, dimensions",
+            "RETURNING quantity, event_time, customer_id, metric, unit, coalesce(dimensions, '{}')",
             [account.pk, source_id],
         )
-        found = [Event(*row[:5], dimensions=row[5] or {}) for row in cursor.fetchall()]
+        found = [Event(*row) for row in cursor.fetchall()]
         store(account, found, source_id=source_id)
     return len(found)
 
