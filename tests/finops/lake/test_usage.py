@@ -116,6 +116,14 @@ def test_a_waiting_event_has_every_column_that_a_stored_one_has(cast: Cast) -> N
     ]
 
 
+def test_a_question_of_one_column_counts_its_nulls_too(cast: Cast) -> None:
+    push(cast.account, [Event(unit=unit) for unit in (None, "", None, "call", None)])
+    rows = ask(cast.account, lambda usage: usage.group_by("unit").agg(events=usage.count()))
+    assert {row["unit"]: row["events"] for row in rows} == {None: 3, "": 1, "call": 1}
+    push(cast.account, [Event()])
+    assert ask(cast.account, lambda usage: usage.agg(n=usage["dim:plan"].count()), "plan") == [{"n": 0}]
+
+
 @pytest.mark.parametrize("waiting", [True, False], ids=["inbox", "segment"])
 def test_a_day_is_that_of_utc(cast: Cast, waiting: bool) -> None:
     east = timezone(timedelta(hours=9))
