@@ -82,6 +82,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
+    "ingestion.middleware.push_door",  # and this one /api/usage/events
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -155,6 +156,9 @@ LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)
 MCP_MAX_BODY_BYTES: int = env.int("MCP_MAX_BODY_BYTES", 1024**2)
 MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
+
+# The push door.
+USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"

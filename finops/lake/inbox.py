@@ -6,18 +6,17 @@ An event counts from the commit of its row: queries read inbox and segments in o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
 from django.db import connection
+from msgspec import Struct
 
 from accounts.models import Account
 
 
-@dataclass(frozen=True, slots=True)
-class InboxEvent:
+class InboxEvent(Struct, frozen=True):
     """One accepted event. `position` is its index in the pushed batch; `dimensions` is a JSON object's text."""
 
     position: int
@@ -29,21 +28,33 @@ class InboxEvent:
     dimensions: str | None
 
 
+# Binary, because the client's half of it is faster than that of text (0.8 ms for 1,000 events against 2.0), and the
+# server's no slower. A json column takes its text.
 _COPY = (
     "COPY lake_usageinbox (account_id, source_id, batch, position, received_at, event_time, customer_id, metric, "
-    "unit, quantity, dimensions) FROM STDIN"
+    "unit, quantity, dimensions) FROM STDIN (FORMAT binary)"
+)
+_TYPES = (
+    *("int8", "int8", "uuid", "int4", "timestamptz", "timestamptz"),
+    *("text", "text", "text", "numeric", "text"),
 )
 
 
 def append(
     *, account: Account, source_id: int, batch: UUID, received_at: datetime, events: Iterable[InboxEvent]
 ) -> None:
-    """Store events in the transaction that the caller holds; they count when it commits."""
+    """Store events in the transaction that the caller holds; they count when it commits.
+
+    About 3 µs an event, two thirds of it in PostgreSQL.
+    """
+    account_id = account.pk
     with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
+        copy.set_types(_TYPES)
+        write = copy.write_row
         for event in events:
-            copy.write_row(
+            write(
                 (
-                    account.pk,
+                    account_id,
                     source_id,
                     batch,
                     event.position,

@@ -20,6 +20,7 @@ OUTSIDE = {
     "operators/": "django admin: staff only",
     "accounts/": "signed-in pages that make an account",
     "api/mcp": "takes its own credential",
+    "api/usage/events": "takes its own credential",
     "healthz": "public: the process is alive",
     "readyz": "public: what is ready, no secrets",
     "docs/": "public documentation",

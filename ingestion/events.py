@@ -1,0 +1,200 @@
+"""What a valid usage event is. Pure: values in, an event to store or the sentence that says what is wrong.
+
+Every event is checked twice in the code and once when it runs: `accepted` is the quick way for an event whose types
+msgspec has found right, `violation` the whole truth, asked only where the quick way gives up. A test holds them equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal, InvalidOperation
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from finops.lake.inbox import InboxEvent
+from ingestion.timestamps import parse_timestamp
+
+MAX_CUSTOMER_ID: Final = 255
+MAX_METRIC: Final = 100
+QUANTITY_LIMIT: Final = 10**20
+PLACES: Final = 12
+
+NOT_AN_OBJECT: Final = "event must be an object"
+NOT_A_NUMBER: Final = "quantity must be a number"
+OUT_OF_RANGE: Final = "quantity must be below 10^20 in size with at most 12 decimal places"
+
+
+class PushedEvent(Struct):
+    """An event whose types and lengths are right; lengths count characters."""
+
+    customer_id: Annotated[str, Meta(min_length=1, max_length=MAX_CUSTOMER_ID)]
+    metric: Annotated[str, Meta(min_length=1, max_length=MAX_METRIC)]
+    quantity: Any
+    timestamp: str
+    customer_name: str | None = None
+    unit: str | None = None
+    dimensions: dict[str, str] | None = None
+
+
+class LooseEvent(Struct):
+    """Any object: the fields of an event as their JSON text, empty where absent. The last of two of a name counts."""
+
+    customer_id: Raw = Raw()
+    customer_name: Raw = Raw()
+    metric: Raw = Raw()
+    unit: Raw = Raw()
+    quantity: Raw = Raw()
+    dimensions: Raw = Raw()
+    timestamp: Raw = Raw()
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def accepted(position: int, event: PushedEvent) -> InboxEvent | None:
+    """The event as it is stored, or None when `violation` must decide. It has no NUL (see `ingestion/parsing.py`)."""
+    quantity = event.quantity
+    if type(quantity) is int:
+        quantity = Decimal(quantity)
+    elif type(quantity) is not Decimal or quantity.as_tuple().exponent < -PLACES:  # type: ignore[operator] # finite
+        return None
+    if not -QUANTITY_LIMIT < quantity < QUANTITY_LIMIT:
+        return None
+    moment = parse_timestamp(event.timestamp)
+    if moment is None:
+        return None
+    return InboxEvent(
+        position=position,
+        event_time=moment,
+        customer_id=event.customer_id,
+        metric=event.metric,
+        unit=event.unit or None,
+        quantity=quantity or _ZERO,
+        dimensions=_encode(event.dimensions).decode() if event.dimensions else None,
+    )
+
+
+def violation(fields: Mapping[str, Any]) -> str | None:
+    """What is wrong with the first wrong field, in the spec's order of fields; None for a valid event."""
+    for name, problem in _PROBLEMS.items():
+        if found := problem(fields.get(name)):
+            return found
+    return None
+
+
+def fields_of(event: PushedEvent | Raw) -> dict[str, Any] | None:
+    """An event's fields as values; of a wrong type is a value that no rule takes. None when it is no object."""
+    if isinstance(event, PushedEvent):
+        return msgspec.structs.asdict(event)
+    try:
+        loose = _LOOSE.decode(event)
+    except msgspec.DecodeError:
+        return None
+    return {name: read(getattr(loose, name)) for name, read in _READ.items()}
+
+
+def stored(position: int, fields: Mapping[str, Any]) -> InboxEvent:
+    """The event of fields without a violation."""
+    moment = parse_timestamp(fields["timestamp"])
+    assert moment is not None  # noqa: S101 `violation` found none
+    quantity = Decimal(fields["quantity"]).quantize(_LAST_PLACE, context=_WIDE)
+    return InboxEvent(
+        position=position,
+        event_time=moment,
+        customer_id=fields["customer_id"],
+        metric=fields["metric"],
+        unit=fields["unit"] or None,
+        quantity=quantity or _ZERO,
+        dimensions=_encode(fields["dimensions"]).decode() if fields["dimensions"] else None,
+    )
+
+
+_ZERO = Decimal(0)
+_LAST_PLACE = Decimal(1).scaleb(-PLACES)
+_WIDE = Context(prec=60)
+_ABSENT = (b"", b"null")
+_WRONG = object()
+_LOOSE = msgspec.json.Decoder(LooseEvent)
+_TEXT = msgspec.json.Decoder(str)
+_DIMENSIONS = msgspec.json.Decoder(dict[str, str])
+
+
+def _reads(decoder: msgspec.json.Decoder[Any]) -> Callable[[Raw], Any]:
+    def read(raw: Raw) -> Any:
+        if bytes(raw) in _ABSENT:
+            return None
+        try:
+            return decoder.decode(raw)
+        except msgspec.DecodeError:
+            return _WRONG
+
+    return read
+
+
+def _read_number(raw: Raw) -> Any:
+    text = bytes(raw).decode()
+    if not text or text[0] not in "-0123456789":
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return Decimal("Infinity")
+
+
+_READ: dict[str, Callable[[Raw], Any]] = {
+    "customer_id": _reads(_TEXT),
+    "customer_name": _reads(_TEXT),
+    "metric": _reads(_TEXT),
+    "unit": _reads(_TEXT),
+    "quantity": _read_number,
+    "dimensions": _reads(_DIMENSIONS),
+    "timestamp": _reads(_TEXT),
+}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _short_text(field: str, longest: int) -> Callable[[Any], str]:
+    message = f"{field} must be a non-empty string up to {longest} characters"
+    return lambda value: "" if _is_text(value) and 0 < len(value) <= longest else message
+
+
+def _optional_text(field: str) -> Callable[[Any], str]:
+    message = f"{field} must be a string"
+    return lambda value: "" if value is None or _is_text(value) else message
+
+
+def _quantity_problem(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return NOT_A_NUMBER
+    if not -QUANTITY_LIMIT < value < QUANTITY_LIMIT:
+        return OUT_OF_RANGE
+    exact = Decimal(value)
+    return "" if exact.quantize(_LAST_PLACE, context=_WIDE) == exact else OUT_OF_RANGE
+
+
+def _dimensions_problem(value: Any) -> str:
+    fine = value is None or (
+        isinstance(value, dict) and all(map(_is_text, value)) and all(map(_is_text, value.values()))
+    )
+    return "" if fine else "dimensions must be an object of string values"
+
+
+def _timestamp_problem(value: Any) -> str:
+    fine = _is_text(value) and parse_timestamp(value) is not None
+    return "" if fine else "timestamp must be a parseable date"
+
+
+_PROBLEMS: dict[str, Callable[[Any], str]] = {
+    "customer_id": _short_text("customer_id", MAX_CUSTOMER_ID),
+    "customer_name": _optional_text("customer_name"),
+    "metric": _short_text("metric", MAX_METRIC),
+    "unit": _optional_text("unit"),
+    "quantity": _quantity_problem,
+    "dimensions": _dimensions_problem,
+    "timestamp": _timestamp_problem,
+}

@@ -1,0 +1,188 @@
+"""From a request's body to checked events: JSON in, what to store and what to refuse out. Pure.
+
+msgspec reads the whole batch into typed events in one go. Where that fails it reads one event after the other, and
+only those that fail again field by field.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from finops.lake.inbox import InboxEvent
+from ingestion.events import NOT_AN_OBJECT, PushedEvent, accepted, fields_of, stored, violation
+
+MAX_EVENTS: Final = 1_000
+MANY_BYTES: Final = 2**20
+"""A body longer than this is counted before it is split: `[0,0,0,…]` of 16 MiB would take 600 MB as pieces."""
+
+
+class Malformed(Exception):
+    """A body that is refused as a whole. `code` is for programs, the message for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Rejection(Struct, frozen=True):
+    """An event that is not stored, by its place in the submitted array, and why."""
+
+    index: int
+    error: str
+
+
+class Batch(Struct):
+    """A structurally valid body. `names`: the customers of its events, with the last name given or None."""
+
+    events: list[InboxEvent]
+    rejected: list[Rejection]
+    names: dict[str, str | None]
+
+    @property
+    def metrics(self) -> set[str]:
+        return {event.metric for event in self.events}
+
+
+class _Typed(Struct):
+    events: Annotated[list[PushedEvent], Meta(max_length=MAX_EVENTS)]
+
+
+class _Pieces(Struct):
+    events: list[Raw]
+
+
+_TYPED = msgspec.json.Decoder(_Typed, float_hook=Decimal)
+_PIECES = msgspec.json.Decoder(_Pieces)
+_ONE = msgspec.json.Decoder(PushedEvent, float_hook=Decimal)
+
+
+def check_batch(body: bytes) -> Batch:
+    """The events of a body, each checked on its own. Raises Malformed. About 3 µs an event, thrice that for a wrong one."""
+    try:
+        return _check(_utf8(body))
+    except RecursionError:
+        raise Malformed("invalid_json", "The body is nested too deeply.") from None
+
+
+def _check(body: bytes) -> Batch:
+    events: list[PushedEvent] | list[PushedEvent | Raw]
+    try:
+        events = _TYPED.decode(body).events
+    except (msgspec.DecodeError, ArithmeticError):
+        body = _without_lone_surrogates(body)
+        events = _one_by_one(body)
+    # PostgreSQL's text holds no NUL; JSON can say it in this one way only.
+    quick = b"\\u0000" not in body
+    batch = Batch([], [], {})
+    for index, event in enumerate(events):
+        found = accepted(index, event) if quick and isinstance(event, PushedEvent) else None
+        if found is None:
+            _look_closely(batch, index, event)
+        else:
+            _add(batch, found, event.customer_name)  # type: ignore[union-attr] # found, so it is a PushedEvent
+    return batch
+
+
+def _look_closely(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
+    fields = fields_of(event)
+    problem = NOT_AN_OBJECT if fields is None else violation(fields)
+    if fields is None or problem:
+        batch.rejected.append(Rejection(index, problem or ""))
+    else:
+        _add(batch, stored(index, fields), fields["customer_name"])
+
+
+def _add(batch: Batch, event: InboxEvent, name: str | None) -> None:
+    batch.events.append(event)
+    if name is not None:
+        batch.names[event.customer_id] = name
+    else:
+        batch.names.setdefault(event.customer_id, None)
+
+
+def _one_by_one(body: bytes) -> list[PushedEvent | Raw]:
+    return [_typed_or_raw(piece) for piece in _pieces(body)]
+
+
+def _typed_or_raw(piece: Raw) -> PushedEvent | Raw:
+    try:
+        return _ONE.decode(piece)
+    except (msgspec.DecodeError, ArithmeticError):
+        return piece
+
+
+def _pieces(body: bytes) -> list[Raw]:
+    too_many = Malformed("too_many_events", f"Send at most {MAX_EVENTS:,} events in one request.")
+    if len(body) > MANY_BYTES and _has_many_events(body):
+        raise too_many
+    try:
+        pieces = _PIECES.decode(body).events
+    except msgspec.ValidationError:
+        raise Malformed("invalid_body", 'The body must be a JSON object with an "events" array.') from None
+    except msgspec.DecodeError as error:
+        raise Malformed("invalid_json", f"The body is not JSON: {error}.") from None
+    if len(pieces) > MAX_EVENTS:
+        raise too_many
+    return pieces
+
+
+def _utf8(body: bytes) -> bytes:
+    """The body without a byte order mark; msgspec looks for wrong UTF-8 only in the strings that it keeps."""
+    if not body.isascii():
+        try:
+            body.decode()
+        except UnicodeDecodeError as error:
+            raise Malformed("invalid_json", f"The body is not UTF-8: wrong at byte {error.start}.") from None
+    return body.removeprefix(b"\xef\xbb\xbf")
+
+
+# An escape in a JSON string: a surrogate pair, a lone surrogate, or any other.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _without_lone_surrogates(body: bytes) -> bytes:
+    """Each lone surrogate as a NUL, as wrong wherever it counts: msgspec takes a body with one for no JSON at all."""
+    if b"\\ud" not in body and b"\\uD" not in body:
+        return body
+    return _ESCAPE.sub(_no_surrogate, body)
+
+
+def _no_surrogate(escape: re.Match[bytes]) -> bytes:
+    return b"\\u0000" if escape[1] else escape[0]
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{},]', re.DOTALL)
+
+
+def _has_many_events(body: bytes) -> bool:
+    """Whether the array `events` goes beyond the most we take; looks no further than that."""
+    depth, commas, last, inside = 0, 0, b"", False
+    for token in (found[0] for found in _TOKEN.finditer(body)):
+        if token in b"[{":
+            inside = inside or (depth == 1 and token == b"[" and _is_events(last))
+            depth += 1
+        elif token in b"]}":
+            depth -= 1
+            inside = inside and depth > 1
+        elif inside and depth == 2 and token == b",":
+            commas += 1
+            if commas >= MAX_EVENTS:
+                return True
+        last = token
+    return False
+
+
+def _is_events(key: bytes) -> bool:
+    try:
+        return bool(msgspec.json.decode(key) == "events")
+    except msgspec.DecodeError:
+        return False

@@ -1,0 +1,169 @@
+"""Timestamps as senders write them, to the microsecond in UTC.
+
+ISO 8601 in all its forms that name a day, else RFC 2822, else what dateutil reads, if the text itself names year,
+month and day. Without a zone it is UTC; a zone name that does not say one offset (CET, IST) is not parseable. Digits
+beyond the microsecond are cut off. Years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+from dateutil import parser as dateutil_parser
+
+MAX_LENGTH = 128
+"""No date is longer, and dateutil's time grows with the text."""
+
+_DATE = r"""(?:\+00)?(?P<year>\d{4})
+    (?: -(?P<month>\d\d)-(?P<day>\d\d) | (?P<basic_month>\d\d)(?P<basic_day>\d\d)
+      | -?W(?P<week>\d\d)-?(?P<weekday>[1-7]) | -?(?P<ordinal>\d{3}) )"""
+_TIME = r"(?P<hour>\d\d)(?: :?(?P<minute>\d\d)(?: :?(?P<second>\d\d))? )? (?:[.,](?P<fraction>\d+))?"
+_OFFSET = r"(?P<sign>[+\-\u2212])(?P<offset_hours>\d\d)(?: :?(?P<offset_minutes>\d\d)(?: :?(?P<offset_seconds>\d\d))? )?"
+_ISO = re.compile(
+    rf"{_DATE} (?: (?:[Tt]|[ ]+) {_TIME} )? (?: [ ]? (?: Z|UTC|GMT | {_OFFSET} ) )?",
+    re.ASCII | re.VERBOSE | re.IGNORECASE,
+)
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_RFC_2822 = re.compile(
+    rf"""(?: (?:mon|tue|wed|thu|fri|sat|sun) ,? \s+ )? (?P<day>\d\d?) \s+ (?P<month>{"|".join(_MONTHS)}) \s+ (?P<year>\d{{4}})
+    \s+ (?P<hour>\d\d?):(?P<minute>\d\d)(?: :(?P<second>\d\d) )?
+    (?: \s+ (?: (?P<zone>[a-z]+) | (?P<sign>[+-])(?P<offset_hours>\d\d)(?P<offset_minutes>\d\d) ) )?""",
+    re.ASCII | re.VERBOSE | re.IGNORECASE,
+)
+
+_ZONES = {
+    **dict.fromkeys(("UTC", "UT", "GMT", "Z"), 0),
+    "EST": -5,
+    "EDT": -4,
+    "CST": -6,
+    "CDT": -5,
+    "MST": -7,
+    "MDT": -6,
+    "PST": -8,
+    "PDT": -7,
+}
+"""The zone names that RFC 2822 gives a meaning, with their hours."""
+
+# `Fri Nov 20 2026 12:00:00 GMT+0100 (Central European Standard Time)`, as JavaScript writes it.
+_COMMENT = re.compile(r"((?:[+-]\d\d:?\d\d|UTC|GMT|Z))\s*\([^()]*\)$")
+# dateutil reads GMT+0100 as POSIX does, an hour behind; everybody else means an hour ahead.
+_OF_UTC = re.compile(r"\b(?:UTC|GMT)(?=[+-]\d)")
+
+# Only the time of day is the same: a part of the date that the text leaves out shows as a difference.
+_DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may bring a zone
+
+
+def parse_timestamp(text: str) -> datetime | None:
+    """The moment in UTC that a text names, or None. About 0.3 µs for `2026-11-20T12:00:00Z`, 0.2 ms at worst."""
+    # What fromisoformat reads right: it takes any separator, and a fraction of an hour for one of a second.
+    if text[16:17] == ":" and text[4] == "-" and text[10] in "Tt ":
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return _parse_other(text)
+        if moment.tzinfo is UTC:
+            return moment
+        if moment.tzinfo is None:
+            return moment.replace(tzinfo=UTC)
+        if text[-2:] < "60":  # no minute 60 of an offset
+            return _in_utc(moment)
+    return _parse_other(text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse_other(text: str) -> datetime | None:
+    stripped = text.strip()
+    if len(stripped) > MAX_LENGTH:
+        return None
+    try:
+        if found := _ISO.fullmatch(stripped):
+            return _of_iso(found.groupdict())
+        without_comment = _OF_UTC.sub("", _COMMENT.sub(r"\1", stripped))
+        if found := _RFC_2822.fullmatch(without_comment):
+            return _of_rfc_2822(found.groupdict())
+        return _of_dateutil(without_comment)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _in_utc(moment: datetime) -> datetime | None:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def _of_iso(parts: dict[str, str | None]) -> datetime:
+    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    smallest = 1 if parts["second"] else 60 if parts["minute"] else 3600
+    digits = parts["fraction"] or "0"
+    fraction = timedelta(microseconds=int(digits) * smallest * 10**6 // 10 ** len(digits))
+    # 24:00 is the end of the day, and second 60 a leap second: both are the next one's beginning.
+    if minute > 59 or second > 60 or (hour, minute, second, fraction) > (24, 0, 0, timedelta()):
+        raise ValueError("no such time of day")
+    time = timedelta(hours=hour, minutes=minute, seconds=second) + fraction
+    return _iso_day(parts).replace(tzinfo=UTC) + time - _offset(parts)
+
+
+def _iso_day(parts: dict[str, str | None]) -> datetime:
+    year = int(parts["year"] or 0)
+    if parts["week"]:
+        return datetime.fromisocalendar(year, int(parts["week"]), int(parts["weekday"] or 0))
+    if parts["ordinal"]:
+        day = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=int(parts["ordinal"]) - 1)
+        if day.year != year:
+            raise ValueError("no such day of the year")
+        return day
+    month, day_of_month = parts["month"] or parts["basic_month"], parts["day"] or parts["basic_day"]
+    return datetime(year, int(month or 0), int(day_of_month or 0), tzinfo=UTC)
+
+
+def _offset(parts: dict[str, str | None]) -> timedelta:
+    if not parts["sign"]:
+        return timedelta()
+    hours, minutes, seconds = (
+        int(parts.get(f"offset_{unit}") or 0) for unit in ("hours", "minutes", "seconds")
+    )
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError("no such offset")
+    size = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return size if parts["sign"] == "+" else -size
+
+
+def _of_rfc_2822(parts: dict[str, str | None]) -> datetime:
+    month = _MONTHS.index((parts["month"] or "").lower()) + 1
+    second = int(parts["second"] or 0)
+    if second > 60:
+        raise ValueError("no such second")
+    day, hour, minute = (int(parts[name] or 0) for name in ("day", "hour", "minute"))
+    moment = datetime(int(parts["year"] or 0), month, day, hour, minute, tzinfo=UTC) + timedelta(
+        seconds=second
+    )
+    zone = _zone(parts["zone"], None) if parts["zone"] else None
+    return moment.replace(tzinfo=zone).astimezone(UTC) if zone else moment - _offset(parts)
+
+
+def _of_dateutil(text: str) -> datetime | None:
+    """Raises ValueError where dateutil does not understand, or where it had to add a part of the date."""
+    try:
+        one, other = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
+    except (TypeError, IndexError, AttributeError, ArithmeticError) as error:  # it trips over some texts
+        raise ValueError("not a date") from error
+    if one != other:
+        raise ValueError("no whole date")
+    return _in_utc(one if one.tzinfo else one.replace(tzinfo=UTC))
+
+
+def _zone(name: str | None, offset: int | None) -> tzinfo | None:
+    """The zone of a name, an offset in seconds, or both (`GMT+0100`); None for neither."""
+    if name is not None and name.upper() not in _ZONES:
+        raise ValueError("unknown zone")
+    hours = _ZONES[name.upper()] if name else 0
+    if offset is None:
+        return timezone(timedelta(hours=hours)) if name else None
+    if hours:
+        raise ValueError("a zone and an offset")
+    return timezone(timedelta(seconds=offset))

@@ -1,0 +1,101 @@
+"""Pushing as a customer's backend does: a source with a key, HTTP through Django's client, what is in the inbox."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.test import Client
+
+from accounts.models import Account
+from ingestion import services
+from ingestion.models import UsageKey, UsageSource
+from tests.cast import Cast
+
+PATH = "/api/usage/events"
+MOMENT = "2026-11-20T12:00:00Z"
+
+
+def event(**fields: Any) -> dict[str, Any]:
+    """A valid event; a field given as ... is left out."""
+    whole = {"customer_id": "cust-1", "metric": "requests", "quantity": 1, "timestamp": MOMENT, **fields}
+    return {name: value for name, value in whole.items() if value is not ...}
+
+
+@dataclasses.dataclass(frozen=True)
+class Door:
+    """The push endpoint as one source of an account reaches it."""
+
+    source: UsageSource
+    key: str
+
+    def send(self, body: bytes | str, *, method: str = "POST", **headers: str) -> Any:
+        given = {
+            "authorization": f"Bearer {self.key}",
+            **{name.replace("_", "-"): headers[name] for name in headers},
+        }
+        return Client().generic(
+            method, PATH, body, content_type="application/json", headers={k: v for k, v in given.items() if v}
+        )
+
+    def push(self, *events: Any, **headers: str) -> Any:
+        return self.send(json.dumps({"events": events}), **headers)
+
+    def errors(self, *events: Any) -> dict[int, str]:
+        """Reasons by index, of an answer whose counts are right."""
+        return reasons(self.push(*events), submitted=len(events))
+
+    def error(self, **fields: Any) -> str:
+        """What the endpoint says of one event; empty when it takes it."""
+        return self.errors(event(**fields)).get(0, "")
+
+
+def reasons(answer: Any, *, submitted: int) -> dict[int, str]:
+    assert answer.status_code == 200, answer.content
+    said = answer.json()
+    assert said.keys() == {"accepted", "rejected", "errors"}
+    assert said["accepted"] + said["rejected"] == submitted
+    assert len(said["errors"]) == said["rejected"]
+    indexes = [error["index"] for error in said["errors"]]
+    assert indexes == sorted(set(indexes))
+    assert all(error.keys() == {"index", "error"} for error in said["errors"])
+    return {error["index"]: error["error"] for error in said["errors"]}
+
+
+def open_door(cast: Cast, account: Account | None = None, name: str = "Backend") -> Door:
+    source = services.create_usage_source(account=account or cast.account, actor=cast.actor, name=name)
+    _key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
+    return Door(source, plaintext)
+
+
+def key_of(source: UsageSource) -> UsageKey | None:
+    return UsageKey.objects.unscoped().filter(source_id=source.pk, revoked_at=None).first()
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """A row of the inbox."""
+
+    account_id: int
+    source_id: int
+    batch: str
+    position: int
+    received_at: datetime
+    event_time: datetime
+    customer_id: str
+    metric: str
+    unit: str | None
+    quantity: Decimal
+    dimensions: dict[str, str] | None
+
+
+def inbox() -> list[Stored]:
+    """Everything in the inbox, of every account, in the order of batches and positions."""
+    names = ", ".join(field.name for field in dataclasses.fields(Stored)).replace("batch", "batch::text")
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {names} FROM lake_usageinbox ORDER BY received_at, batch, position")
+        return [Stored(*row) for row in cursor.fetchall()]
