@@ -75,6 +75,20 @@ def next_bucket(granularity: str, start: date) -> date:
     return start + timedelta(days=7 if granularity == "week" else 1)
 
 
+def cut_buckets(granularity: str, days: DateRange) -> list[str]:
+    """A sentence when the first or last bucket is only partly inside the days; none for granularity none."""
+    if granularity == "none":
+        return []
+    first, last = bucket_start(granularity, days.start), bucket_start(granularity, days.end)
+    cut = []
+    if first < days.start:
+        cut.append(f"the {granularity} of {first} counts from {days.start}")
+    if next_bucket(granularity, last) - timedelta(days=1) > days.end:
+        cut.append(f"the {granularity} of {last} counts to {days.end}")
+    sentence = " and ".join(cut)
+    return [f"{sentence[0].upper()}{sentence[1:]} only."] if cut else []
+
+
 def _last_days(count: int) -> Callable[[date, int], DateRange]:
     return lambda today, _fiscal: DateRange(today - timedelta(days=count), today - timedelta(days=1))
 

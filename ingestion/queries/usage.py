@@ -54,7 +54,8 @@ class UsageGroup:
 class UsageRead:
     """The answer of `read_usage`. `total` None: no event. `unit` None: unknown, or there are several (`units`).
 
-    `days_with_data` are the days of the range on which the metric has any event, whatever the filters.
+    `days_with_data` are the days of the range on which the metric has any event, whatever the filters; `bucket_days` the
+    same of each bucket that has any, `first_day` and `last_day` the ends.
     """
 
     metric: str
@@ -66,6 +67,9 @@ class UsageRead:
     buckets: dict[date, Decimal] = field(default_factory=dict)
     groups: list[UsageGroup] = field(default_factory=list)
     group_count: int = 0
+    bucket_days: dict[date, int] = field(default_factory=dict)
+    first_day: date | None = None
+    last_day: date | None = None
 
 
 def read_usage(account: Account, asked: UsageAsked, *, deadline: float | None = None) -> UsageRead:
@@ -132,6 +136,9 @@ def _read(plan: UsagePlan, sums: UsageSums) -> UsageRead:
         buckets=_buckets(plan, sums.total, days),
         groups=sorted(groups, key=_by_size),
         group_count=sums.group_count or len(groups),
+        bucket_days={start: count for start, count in days.items() if start is not None},
+        first_day=sums.first_day,
+        last_day=sums.last_day,
     )
 
 

@@ -159,7 +159,8 @@ def _bucket(plan: UsagePlan, rows: Any) -> Any:
 
 def _days_of_the_metric(plan: UsagePlan, events: Any) -> list[Any]:
     """On how many days the metric has events, whoever's: what an average of days is divided by."""
-    pieces = [_piece(events.aggregate(days=events.day.nunique()), _DAYS)]
+    whole = events.aggregate(days=events.day.nunique(), first_day=events.day.min(), last_day=events.day.max())
+    pieces = [_piece(whole, _DAYS)]
     if plan.granularity != "none":
         cut = events.mutate(bucket=_bucket(plan, events))
         pieces.append(_piece(cut.group_by("bucket").aggregate(days=cut.day.nunique()), _DAYS))
@@ -194,6 +195,8 @@ def _piece(rows: Any, kind: str) -> Any:
         "unit": ibis.null("string"),
         "quantity": ibis.null("decimal(38, 12)"),
         "days": ibis.null("int64"),
+        "first_day": ibis.null("date"),
+        "last_day": ibis.null("date"),
     }
     columns = {name: rows[name] if name in have else missing for name, missing in empty.items()}
     return rows.select(kind=ibis.literal(kind), **columns)
@@ -222,6 +225,8 @@ class UsageSums:
     group_count: int
     units: dict[str | None, int]
     metric_days: dict[date | None, int]
+    first_day: date | None
+    last_day: date | None
 
 
 def read_sums(plan: UsagePlan, table: pa.Table) -> UsageSums:
@@ -230,12 +235,15 @@ def read_sums(plan: UsagePlan, table: pa.Table) -> UsageSums:
     groups: dict[str | None, list[dict[str, Any]]] = {}
     for row in by_kind[_GROUP]:
         groups.setdefault(row["value"], []).append(row)
+    whole = next(row for row in by_kind[_DAYS] if row["bucket"] is None)
     return UsageSums(
         total=_sums_of(None, by_kind[_TOTAL]),
         groups=[_sums_of(value, found) for value, found in groups.items()],
         group_count=max((row["groups"] or 0 for row in by_kind[_GROUP]), default=0),
         units={row["unit"]: row["days"] for row in by_kind[_UNIT]},
         metric_days={row["bucket"]: row["days"] for row in by_kind[_DAYS]},
+        first_day=whole["first_day"],
+        last_day=whole["last_day"],
     )
 
 

@@ -6,12 +6,12 @@ import json
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.models import Account
 from finops.lake import inbox, schema, segments
@@ -89,22 +89,38 @@ def push(account: Account, events: Sequence[Event], *, source: UsageSource | Non
     found = source or source_of(account)
     know(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
     know_customers(account, events)
-    rows = [
-        inbox.InboxEvent(
-            position=place,
-            event_time=one.at,
-            customer_id=one.customer,
-            metric=one.metric,
-            unit=one.unit,
-            quantity=one.quantity,
-            dimensions=json.dumps(one.dimensions) if one.dimensions else None,
+    batch, received = uuid.uuid4(), clock.now()
+    wait(
+        account,
+        [replace(one, batch=batch, received=received, position=place) for place, one in enumerate(events)],
+        source=found,
+    )
+
+
+def wait(account: Account, events: Sequence[Event], *, source: UsageSource) -> None:
+    """Let these events, as they are, wait in the inbox."""
+    batches: dict[tuple[datetime, uuid.UUID], list[inbox.InboxEvent]] = defaultdict(list)
+    for one in events:
+        batches[one.received, one.batch].append(
+            inbox.InboxEvent(
+                position=one.position,
+                event_time=one.at,
+                customer_id=one.customer,
+                metric=one.metric,
+                unit=one.unit,
+                quantity=one.quantity,
+                dimensions=json.dumps(one.dimensions) if one.dimensions else None,
+            )
         )
-        for place, one in enumerate(events)
-    ]
     with transaction.atomic():
-        inbox.append(
-            account=account, source_id=found.pk, batch=uuid.uuid4(), received_at=clock.now(), events=rows
-        )
+        for (received, batch), rows in batches.items():
+            inbox.append(account=account, source_id=source.pk, batch=batch, received_at=received, events=rows)
+
+
+def empty_inbox() -> None:
+    """Forget what waits, of every account."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM lake_usageinbox")
 
 
 def know_customers(account: Account, events: Sequence[Event]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from finops.costs.coverage import Coverage
+from finops.lib import periods
 from finops.lib.periods import DateRange, bucket_start, next_bucket
 
 
@@ -35,12 +36,4 @@ def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bu
 
 def cut_buckets(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
     """A sentence when the first or last bucket is only partly inside the days."""
-    if not buckets or not (buckets[0].start < days.start or buckets[-1].end > days.end):
-        return []
-    cut = []
-    if buckets[0].start < days.start:
-        cut.append(f"the {granularity} of {buckets[0].start} counts from {days.start}")
-    if buckets[-1].end > days.end:
-        cut.append(f"the {granularity} of {buckets[-1].start} counts to {days.end}")
-    sentence = " and ".join(cut)
-    return [f"{sentence[0].upper()}{sentence[1:]} only."]
+    return periods.cut_buckets(granularity, days) if buckets else []

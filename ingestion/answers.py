@@ -1,0 +1,86 @@
+"""The forms of answers about usage, the same for tools and pages.
+
+Quantities are exact Decimals without currency; the answer says their metric, unit and aggregation. A door rounds them
+to six places when it writes them. None: there is no event.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short; comments say more.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+
+from finops.lib.answers import AccountRef, PeriodUsed
+
+QuantitySeries = dict[str, Decimal | None]
+"""The first day of each bucket (ISO) and the quantity in it; None where the metric has no event."""
+
+
+# `value` is a customer id or a dimension's value; `name` the customer's. The row with `other_groups` is so many groups
+# that are not listed, as one. `share` is None where rows do not add up to the total.
+class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One group; share is of the total."""
+
+    value: str
+    quantity: Decimal
+    share: Decimal | None
+    days_with_data: int
+    name: str = ""
+    other_groups: int = 0
+    quantity_series: QuantitySeries = msgspec.field(default_factory=dict)
+
+
+# The answer of `query_usage`. `unit` is None when no event has one or there are several. `days_with_data`, `data_from`
+# and `data_through` are about the metric in the period, whatever the filters.
+class UsageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    metric: str
+    label: str
+    aggregation: str
+    unit: str | None
+    units: list[str]
+    period: PeriodUsed
+    granularity: str
+    group_by: str
+    quantity: Decimal | None
+    quantity_series: QuantitySeries
+    rows: list[UsageRow]
+    days_with_data: int
+    data_from: date | None
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+# `exact_quantity` is there where six places do not say it all.
+class UsageEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event as it was accepted."""
+
+    event_time: datetime
+    received_at: datetime
+    customer_id: str
+    metric: str
+    quantity: Decimal
+    unit: str | None
+    source: str
+    exact_quantity: str = ""
+    customer_name: str = ""
+    dimensions: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+# The answer of `list_usage_events`, the newest event time first. `cursor` is empty at the end.
+class EventsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    events: list[UsageEvent]
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

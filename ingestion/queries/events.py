@@ -1,0 +1,203 @@
+"""The raw events, newest first: what `listUsageEvents` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+
+from accounts.models import Account
+from finops.lake import engine
+from finops.lake import queries as lake_queries
+from finops.lake.schema import Kind, dimension_column, dimension_key, is_key_column
+from finops.lib.answers import AccountRef
+from finops.lib.cursors import foreign, key_cursor, key_of
+from finops.lib.errors import UserError
+from finops.lib.money import rounded
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut
+from ingestion.answers import EventsAnswer, UsageEvent
+from ingestion.models import UsageSource
+from ingestion.queries import usage_words as words
+from ingestion.queries.asked import customer_names, find_customers
+from ingestion.queries.metrics import find_metric, metrics_of
+from ingestion.usage_query import MAX_EVENTS, EventsQuery, events_days
+
+EVER = DateRange(date.min, date.max)
+_KEY = ("event_time", "received_at", "batch", "position")
+_SHOWN = (
+    "event_time",
+    "received_at",
+    "batch",
+    "position",
+    "customer_id",
+    "metric",
+    "unit",
+    "quantity",
+    "source",
+)
+
+Key = tuple[datetime, datetime, str, int]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What is asked of the lake. `after` is the last event read, which the page goes on below."""
+
+    metric: str
+    customers: tuple[str, ...]
+    keys: tuple[str, ...]
+    limit: int
+    after: Key | None
+
+    def __call__(self, table: Any) -> Any:
+        conditions = [table.metric == self.metric] if self.metric else []
+        conditions += [table.customer_id.isin(list(self.customers))] if self.customers else []
+        conditions += [_is_below(table, self.after)] if self.after else []
+        events = table.filter(reduce(and_, conditions)) if conditions else table
+        shown = events.select(*_SHOWN, *(dimension_column(key) for key in self.keys))
+        return shown.order_by([shown[name].desc() for name in _KEY]).limit(self.limit + 1)
+
+
+def _is_below(table: Any, after: Key) -> Any:
+    """Whether an event comes after this one in the list: compared part by part."""
+    literals = [ibis.literal(part) for part in after[:2]] + [
+        ibis.literal(after[2]),
+        ibis.literal(after[3], "int32"),
+    ]
+    below = ibis.literal(False)
+    for name, part in reversed(list(zip(_KEY, literals, strict=True))):
+        below = (table[name] < part) | ((table[name] == part) & below)
+    return below
+
+
+def list_usage_events(account: Account, query: EventsQuery, *, deadline: float | None = None) -> EventsAnswer:
+    """Events by event time, then time of receipt, the newest first.
+
+    `cursor` goes on below the last event of the answer before, whatever is pushed meanwhile: nothing is read twice, and
+    nothing left out that was there. Raises UserError for an unknown metric, a limit outside 1 to 200 and a foreign
+    cursor. One lake query; four queries in PostgreSQL, one more for a customer asked for.
+    """
+    if not 1 <= query.limit <= MAX_EVENTS:
+        raise UserError(
+            f"limit: {query.limit} is not between 1 and {MAX_EVENTS}.", field="limit", value=query.limit
+        )
+    question = (account.pk, query.metric, query.customer, query.start_date, query.end_date, query.period)
+    after = _after(query.cursor, question)
+    metrics = metrics_of(account)
+    if not metrics:
+        return _answer(account, [], hint=words.HOW_TO_PUSH, summary=f"{account.name} has no usage yet.")
+    customers, warnings = find_customers(account, [query.customer] if query.customer else [])
+    page = _Page(
+        metric=find_metric(metrics, query.metric).name if query.metric else "",
+        customers=customers,
+        keys=tuple(lake_queries.dimension_keys(account)),
+        limit=query.limit,
+        after=after,
+    )
+    rows = _read(account, page, events_days(account, query) or EVER, deadline)
+    shown = rows[: query.limit]
+    more = key_cursor(_as_key(shown[-1]), *question) if len(rows) > query.limit else ""
+    return _answer(
+        account,
+        _events(account, shown),
+        cursor=more,
+        warnings=warnings,
+        summary=_summary(account, query, shown, more),
+        hint=_hint(query, shown, more),
+    )
+
+
+def _after(cursor: str, question: tuple[object, ...]) -> Key | None:
+    key = key_of(cursor, *question)
+    if not key:
+        return None
+    try:
+        event_time, received_at, batch, position = key
+        times = [datetime.fromisoformat(text).astimezone(UTC) for text in (event_time, received_at)]
+        return times[0], times[1], batch, int(position)
+    except (ValueError, OverflowError) as error:
+        raise foreign(cursor) from error
+
+
+def _as_key(row: dict[str, Any]) -> tuple[str, ...]:
+    times = [row[name].astimezone(UTC).isoformat() for name in _KEY[:2]]
+    return (*times, row["batch"], str(row["position"]))
+
+
+def _read(account: Account, page: _Page, days: DateRange, deadline: float | None) -> list[dict[str, Any]]:
+    # No event below the cursor is of a later day, so whole segments can be left out.
+    end = min(days.end, page.after[0].date()) if page.after else days.end
+    if end < days.start:
+        return []
+    table = engine.run(account, Kind.USAGE, days.start, end, page, tag_keys=page.keys, deadline=deadline)
+    return sorted(table.to_pylist(), key=lambda row: tuple(row[name] for name in _KEY), reverse=True)
+
+
+def _events(account: Account, rows: Sequence[dict[str, Any]]) -> list[UsageEvent]:
+    names = customer_names(account, list({row["customer_id"] for row in rows}))
+    sources = {
+        str(pk): name for pk, name in UsageSource.objects.filter(account=account).values_list("pk", "name")
+    }
+    return [_event(row, names, sources) for row in rows]
+
+
+def _event(row: dict[str, Any], names: dict[str, str], sources: dict[str, str]) -> UsageEvent:
+    quantity: Decimal = row["quantity"]
+    dimensions = {name: value for name, value in row.items() if is_key_column(name) and value is not None}
+    return UsageEvent(
+        event_time=row["event_time"],
+        received_at=row["received_at"],
+        customer_id=row["customer_id"],
+        metric=row["metric"],
+        quantity=quantity,
+        exact_quantity="" if rounded(quantity) == quantity else f"{quantity.normalize():f}",
+        unit=row["unit"],
+        source=sources.get(row["source"], row["source"]),
+        customer_name=names.get(row["customer_id"], ""),
+        dimensions={dimension_key(name): value for name, value in dimensions.items()},
+    )
+
+
+def _answer(
+    account: Account,
+    events: list[UsageEvent],
+    *,
+    summary: str,
+    hint: str,
+    cursor: str = "",
+    warnings: Sequence[str] = (),
+) -> EventsAnswer:
+    return EventsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=summary,
+        events=events,
+        cursor=cursor,
+        truncated="There are older events: go on with cursor." if cursor else "",
+        warnings=list(warnings),
+        hint=hint,
+    )
+
+
+def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
+    of = f" of {cut(query.metric, words.NAME_LENGTH)!r}" if query.metric else ""
+    by = f" of customer {cut(query.customer, words.NAME_LENGTH)!r}" if query.customer else ""
+    if not rows:
+        return f"{account.name} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
+    count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
+    first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
+    return f"{account.name}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
+
+
+def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
+    if more:
+        return "Go on with cursor and the same arguments; for sums use queryUsage, which adds up exactly."
+    if rows or query.cursor:
+        return "That is all. For sums use queryUsage, which adds up exactly."
+    return "Leave out customer, metric or the days, or ask queryUsage which days have events."

@@ -1,0 +1,150 @@
+"""What is asked about usage: the arguments of `queryUsage` and `listUsageEvents`, and the URLs of their pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
+
+from accounts.models import Account
+from finops.lib import clock
+from finops.lib.params import from_text
+from finops.lib.periods import DateRange, Granularity, Period, resolve_range
+
+DEFAULT_DAYS = 30
+DEFAULT_TOP = 10
+MAX_TOP = 50
+MAX_FILTERS = 10
+MAX_CUSTOMERS = 100
+DEFAULT_EVENTS = 50
+MAX_EVENTS = 200
+
+
+class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Events whose dimension has any of the values; without regard to case."""
+
+    dimension: Annotated[str, Meta(description="A dimension key of the events, such as region.")]
+    values: Annotated[list[str], Meta(description="(none): events without it.", min_length=1)]
+
+
+class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about one metric. Days are UTC, both ends inside; without any, the 30 days through today."""
+
+    metric: Annotated[
+        str, Meta(description="As pushed; getAccountContext lists them. Left out: the first.")
+    ] = ""
+    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    period: Annotated[
+        Period | None,
+        Meta(description="Instead of dates; last_N_days end yesterday. Left out: the 30 days through today."),
+    ] = None
+    granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
+    group_by: Annotated[str, Meta(description="customer, or dimension:<key>.")] = ""
+    customers: Annotated[
+        list[str],
+        Meta(description="Only these: customer ids as pushed, or names.", max_length=MAX_CUSTOMERS),
+    ] = []
+    filters: Annotated[list[UsageFilter], Meta(description="Joined by and.", max_length=MAX_FILTERS)] = []
+    top: Annotated[int, Meta(description="Groups listed; the rest is one row other.", ge=1, le=MAX_TOP)] = (
+        DEFAULT_TOP
+    )
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
+        """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
+
+        Filters are f0, f0v, f1 …: dimension, values. Raises UserError that names the parameter.
+        """
+        raw = _plain_fields(cls, params)
+        raw["filters"] = _filters_from(params)
+        return from_text(raw, cls)
+
+    def to_params(self) -> dict[str, list[str]]:
+        """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
+        params = _plain_params(self)
+        for index, item in enumerate(self.filters):
+            params[f"f{index}"] = [item.dimension]
+            params[f"f{index}v"] = list(item.values)
+        return params
+
+    @property
+    def names_days(self) -> bool:
+        return bool(self.period or self.start_date or self.end_date)
+
+
+class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events; without days, of any day."""
+
+    metric: Annotated[str, Meta(description="Only this metric.")] = ""
+    customer: Annotated[str, Meta(description="Only this customer: its id or name.")] = ""
+    start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
+    period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_EVENTS)] = DEFAULT_EVENTS
+    cursor: Annotated[str, Meta(description="From the answer before, for older events.")] = ""
+
+
+def asked_days(account: Account, query: UsageQuery) -> DateRange:
+    """The days that a query means; the 30 through today when it says none. Raises UserError."""
+    if not query.names_days:
+        today = clock.today()
+        return DateRange(today - timedelta(days=DEFAULT_DAYS - 1), today)
+    return _resolved(account, query)
+
+
+def events_days(account: Account, query: EventsQuery) -> DateRange | None:
+    """The days that a query means, None for all. Raises UserError."""
+    if not (query.period or query.start_date or query.end_date):
+        return None
+    return _resolved(account, query)
+
+
+def _resolved(account: Account, query: UsageQuery | EventsQuery) -> DateRange:
+    return resolve_range(
+        start=query.start_date,
+        end=query.end_date,
+        period=query.period,
+        default="",
+        today=clock.today(),
+        fiscal_start_month=account.fiscal_start_month,
+    )
+
+
+_LISTS = ("customers",)
+_FILTER_NAME = re.compile(r"f(\d{1,3})")
+
+
+def _plain_fields(kind: type[UsageQuery], params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        values = [value for value in params.get(field.name, ()) if value != ""]
+        if field.name != "filters" and values:
+            found[field.name] = values if field.name in _LISTS else values[-1]
+    return found
+
+
+def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """In the order of their numbers; one without a value is unfinished and asks nothing."""
+    found = []
+    for name in params:
+        match = _FILTER_NAME.fullmatch(name)
+        dimensions = [value for value in params[name] if value]
+        values = [value for value in params.get(f"{name}v", ()) if value]
+        if match and dimensions and values:
+            found.append((int(match[1]), {"dimension": dimensions[-1], "values": values}))
+    return [item for _number, item in sorted(found, key=lambda pair: pair[0])]
+
+
+def _plain_params(query: UsageQuery) -> dict[str, list[str]]:
+    params: dict[str, list[str]] = {}
+    for field in msgspec.structs.fields(type(query)):
+        value = getattr(query, field.name)
+        if field.name == "filters" or value in (None, [], field.default):
+            continue
+        params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
+    return params

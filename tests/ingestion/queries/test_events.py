@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib.errors import UserError
+from ingestion.answers import EventsAnswer
+from ingestion.models import Customer
+from ingestion.queries import list_usage_events
+from ingestion.usage_query import EventsQuery
+from tests.cast import Cast
+from tests.ingestion.events import event, know, push, source_of, store
+
+DAY = date(2026, 3, 9)
+
+
+def ask(account: Account, **query: Any) -> EventsAnswer:
+    return list_usage_events(account, EventsQuery(**query))
+
+
+def all_pages(account: Account, **query: Any) -> list[EventsAnswer]:
+    pages = [ask(account, **query)]
+    while pages[-1].cursor:
+        pages.append(ask(account, **query, cursor=pages[-1].cursor))
+    return pages
+
+
+def test_an_event_is_shown_as_it_was_pushed(acme: Account) -> None:
+    moment = datetime(2026, 3, 9, 8, 7, 6, 543210, tzinfo=UTC)
+    small = event(
+        moment, "ümläut/株", "0.000000000001", unit="call", dimensions={"Region": "eu", "region": "x"}
+    )
+    push(acme, [small])
+    Customer.objects.update(name="Ümläut")
+
+    (found,) = ask(acme).events
+
+    assert (found.event_time, found.customer_id, found.customer_name) == (moment, "ümläut/株", "Ümläut")
+    assert (found.metric, found.unit, found.source) == ("requests", "call", "Backend")
+    assert (found.quantity, found.exact_quantity) == (Decimal("0.000000000001"), "0.000000000001")
+    assert found.dimensions == {"Region": "eu", "region": "x"}
+    assert found.received_at == datetime(2026, 3, 20, 12, tzinfo=UTC)
+
+
+def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:
+    stored = [
+        event(DAY + timedelta(days=day), f"c{number}", number, position=number, batch=uuid.UUID(int=day))
+        for day in range(3)
+        for number in range(5)
+    ]
+    know(acme, stored)
+    store(acme, stored, source=source_of(acme))
+    push(acme, [event(DAY + timedelta(days=1), "inbox", number) for number in range(100, 105)])
+
+    pages = all_pages(acme, limit=4)
+
+    assert [len(page.events) for page in pages] == [4, 4, 4, 4, 4]
+    times = [one.event_time for page in pages for one in page.events]
+    assert times == sorted(times, reverse=True)
+    assert len({(one.event_time, one.quantity) for page in pages for one in page.events}) == 20
+    assert pages[0].truncated == "There are older events: go on with cursor."
+    assert pages[-1].truncated == ""
+
+
+def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) -> None:
+    push(acme, [event(DAY, "a", number) for number in range(6)])
+    first = ask(acme, limit=3)
+
+    push(acme, [event(DAY, "new", 100), event(DAY + timedelta(days=1), "new", 101)])
+    second = ask(acme, limit=10, cursor=first.cursor)
+
+    read = [int(one.quantity) for one in [*first.events, *second.events] if one.customer_id == "a"]
+    assert sorted(read) == list(range(6))
+    assert len(read) == len(set(read))
+
+
+def test_filters_are_joined(acme: Account) -> None:
+    push(acme, [event(DAY, "a", 1), event(DAY, "b", 2), event(DAY, "a", 3, metric="seats")])
+    Customer.objects.filter(customer_id="a").update(name="Alpha")
+
+    assert {one.quantity for one in ask(acme, metric="Requests").events} == {1, 2}
+    assert {one.quantity for one in ask(acme, customer="alpha").events} == {1, 3}
+    assert {one.quantity for one in ask(acme, customer="a", metric="seats").events} == {3}
+    assert ask(acme, period="yesterday").events == []
+    assert ask(acme, start_date=DAY, end_date=DAY).summary == (
+        "Acme: 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
+    )
+    nobody = ask(acme, customer="gamma")
+    assert nobody.warnings == ["No customer has the id or name 'gamma'."]
+    assert nobody.summary == "Acme has no usage event of customer 'gamma' here."
+
+
+@pytest.mark.parametrize("change", [{"metric": "requests"}, {"customer": "a"}, {"period": "last_7_days"}])
+def test_a_cursor_belongs_to_its_question(acme: Account, change: dict[str, str]) -> None:
+    push(acme, [event(DAY, "a", number) for number in range(3)])
+    cursor = ask(acme, limit=1).cursor
+    with pytest.raises(UserError, match="cursor belongs to another question"):
+        ask(acme, limit=1, cursor=cursor, **change)
+
+
+def test_a_cursor_belongs_to_its_account(cast: Cast, acme: Account) -> None:
+    push(acme, [event(DAY, "a", number) for number in range(3)])
+    cursor = ask(acme, limit=1).cursor
+    with account_scope(cast.other_account), pytest.raises(UserError, match="cursor belongs to another"):
+        ask(cast.other_account, limit=1, cursor=cursor)
+
+
+@pytest.mark.parametrize("cursor", ["x", "ä", "W10", "WzEsICJ4Il0", "A" * 5000])
+def test_what_is_no_cursor_is_refused(acme: Account, cursor: str) -> None:
+    push(acme, [event(DAY, "a", 1)])
+    with pytest.raises(UserError, match="not one of ours"):
+        ask(acme, cursor=cursor)
+
+
+def test_before_any_push_it_says_how_to_push(acme: Account) -> None:
+    answer = ask(acme)
+    assert (answer.events, answer.cursor) == ([], "")
+    assert "generate its API key" in answer.hint
+
+
+def test_an_unknown_metric_names_the_nearest(acme: Account) -> None:
+    push(acme, [event(DAY, "a", 1)])
+    with pytest.raises(UserError, match="Nearest: requests"):
+        ask(acme, metric="request")
