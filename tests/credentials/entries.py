@@ -1,0 +1,102 @@
+"""The credentials, one entry each: how one is come by and shown, which places it opens, where else it is special.
+
+A new kind of credential joins the matrix by an entry here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+from django.test import Client
+
+from accounts.keys import new_secret, revoke_mcp_key
+from accounts.models import MCPKey
+from ingestion.models import UsageKey
+from ingestion.services import (
+    create_usage_source,
+    generate_usage_key,
+    regenerate_usage_key,
+    revoke_usage_key,
+)
+from tests.cast import Cast
+from tests.credentials.places import Headers, Outcome
+from tests.mcpserver.door import mint
+
+Show = Callable[[Cast, Client], Headers]
+
+MAY_ONLY_READ = Outcome(status=200, says="may only read. Nothing was changed.")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """`used` is the table in which its doors note the use. A session is no bearer token: doors of tokens see none."""
+
+    show: Show
+    opens: tuple[str, ...] = ()
+    special: Mapping[str, Outcome] = dataclasses.field(default_factory=dict)
+    used: str = ""
+    is_token: bool = True
+
+
+def bearer(token: str) -> Headers:
+    return {"authorization": f"Bearer {token}"}
+
+
+def usage_key(cast: Cast) -> tuple[UsageKey, str]:
+    source = create_usage_source(account=cast.account, actor=cast.actor, name="Backend")
+    return generate_usage_key(source=source, actor=cast.actor)
+
+
+def _session(cast: Cast, client: Client) -> Headers:
+    client.force_login(cast.member)
+    return {}
+
+
+def _revoked_mcp_key(cast: Cast, client: Client) -> Headers:
+    token = mint(cast, "read_write")
+    revoke_mcp_key(key=MCPKey.objects.unscoped().get(), actor=cast.actor)
+    return bearer(token)
+
+
+def _revoked_usage_key(cast: Cast, client: Client) -> Headers:
+    key, token = usage_key(cast)
+    revoke_usage_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
+def _replaced_usage_key(cast: Cast, client: Client) -> Headers:
+    key, token = usage_key(cast)
+    regenerate_usage_key(source=key.source, actor=cast.actor)
+    return bearer(token)
+
+
+def _session_and_garbage(cast: Cast, client: Client) -> Headers:
+    return {**_session(cast, client), **bearer("garbage")}
+
+
+ENTRIES: dict[str, Entry] = {
+    "none": Entry(show=lambda cast, client: {}, is_token=False),
+    "garbage": Entry(show=lambda cast, client: bearer("garbage")),
+    "session cookie": Entry(show=_session, opens=("page", "page's form"), is_token=False),
+    "session cookie and garbage": Entry(show=_session_and_garbage, opens=("page", "page's form")),
+    "MCP key, read": Entry(
+        show=lambda cast, client: bearer(mint(cast)),
+        opens=("initialize", "tools/list", "read tool"),
+        special={"write tool": MAY_ONLY_READ},
+        used="accounts_mcpkey",
+    ),
+    "MCP key, read/write": Entry(
+        show=lambda cast, client: bearer(mint(cast, "read_write")),
+        opens=("initialize", "tools/list", "read tool", "write tool"),
+        used="accounts_mcpkey",
+    ),
+    "MCP key, revoked": Entry(show=_revoked_mcp_key),
+    "MCP key, never minted": Entry(show=lambda cast, client: bearer(new_secret("fmcp_")[0])),
+    "usage key": Entry(
+        show=lambda cast, client: bearer(usage_key(cast)[1]), opens=("push",), used="ingestion_usagekey"
+    ),
+    "usage key, revoked": Entry(show=_revoked_usage_key),
+    "usage key, replaced": Entry(show=_replaced_usage_key),
+    "usage key, never generated": Entry(show=lambda cast, client: bearer(new_secret("fuse_")[0])),
+}

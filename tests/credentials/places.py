@@ -1,0 +1,109 @@
+"""The places that take a credential: how each is asked, how it welcomes, and how it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.test import Client
+
+MCP = "/api/mcp"
+PUSH = "/api/usage/events"
+PAGE = "/a/acme/"
+NEW_KEY = "/a/acme/settings/mcp-keys/new/"
+EVENT = {"customer_id": "c-1", "metric": "requests", "timestamp": "2026-11-20T12:00:00Z", "quantity": 3}
+
+_METADATA = 'resource_metadata="http://127.0.0.1:8000/.well-known/oauth-protected-resource/api/mcp"'
+ASKS_FOR_A_TOKEN = f'Bearer scope="mcp:read mcp:write", {_METADATA}'
+REFUSES_THE_TOKEN = (
+    'Bearer error="invalid_token", error_description="This token is unknown, expired or revoked", '
+    f'scope="mcp:read mcp:write", {_METADATA}'
+)
+
+Headers = Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What an answer is, and which tables it may and must change: their names begin so. All others stay the same."""
+
+    status: int
+    challenge: str | None = None
+    says: str = ""
+    leads_to: str = ""
+    writes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Place:
+    """`opened` is for the credential of this door, `refused` for any other, `asked` where the door sees none."""
+
+    ask: Callable[[Client, Headers], Any]
+    opened: Outcome
+    refused: Outcome
+    asked: Outcome
+
+
+def mcp(method: str, opened: Outcome, **params: Any) -> Place:
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    return Place(
+        ask=lambda client, headers: client.post(MCP, message, "application/json", headers=headers),
+        opened=opened,
+        refused=Outcome(status=401, challenge=REFUSES_THE_TOKEN, says="This token is unknown"),
+        asked=Outcome(status=401, challenge=ASKS_FOR_A_TOKEN, says="Send an access token"),
+    )
+
+
+def page(ask: Callable[[Client, Headers], Any], opened: Outcome) -> Place:
+    sign_in = Outcome(status=302, leads_to="/auth/login/")
+    return Place(ask=ask, opened=opened, refused=sign_in, asked=sign_in)
+
+
+def _push(client: Client, headers: Headers) -> Any:
+    return client.post(PUSH, json.dumps({"events": [EVENT]}), "application/json", headers=headers)
+
+
+def _make_key(client: Client, headers: Headers) -> Any:
+    form = {"name": "From a page", "scope": "read", "form_token": secrets.token_urlsafe(16)}
+    return client.post(NEW_KEY, form, headers=headers)
+
+
+_no_push = Outcome(status=401, challenge="Bearer", says='"error"')
+
+PLACES: dict[str, Place] = {
+    "initialize": mcp(
+        "initialize",
+        Outcome(status=200, says='"serverInfo"'),
+        protocolVersion="2025-11-25",
+        capabilities={},
+        clientInfo={"name": "tests", "version": "1"},
+    ),
+    "tools/list": mcp("tools/list", Outcome(status=200, says='"echo"')),
+    "read tool": mcp("tools/call", Outcome(status=200, says='"isError":false'), name="echo", arguments={}),
+    "write tool": mcp(
+        "tools/call",
+        Outcome(status=200, says="Now it is Renamed", writes=("accounts_account",)),
+        name="rename",
+        arguments={"name": "Renamed"},
+    ),
+    "push": Place(
+        ask=_push,
+        opened=Outcome(
+            status=200,
+            says='"accepted":1',
+            writes=("ingestion_customer", "ingestion_usagemetric", "lake_usageinbox"),
+        ),
+        refused=_no_push,
+        asked=_no_push,
+    ),
+    "page": page(
+        lambda client, headers: client.get(PAGE, headers=headers),
+        Outcome(status=200, says="Overview"),
+    ),
+    "page's form": page(
+        _make_key, Outcome(status=200, says="fmcp_", writes=("accounts_mcpkey", "accounts_auditentry"))
+    ),
+}

@@ -1,0 +1,59 @@
+"""Every credential at every place: it opens its own door, no other, and where it opens nothing nothing changes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.cast import Cast
+from tests.credentials.entries import ENTRIES, Entry
+from tests.credentials.places import MCP, PLACES, PUSH, Outcome
+from tests.credentials.toys import REAL, TOYS
+from tests.isolation.walk import fingerprint, routes
+
+
+@pytest.fixture(autouse=True)
+def _toys(settings: Any) -> None:
+    assert REAL in settings.MIDDLEWARE
+    settings.MIDDLEWARE = [TOYS if name == REAL else name for name in settings.MIDDLEWARE]
+
+
+def expected(entry: Entry, place: str) -> Outcome:
+    if place not in entry.opens and place not in entry.special:
+        return PLACES[place].refused if entry.is_token else PLACES[place].asked
+    outcome = entry.special.get(place, PLACES[place].opened)
+    used = (entry.used,) if entry.used else ()
+    return dataclasses.replace(outcome, writes=(*outcome.writes, *used))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_credential_opens_its_own_door_and_no_other(cast: Cast, name: str, place: str) -> None:
+    client, entry = Client(), ENTRIES[name]
+    headers = entry.show(cast, client)
+    before, outcome = fingerprint(), expected(entry, place)
+
+    answer = PLACES[place].ask(client, headers)
+
+    assert answer.status_code == outcome.status, answer.content
+    assert answer.headers.get("WWW-Authenticate") == outcome.challenge
+    assert answer.headers.get("Location", "").startswith(outcome.leads_to)
+    assert outcome.says in answer.content.decode()
+    assert_changed(before, fingerprint(), outcome.writes)
+
+
+def assert_changed(before: dict[str, str], after: dict[str, str], writes: tuple[str, ...]) -> None:
+    """Each of these changed, and nothing else did."""
+    changed = [table for table in after if after[table] != before[table]]
+
+    assert [table for table in changed if not table.startswith(writes or ("-",))] == []
+    assert [name for name in writes if not any(table.startswith(name) for table in changed)] == []
+
+
+def test_every_door_of_tokens_is_in_the_matrix() -> None:
+    doors = {f"/{route.path}" for route in routes() if route.path.startswith("api/")}
+
+    assert doors == {MCP, PUSH}

@@ -1,0 +1,169 @@
+"""A credential counts once, in the Authorization header, as Bearer. Anywhere else it is not looked at."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from http.client import HTTPConnection
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from django.test import Client
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import User
+from accounts.services import create_account
+from ingestion.services import create_usage_source, generate_usage_key
+from tests.cast import Cast
+from tests.credentials.entries import usage_key
+from tests.credentials.places import EVENT, MCP, PAGE, PUSH
+from tests.isolation.walk import fingerprint
+from tests.mcpserver.door import mint
+from tests.servers import LiveServer
+
+BODIES = {
+    MCP: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+    PUSH: json.dumps({"events": [EVENT]}),
+}
+TOKENS: dict[str, Callable[[Cast], str]] = {
+    MCP: lambda cast: mint(cast, "read_write"),
+    PUSH: lambda cast: usage_key(cast)[1],
+}
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
+    "basic, as the user": lambda token: basic(token, ""),
+    "basic, as the password": lambda token: basic("key", token),
+    "bare": lambda token: {"authorization": token},
+    "token": lambda token: {"authorization": f"Token {token}"},
+    "bearer with a colon": lambda token: {"authorization": f"Bearer: {token}"},
+    "bearer, twice": lambda token: {"authorization": f"Bearer {token}, Bearer {token}"},
+    "bearer, then more": lambda token: {"authorization": f"Bearer {token} {token}"},
+    "x-api-key": lambda token: {"x-api-key": token},
+    "api-key": lambda token: {"api-key": token},
+    "x-authorization": lambda token: {"x-authorization": f"Bearer {token}"},
+    "proxy-authorization": lambda token: {"proxy-authorization": f"Bearer {token}"},
+    "cookie named authorization": lambda token: {"cookie": f"Authorization=Bearer {token}"},
+    "cookie named token": lambda token: {"cookie": f"token={token}; access_token={token}; api_key={token}"},
+    "cookie named as the session's": lambda token: {"cookie": f"sessionid={token}"},
+}
+
+each_door = pytest.mark.parametrize("door", [MCP, PUSH], ids=["mcp", "push"])
+
+
+@each_door
+@pytest.mark.parametrize("header", HEADERS)
+def test_no_other_header_carries_it(cast: Cast, door: str, header: str) -> None:
+    headers = HEADERS[header](TOKENS[door](cast))
+    before = fingerprint()
+
+    answer = Client().post(door, BODIES[door], "application/json", headers=headers)
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert fingerprint() == before
+
+
+@each_door
+@pytest.mark.parametrize(
+    "name", ["access_token", "token", "key", "api_key", "authorization", "Authorization"]
+)
+def test_the_address_does_not_carry_it(cast: Cast, door: str, name: str) -> None:
+    token = TOKENS[door](cast)
+    before = fingerprint()
+
+    for value in (token, f"Bearer {token}"):
+        url = f"{door}?{urlencode({name: value})}"
+        assert Client().post(url, BODIES[door], "application/json").status_code == 401
+
+    assert fingerprint() == before
+
+
+@each_door
+def test_the_body_does_not_carry_it(cast: Cast, door: str) -> None:
+    token = TOKENS[door](cast)
+    within = {**json.loads(BODIES[door]), "access_token": token, "authorization": f"Bearer {token}"}
+    before = fingerprint()
+
+    as_json = Client().post(door, json.dumps(within), "application/json")
+    as_form = Client().post(door, {"access_token": token})
+
+    assert (as_json.status_code, as_form.status_code) == (401, 401)
+    assert fingerprint() == before
+
+
+@each_door
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_without_one_no_method_is_told_more(db: None, door: str, method: str) -> None:
+    before = fingerprint()
+
+    answer = Client().generic(method, door, BODIES[door], "application/json")
+
+    assert answer.status_code == 401
+    assert fingerprint() == before
+
+
+def test_no_page_takes_a_token_for_a_session(cast: Cast) -> None:
+    for token in (mint(cast, "read_write"), usage_key(cast)[1]):
+        before = fingerprint()
+        ways = [
+            Client().get(PAGE, headers={"authorization": f"Bearer {token}"}),
+            Client().get(f"{PAGE}?{urlencode({'access_token': token, 'key': token})}"),
+            Client().get(PAGE, headers={"cookie": f"sessionid={token}"}),
+            Client().get(PAGE, headers=basic("member@example.com", token)),
+        ]
+
+        assert [answer.status_code for answer in ways] == [302] * 4
+        assert fingerprint() == before
+
+
+# On the wire: how a real server hands over what HTTP allows once and a client sends twice.
+
+
+def live_keys() -> dict[str, str]:
+    """In the server's world: a key of each door, of an account of their own."""
+    owner = User.objects.create_user("credentials@example.com", "a long enough secret")
+    account, actor = create_account(name="Credentials", owner=owner, slug="credentials"), Actor.of_user(owner)
+    source = create_usage_source(account=account, actor=actor, name="Backend")
+    return {
+        MCP: mint_mcp_key(account=account, actor=actor, name="wire")[1],
+        PUSH: generate_usage_key(source=source, actor=actor)[1],
+    }
+
+
+@pytest.fixture(scope="module")
+def on_the_wire(live_server_process: LiveServer) -> dict[str, str]:
+    made: dict[str, str] = live_server_process.run("tests.credentials.test_wrong_places:live_keys")
+    return made
+
+
+def statuses(url: str, door: str, *authorization: str) -> int:
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
+    try:
+        connection.putrequest("POST", door)
+        for value in authorization:
+            connection.putheader("Authorization", value)
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(BODIES[door])))
+        connection.endheaders(BODIES[door].encode())
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+@pytest.mark.xdist_group("mcp-clients")
+@each_door
+def test_two_headers_are_none(
+    live_server_process: LiveServer, on_the_wire: dict[str, str], door: str
+) -> None:
+    url, good = live_server_process.url, f"Bearer {on_the_wire[door]}"
+    pairs = [(good, "Bearer garbage"), ("Bearer garbage", good), (good, good), ("Basic a2V5", good)]
+
+    assert statuses(url, door, good) == 200
+    assert [statuses(url, door, *pair) for pair in pairs] == [401] * 4
