@@ -41,7 +41,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A question that a page's URL can say: one with a list of `filters`."""
 
-    filters: list[Filter] = []
+    filters: Sequence[Filter] = []
 
     @classmethod
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:

@@ -1,0 +1,106 @@
+"""The forms of answers about unit cost, the same for tool and page. Exact Decimals, rounded at the doors.
+
+A unit cost is None when its usage is missing, 0 or negative; then `reason` says why, beside cost and currency.
+Docstrings of these types go to every assistant in the tool's output schema, so they are short; comments say more.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import msgspec
+
+from finops.costs.answers import ComparisonUsed, FilterUsed, PartAmount, Series, ViewUsed
+from finops.lib.answers import AccountRef, PeriodUsed
+
+MATCHED = "matched"
+NO_USAGE = "no_usage"
+NO_COST = "no_cost"
+UNKNOWN_CUSTOMER = "unknown_customer"
+NO_CUSTOMER = "no_customer"
+REST = "rest"
+
+
+# `cost` None: the account has no cost data for those days.
+class UnitCostBucket(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    start_date: date
+    cost: Decimal | None
+    currency: str
+    usage: Decimal | None
+    unit_cost: Decimal | None
+    reason: str = ""
+
+
+# What moved between the compared `days`. `ratio` is of the size of the earlier unit cost.
+class UnitCostChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    current_unit_cost: Decimal | None
+    previous_unit_cost: Decimal | None
+    change: Decimal | None
+    ratio: Decimal | None
+    previous_cost: Decimal | None
+    previous_usage: Decimal | None
+    currency: str
+    days: ComparisonUsed | None
+    reason: str = ""
+
+
+# `cost` + `left_out_amount` is the whole of the basis; `inside` as in SpendTotal. `unmatched_cost` is the part of
+# `cost` that belongs to no known customer. `unit_cost_per_million` is there where six places say too little.
+class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    cost: Decimal
+    currency: str
+    usage: Decimal | None
+    unit_cost: Decimal | None
+    reason: str = ""
+    unit_cost_per_million: Decimal | None = None
+    unmatched_cost: Decimal | None = None
+    inside: list[PartAmount] = msgspec.field(default_factory=list)
+    left_out: list[PartAmount] = msgspec.field(default_factory=list)
+    left_out_amount: Decimal = Decimal(0)
+    change: UnitCostChange | None = None
+    buckets: list[UnitCostBucket] = msgspec.field(default_factory=list)
+
+
+# `customer_id` None: no known customer. `values` are those of the customer key that were added up, where they are not
+# the id itself. `other_rows`: so many rows that are not listed. `series`: unit cost by the bucket's first day.
+# `cost` is direct_cost + allocated_cost; there are no shared-cost splits yet, so nothing is allocated.
+class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """status: matched, no_usage, no_cost, unknown_customer, no_customer, rest."""
+
+    customer_id: str | None
+    name: str = ""
+    status: str
+    direct_cost: Decimal
+    allocated_cost: Decimal
+    cost: Decimal
+    currency: str
+    usage: Decimal | None
+    unit_cost: Decimal | None
+    reason: str = ""
+    unit_cost_per_million: Decimal | None = None
+    values: list[str] = msgspec.field(default_factory=list)
+    other_rows: int = 0
+    series: Series = msgspec.field(default_factory=dict)
+
+
+# The answer of `query_unit_cost`. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
+class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    usage_metric: str
+    aggregation: str
+    unit: str | None
+    customer_key: str
+    view: ViewUsed
+    period: PeriodUsed
+    totals: list[UnitCostTotal]
+    rows: list[UnitCostRow]
+    resolved_filters: list[FilterUsed]
+    cost_days: int
+    usage_days: int
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,79 @@
+"""The account's customer key, its aliases, and which customers a question names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from accounts.models import Account
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.spoken import cut
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.queries.join import Customers
+from ingestion.models import Customer
+
+NEAREST_OF = 5_000
+"""Customers looked through for the nearest; the first by id when there are more."""
+
+
+def customer_key(account: Account) -> str:
+    """The dimension whose values are customer ids, such as `tag:customer`; empty when none is chosen. One query."""
+    return CustomerKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
+
+
+def needed_customer_key(account: Account, *, why: str) -> str:
+    """The customer key; UserError when the account has chosen none."""
+    key = customer_key(account)
+    if not key:
+        raise UserError(
+            f"{why} needs the account's customer key: the tag or dimension of cost whose values are the customer_id of "
+            "usage events. None is chosen yet. A member chooses it on the page Settings, Customer key; until then use "
+            "mode total without customers.",
+            field="mode",
+        )
+    return key
+
+
+def aliases_of(account: Account) -> dict[str, str]:
+    """Customer ids by alias. One query."""
+    return dict(CustomerAlias.objects.filter(account=account).values_list("value", "customer_id"))
+
+
+def customers_of(
+    account: Account, ids: Collection[str], aliases: dict[str, str], used: Collection[str]
+) -> Customers:
+    """What is known of these ids; those in `used` are customers whatever the table says. One query."""
+    wanted = {*ids, *used, *(aliases[value] for value in ids if value in aliases)}
+    known = Customer.objects.filter(account=account, customer_id__in=wanted).values_list(
+        "customer_id", "name"
+    )
+    return Customers({**dict.fromkeys(used, ""), **dict(known)}, aliases)
+
+
+def chosen_customers(account: Account, asked: Sequence[str]) -> list[str]:
+    """The ids of the customers asked for, each once. One query; a second one when an id is not known.
+
+    Raises UserError that names the nearest; a name where an id belongs is told its id.
+    """
+    wanted = list(dict.fromkeys(asked))
+    known = set(
+        Customer.objects.filter(account=account, customer_id__in=wanted).values_list("customer_id", flat=True)
+    )
+    for each in wanted:
+        if each not in known:
+            raise _unknown(account, each)
+    return wanted
+
+
+def _unknown(account: Account, asked: str) -> UserError:
+    named = Customer.objects.filter(account=account, name__iexact=asked).values_list(
+        "customer_id", flat=True
+    )[:5]
+    if named:
+        return UserError(
+            f"customers: {cut(asked, 100)!r} is the name of a customer whose id is {', '.join(map(repr, named))}. "
+            "Give ids, exactly.",
+            field="customers",
+            value=asked,
+        )
+    ids = Customer.objects.filter(account=account).values_list("customer_id", flat=True)[:NEAREST_OF]
+    return unknown_value("customers", cut(asked, 100), ids, listed_by="queryUsage by customer")

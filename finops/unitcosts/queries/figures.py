@@ -1,0 +1,164 @@
+"""From cost and usage to the totals and rows of an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from finops.costs.answers import Change, SpendTotal
+from finops.costs.queries.buckets import Bucket
+from finops.costs.queries.spend_answer import ENOUGH_DAYS
+from finops.costs.queries.spend_lake import NO_CURRENCY
+from finops.lib.money import added, ratio, subtracted
+from finops.unitcosts.answers import (
+    NO_COST,
+    NO_CUSTOMER,
+    NO_USAGE,
+    UNKNOWN_CUSTOMER,
+    UnitCostBucket,
+    UnitCostChange,
+    UnitCostRow,
+    UnitCostTotal,
+)
+from finops.unitcosts.queries.division import divided, per_million
+from finops.unitcosts.queries.join import Joined, joined
+from finops.unitcosts.queries.reading import Facts
+
+NOTHING = Decimal(0)
+
+WHY = {
+    NO_USAGE: "This customer has cost and no usage of the metric in these days.",
+    NO_COST: "This customer has usage and no cost line with its id.",
+    UNKNOWN_CUSTOMER: "No customer has this id: map the value to a customer with an alias.",
+    NO_CUSTOMER: "These cost lines have no value of the customer key.",
+}
+
+
+def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[Joined]) -> list[UnitCostTotal]:
+    """One for each currency that has cost; each is divided by the whole usage."""
+    return [_total(facts, total, rows) for total in spent]
+
+
+def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostTotal:
+    unit_cost, reason = divided(spent.amount, facts.used, unused=facts.unused)
+    mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
+    return UnitCostTotal(
+        cost=spent.amount,
+        currency=spent.currency,
+        usage=facts.used,
+        unit_cost=unit_cost,
+        reason=reason,
+        unit_cost_per_million=per_million(unit_cost),
+        unmatched_cost=added(mine) if mine else None,
+        inside=[part for part in spent.inside if part.amount],
+        left_out=spent.left_out,
+        left_out_amount=spent.left_out_amount,
+        change=_change(facts, spent.change),
+        buckets=[_bucket(facts, spent, bucket) for bucket in facts.cost.buckets],
+    )
+
+
+def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
+    cost = spent.series.get(bucket.start.isoformat())
+    usage = facts.usage.buckets.get(bucket.start)
+    unit_cost, reason = divided(cost, usage)
+    return UnitCostBucket(
+        start_date=bucket.start,
+        cost=cost,
+        currency=spent.currency,
+        usage=usage,
+        unit_cost=unit_cost,
+        reason=reason,
+    )
+
+
+def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
+    if spent is None:
+        return None
+    now, earlier = facts.compared_usage, facts.earlier_usage
+    current, _reason = divided(spent.current_amount, now.total if now else None)
+    previous, reason = divided(
+        spent.previous_amount, earlier.total if earlier else None, unused="The earlier days have no usage."
+    )
+    reason = spent.reason if spent.change is None else reason
+    reason = reason or _too_few_days(facts) or ("" if current is not None else "There is no unit cost now.")
+    moved = (
+        subtracted(current, previous) if not reason and current is not None and previous is not None else None
+    )
+    share = ratio(moved, previous.copy_abs()) if moved is not None and previous is not None else None
+    return UnitCostChange(
+        current_unit_cost=current,
+        previous_unit_cost=None if spent.change is None else previous,
+        change=moved,
+        ratio=share,
+        previous_cost=spent.previous_amount,
+        previous_usage=earlier.total if earlier else None,
+        currency=spent.currency,
+        days=facts.cost.comparison,
+        reason=reason or ("" if share is not None else "The earlier unit cost is 0."),
+    )
+
+
+def _too_few_days(facts: Facts) -> str:
+    """Why the earlier usage says too little: pushing began in the middle of those days."""
+    compared, now, earlier = facts.cost.comparison, facts.compared_usage, facts.earlier_usage
+    if compared is None or now is None or earlier is None:
+        return ""
+    days = (compared.end_date - compared.start_date).days + 1
+    before = (compared.previous_end_date - compared.previous_start_date).days + 1
+    if Decimal(earlier.days_with_data * days) >= ENOUGH_DAYS * now.days_with_data * before:
+        return ""
+    return (
+        f"Usage is there on {earlier.days_with_data} of the {before} earlier days and on {now.days_with_data} of these "
+        f"{days}, so the two do not compare."
+    )
+
+
+def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
+    """Every customer and unmatched value; none in mode total."""
+    if facts.customers is None or facts.query.mode != "per_customer":
+        return []
+    largest = max(spent, key=lambda total: total.amount.copy_abs(), default=None)
+    return joined(
+        facts.cost.by_value(),
+        facts.quantities,
+        facts.customers,
+        absent=facts.cost.absent,
+        currency=largest.currency if largest else NO_CURRENCY,
+    )
+
+
+def row_of(facts: Facts, row: Joined) -> UnitCostRow:
+    usage = row.usage.whole if row.usage else None
+    why = facts.unused if row.status == NO_USAGE and facts.used is None else WHY.get(row.status, "")
+    unit_cost, reason = divided(row.cost, usage, unused=why)
+    if row.status == NO_COST:
+        unit_cost, reason = None, why
+    return UnitCostRow(
+        customer_id=row.customer_id,
+        name=row.name,
+        status=row.status,
+        direct_cost=row.cost,
+        allocated_cost=NOTHING,
+        cost=row.cost,
+        currency=row.currency,
+        usage=usage,
+        unit_cost=unit_cost,
+        reason=reason,
+        unit_cost_per_million=per_million(unit_cost),
+        values=row.values if row.values != [row.customer_id] else [],
+        series=_series(facts, row),
+    )
+
+
+def _series(facts: Facts, row: Joined) -> dict[str, Decimal | None]:
+    """The unit cost of a customer that has cost and usage, bucket by bucket."""
+    if row.usage is None or row.status == NO_COST:
+        return {}
+    return {bucket.start.isoformat(): _of_bucket(row, bucket) for bucket in facts.cost.buckets}
+
+
+def _of_bucket(row: Joined, bucket: Bucket) -> Decimal | None:
+    if row.usage is None or not bucket.has_data:
+        return None
+    return divided(row.buckets.get(bucket.start, NOTHING), row.usage.buckets.get(bucket.start))[0]

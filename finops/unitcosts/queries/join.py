@@ -1,0 +1,120 @@
+"""Cost by customer key value and usage by customer id, put side by side. Pure.
+
+A value of the key is a customer's id, exactly (`Acme` is not `acme`), or an alias of one. What matches nothing stays a
+row of its own, so that the rows' costs add up to the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from finops.costs.queries.cost_sums import ValueCost
+from finops.lib.money import added
+from finops.unitcosts.answers import MATCHED, NO_COST, NO_CUSTOMER, NO_USAGE, UNKNOWN_CUSTOMER
+
+ORDER = {MATCHED: 0, NO_USAGE: 0, NO_COST: 0, UNKNOWN_CUSTOMER: 1, NO_CUSTOMER: 2}
+"""Customers first, then values of no known customer, then cost without any value."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The usage of one customer."""
+
+    whole: Decimal
+    buckets: Mapping[date, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Customers:
+    """What values of the customer key mean: names by the id of each known customer, ids by alias."""
+
+    names: Mapping[str, str]
+    aliases: Mapping[str, str]
+
+    def id_of(self, value: str) -> str | None:
+        """The known customer that a value of the customer key means, if any."""
+        customer_id = self.aliases.get(value, value)
+        return customer_id if customer_id in self.names else None
+
+
+@dataclass
+class Joined:
+    """A customer, a value of no known customer, or cost without a value; in one currency."""
+
+    customer_id: str | None
+    currency: str
+    status: str
+    name: str = ""
+    cost: Decimal = Decimal(0)
+    buckets: dict[date, Decimal] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
+    usage: Quantity | None = None
+
+
+def joined(
+    costs: Sequence[ValueCost],
+    usage: Mapping[str, Quantity],
+    customers: Customers,
+    *,
+    absent: str,
+    currency: str,
+) -> list[Joined]:
+    """A row for each customer or unmatched value in each currency that it has cost in.
+
+    `absent` is the word for cost without a value. A customer with usage alone has one row, in `currency`. A customer
+    with cost in two currencies has its whole usage on both rows. Customers by size of cost, then the unmatched.
+    """
+    rows: dict[tuple[str | None, str, str], Joined] = {}
+    for cost in costs:
+        row = _row_of(cost, customers, absent)
+        unmatched = cost.value if row.customer_id is None else ""
+        _add(rows.setdefault((row.customer_id, unmatched, row.currency), row), cost)
+    found = list(rows.values())
+    for row in found:
+        _give_usage(row, usage)
+    with_cost = {row.customer_id for row in found}
+    found += _without_cost(usage, with_cost, customers, currency)
+    return sorted(found, key=_order)
+
+
+def _row_of(cost: ValueCost, customers: Customers, absent: str) -> Joined:
+    customer_id = None if cost.value == absent else customers.id_of(cost.value)
+    if customer_id is not None:
+        return Joined(customer_id, cost.currency, NO_USAGE, customers.names[customer_id])
+    status = NO_CUSTOMER if cost.value == absent else UNKNOWN_CUSTOMER
+    return Joined(None, cost.currency, status, cost.label, values=[cost.value])
+
+
+def _add(row: Joined, cost: ValueCost) -> None:
+    row.cost = added([row.cost, cost.amount])
+    for start, amount in cost.buckets.items():
+        row.buckets[start] = added([row.buckets.get(start, Decimal(0)), amount])
+    if row.customer_id is not None:
+        row.values = sorted({*row.values, cost.value})
+
+
+def _give_usage(row: Joined, usage: Mapping[str, Quantity]) -> None:
+    if row.customer_id is not None and row.customer_id in usage:
+        row.usage, row.status = usage[row.customer_id], MATCHED
+
+
+def _without_cost(
+    usage: Mapping[str, Quantity], with_cost: Iterable[str | None], customers: Customers, currency: str
+) -> list[Joined]:
+    left = set(usage) - set(with_cost)
+    return [
+        Joined(each, currency, NO_COST, customers.names.get(each, ""), usage=usage[each]) for each in left
+    ]
+
+
+def _order(row: Joined) -> tuple[str, int, Decimal, Decimal, str]:
+    usage = row.usage.whole if row.usage else Decimal(0)
+    key = row.customer_id if row.customer_id is not None else row.values[0]
+    return row.currency, ORDER[row.status], _descending(row.cost), _descending(usage), key
+
+
+def _descending(amount: Decimal) -> Decimal:
+    return amount.copy_abs().copy_negate()

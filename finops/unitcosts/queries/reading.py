@@ -1,0 +1,157 @@
+"""What a unit cost is made from: the cost, and the usage of the same days."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.queries.cost_sums import CostRead, read_costs
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut, listed
+from finops.unitcosts.queries.customers import (
+    aliases_of,
+    chosen_customers,
+    customers_of,
+    needed_customer_key,
+)
+from finops.unitcosts.queries.join import Customers, Quantity
+from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
+from ingestion.models import UsageMetric
+from ingestion.queries import UsageAsked, UsageRead, find_metric, metrics_of
+from ingestion.queries.usage import read_metric
+
+ALIKE = 0.8
+"""So alike is a misspelt name; anything less is taken for a metric that is yet to be pushed."""
+
+HOW_TO_PUSH = (
+    "Push it: on the Connections page make a usage source, Generate API Key, and POST events with this metric to "
+    "/api/usage/events; the next answer counts them."
+)
+NO_METRIC = "sum"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that was read for one question. `customers` None: nothing was joined."""
+
+    account: Account
+    query: UnitCostQuery
+    metric: str
+    label: str
+    key: str
+    cost: CostRead
+    usage: UsageRead
+    unused: str
+    customers: Customers | None = None
+    earlier_usage: UsageRead | None = None
+    compared_usage: UsageRead | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def quantities(self) -> Mapping[str, Quantity]:
+        """Usage by customer id."""
+        return {
+            group.value: Quantity(group.quantity, group.buckets) for group in self.usage.groups if group.value
+        }
+
+    @property
+    def used(self) -> Decimal | None:
+        return self.usage.total
+
+
+def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -> Facts:
+    """See `query_unit_cost`."""
+    metrics = metrics_of(account)
+    metric = _metric(metrics, query.usage_metric)
+    only = chosen_customers(account, query.customers) if query.customers else []
+    by_customer = query.mode == "per_customer"
+    key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
+    aliases = aliases_of(account) if key else {}
+    cost = read_costs(account, cost_question(query, key), deadline=deadline)
+    reader = _UsageReader(account, metric, query, tuple(only), deadline)
+    usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
+    compared = cost.comparison
+    current = DateRange(compared.start_date, compared.end_date) if compared else None
+    previous = DateRange(compared.previous_start_date, compared.previous_end_date) if compared else None
+    customers = None
+    if key:
+        values = {part.keys[0] or "" for part in cost.sums}
+        customers = customers_of(
+            account, values, aliases, {group.value or "" for group in usage.groups} | set(only)
+        )
+    if customers and only:
+        cost = cost.only({value for value in values if customers.id_of(value) in only})
+    return Facts(
+        account=account,
+        query=query,
+        metric=metric.name if metric else query.usage_metric,
+        label=metric.label if metric else "",
+        key=key,
+        cost=cost,
+        usage=usage,
+        unused=_unused(metrics, metric, query.usage_metric),
+        customers=customers,
+        compared_usage=usage if current == cost.days else reader.read(current) if current else None,
+        earlier_usage=reader.read(previous) if previous else None,
+        notes=_notes(metric, query),
+    )
+
+
+def _why(query: UnitCostQuery) -> str:
+    return "mode per_customer" if query.mode == "per_customer" else "customers"
+
+
+@dataclass(frozen=True)
+class _UsageReader:
+    account: Account
+    metric: UsageMetric | None
+    query: UnitCostQuery
+    customers: tuple[str, ...]
+    deadline: float | None
+
+    def read(self, days: DateRange, *, granularity: str = "none", by: str = "") -> UsageRead:
+        """One lake query; none for a metric that no event has named."""
+        if self.metric is None:
+            return UsageRead(self.query.usage_metric, NO_METRIC, None, [], 0, None)
+        asked = UsageAsked(self.metric.name, days, granularity, by, self.customers)
+        return read_metric(self.account, self.metric, asked, deadline=self.deadline)
+
+
+def _metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
+    """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
+    if not name.strip():
+        raise unknown_value(
+            "usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext"
+        )
+    try:
+        return find_metric(metrics, name)
+    except UserError:
+        names = [each.name.casefold() for each in metrics]
+        if not difflib.get_close_matches(name.casefold()[:200], names, n=1, cutoff=ALIKE):
+            return None
+    raise unknown_value(
+        "usage_metric", cut(name, 100), [each.name for each in metrics], listed_by="getAccountContext"
+    )
+
+
+def _unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: str) -> str:
+    """Why a range has no usage."""
+    if metric is not None:
+        return f"No usage event of {metric.name!r} is of these days."
+    if not metrics:
+        return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
+    names = listed([repr(cut(each.name, 60)) for each in metrics[:5]])
+    return (
+        f"No usage event has named the metric {cut(asked, 100)!r}; the account has {names}"
+        f"{' and more' if len(metrics) > 5 else ''}, getAccountContext lists them. {HOW_TO_PUSH}"
+    )
+
+
+def _notes(metric: UsageMetric | None, query: UnitCostQuery) -> list[str]:
+    if metric is None or metric.name == query.usage_metric:
+        return []
+    return [f"Usage metric {query.usage_metric!r} was read as {metric.name!r}."]

@@ -1,0 +1,52 @@
+"""Unit cost: the one function behind the page Unit economics and the tool queryUnitCost."""
+
+from __future__ import annotations
+
+from accounts.models import Account
+from finops.lib.answers import AccountRef
+from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of
+from finops.unitcosts.queries.fold import folded, truncated_of
+from finops.unitcosts.queries.reading import read_facts
+from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+
+def query_unit_cost(
+    account: Account, query: UnitCostQuery, *, deadline: float | None = None
+) -> UnitCostAnswer:
+    """Cost divided by a usage metric, in total or for each customer, in the account's cost view unless overridden.
+
+    Cost and usage are exact; each currency's cost is divided by the whole usage, and never added to another's. A unit
+    cost is None with its reason where there is no usage to divide by. Per customer the rows' costs of a currency add up
+    to its total, with what matches no customer as rows of its own. The account must be in scope.
+
+    Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
+    `query_spend` refuses. Cost: two lake queries; filters add one or two, a comparison one or two. PostgreSQL: two for
+    what is named, three with a customer key more, those of `query_spend`, and one for each lake query.
+    """
+    facts = read_facts(account, query, deadline)
+    spent = facts.cost.totals()
+    every = joined_rows(facts, spent)
+    totals = totals_of(facts, spent, every)
+    found = [row_of(facts, row) for row in every]
+    rows = folded(found, query.top)
+    return UnitCostAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=summary_of(facts, totals, rows),
+        usage_metric=facts.metric,
+        aggregation=facts.usage.aggregation,
+        unit=facts.usage.unit,
+        customer_key=facts.key,
+        view=facts.cost.facts.view,
+        period=facts.cost.period,
+        totals=totals,
+        rows=rows,
+        resolved_filters=facts.cost.facts.findings.used,
+        cost_days=facts.cost.days_with_data,
+        usage_days=facts.usage.days_with_data,
+        data_through=facts.cost.facts.sources.coverage.complete_through,
+        truncated=truncated_of(rows, query.top),
+        warnings=warnings_of(facts, spent, totals, found),
+        hint=hint_of(facts, totals),
+    )

@@ -1,0 +1,169 @@
+"""The summary, warnings and hint of an answer about unit cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from finops.costs.answers import SpendTotal
+from finops.lib.money import ratio
+from finops.lib.spoken import cut, listed, money, percent
+from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
+from finops.unitcosts.queries.reading import Facts
+from ingestion.models import UsageMetric
+
+NAMED_ROWS = 3
+NAME_LENGTH = 60
+DIGITS = 4
+
+_ROUNDING = Context(prec=80, rounding=ROUND_HALF_EVEN)
+_AGGREGATION = UsageMetric.Aggregation
+
+MEANING = {
+    _AGGREGATION.SUM.value: "",
+    _AGGREGATION.AVERAGE_OF_DAYS.value: (
+        "Usage is the average of the days that have any, so this is the cost of one for the whole period, not for a day."
+    ),
+    _AGGREGATION.LAST.value: "Usage is each customer's last value in the period, added up.",
+    _AGGREGATION.MAX.value: "Usage is each customer's highest value in the period, added up.",
+}
+
+
+def price(unit_cost: Decimal, currency: str) -> str:
+    """A unit cost as a sentence says it: two decimals, or four digits that count where that is more."""
+    places = max(2, DIGITS - 1 - unit_cost.adjusted()) if unit_cost else 2
+    rounded = unit_cost.quantize(Decimal(1).scaleb(-places), context=_ROUNDING)
+    return f"{rounded:,f} {currency}"
+
+
+def count(usage: Decimal) -> str:
+    """A quantity as a sentence says it: at most three decimals."""
+    text = f"{usage.quantize(Decimal('0.001'), context=_ROUNDING):,f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]) -> str:
+    """Who paid how much for what, and what one unit of it cost."""
+    days, plan = facts.cost.days, facts.cost.facts.plan
+    when = f"from {days.start} to {days.end}"
+    if not totals:
+        what = (
+            "No cost line matches the question"
+            if plan.filters or facts.query.customers
+            else "There is no cost"
+        )
+        return f"{facts.account.name}: {what} {when}, so there is no unit cost of {cut(facts.metric, NAME_LENGTH)}."
+    said = listed([_equation(facts, total) for total in totals])
+    why = f" {totals[0].reason}" if totals[0].reason else ""
+    meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
+    view = facts.cost.facts.view.label
+    parts = [f"{facts.account.name} {when} ({view}): {said}.{why}", meaning, _rows_said(rows)]
+    return " ".join(part for part in parts if part)
+
+
+def _equation(facts: Facts, total: UnitCostTotal) -> str:
+    spent = money(total.cost, total.currency)
+    unit = unit_of(facts)
+    if total.unit_cost is None or total.usage is None:
+        return f"{spent} of cost and no unit cost for {unit}"
+    each = price(total.unit_cost, total.currency)
+    return f"{spent} ÷ {count(total.usage)} {unit} = {each} for each{_moved(total)}"
+
+
+def unit_of(facts: Facts) -> str:
+    """What is counted, in the sender's word where there is one."""
+    return cut(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
+
+
+def _moved(total: UnitCostTotal) -> str:
+    change = total.change
+    if change is None or change.change is None or change.previous_unit_cost is None:
+        return ""
+    before = price(change.previous_unit_cost, change.currency)
+    if change.ratio is None or not change.change:
+        return f" ({before} before)"
+    return (
+        f" ({percent(abs(change.ratio))} {'more' if change.change > 0 else 'less'} than the {before} before)"
+    )
+
+
+def _rows_said(rows: Sequence[UnitCostRow]) -> str:
+    named = [
+        f"{cut(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
+        for row in rows
+        if row.status == MATCHED and row.unit_cost is not None
+    ][:NAMED_ROWS]
+    return f"The costliest customers, per unit: {listed(named)}." if named else ""
+
+
+def warnings_of(
+    facts: Facts, spent: Sequence[SpendTotal], totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]
+) -> list[str]:
+    found = [*facts.notes]
+    found += [totals[0].reason] if totals and totals[0].usage is None else []
+    found += _units(facts)
+    found += _days(facts)
+    found += _currencies(totals)
+    found += [_unmatched(facts, total) for total in totals if total.unmatched_cost]
+    found += _one_sided(rows)
+    found += facts.cost.warnings(spent)
+    return list(dict.fromkeys(found))
+
+
+def _units(facts: Facts) -> list[str]:
+    if len(facts.usage.units) < 2:
+        return []
+    names = listed([cut(unit, 40) for unit in facts.usage.units[:5]])
+    return [
+        f"Events of {facts.metric!r} have {len(facts.usage.units)} units ({names}), which are added up as they are."
+    ]
+
+
+def _days(facts: Facts) -> list[str]:
+    cost, usage, days = facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days
+    if not usage or not cost or cost == usage:
+        return []
+    known = f"Of the {days} days cost has data on {cost} and usage on {usage}"
+    return [f"{known}, so cost of some days is divided by usage of others: ask for days that both have."]
+
+
+def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
+    if len(totals) < 2:
+        return []
+    return [
+        "Each currency's cost is divided by the whole usage: one unit costs all of these unit costs together."
+    ]
+
+
+def _unmatched(facts: Facts, total: UnitCostTotal) -> str:
+    amount = total.unmatched_cost or Decimal(0)
+    share = ratio(amount, total.cost)
+    part = f" ({percent(share)})" if share is not None else ""
+    return (
+        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {facts.key}; it is in the "
+        "total and in no customer's unit cost."
+    )
+
+
+def _one_sided(rows: Sequence[UnitCostRow]) -> list[str]:
+    counts = {status: len([row for row in rows if row.status == status]) for status in (NO_USAGE, NO_COST)}
+    said = []
+    if counts[NO_USAGE]:
+        said.append(f"{counts[NO_USAGE]} with cost and no usage")
+    if counts[NO_COST]:
+        said.append(f"{counts[NO_COST]} with usage and no cost")
+    return [f"Customers that do not match: {listed(said)}."] if said else []
+
+
+def hint_of(facts: Facts, totals: Sequence[UnitCostTotal]) -> str:
+    """What to ask next."""
+    query = facts.query
+    if facts.usage.total is None:
+        return "querySpend breaks the cost down meanwhile; queryUsage shows what usage there is."
+    if not totals:
+        return "Widen the dates or loosen the filters; getAccountContext says which days have cost data."
+    if query.mode == "total" and not query.customers:
+        return "mode per_customer splits it by customer; granularity month shows the trend."
+    if query.granularity == "none":
+        return "granularity month shows the trend; customers with mode total follows single customers."
+    return "querySpend with a filter on the customer key shows what a customer's cost is made of."

@@ -1,0 +1,85 @@
+"""What is asked about unit cost: the arguments of the tool `queryUnitCost` and the URL of Unit economics, one type."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal, cast
+
+from msgspec import Meta
+
+from finops.costs.spend_query import (
+    DEFAULT_PERIOD,
+    MAX_FILTERS,
+    BasisName,
+    CompareTo,
+    Filter,
+    Granularity,
+    Op,
+    Period,
+    SpendQuery,
+    UrlQuery,
+)
+from finops.lib.errors import unknown_value
+from finops.lib.periods import PERIODS
+
+Mode = Literal["total", "per_customer"]
+
+DEFAULT_TOP = 20
+MAX_TOP = 100
+MAX_CUSTOMERS = 50
+
+
+# Lean on purpose: these go to every assistant, and a tool's definition has 3 KB.
+class CostFilter(Filter, frozen=True, kw_only=True):
+    __doc__ = None
+    dimension: str
+    op: Op = "in"
+    values: list[str] = []
+
+
+# A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
+class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
+    __doc__ = None
+    usage_metric: Annotated[str, Meta(description="The divisor; getAccountContext lists them.")]
+    mode: Annotated[Mode, Meta(description="per_customer joins both by the customer key.")] = "total"
+    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day.")] = None
+    period: Annotated[str | None, Meta(description="Instead of dates: last_month …, as in querySpend.")] = (
+        None
+    )
+    granularity: Annotated[Granularity, Meta(description="Also a trend in such buckets.")] = "none"
+    filters: Annotated[
+        list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
+    ] = []
+    customers: Annotated[
+        list[str], Meta(description="Only these, by exact id.", max_length=MAX_CUSTOMERS)
+    ] = []
+    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    compare_to: Annotated[CompareTo, Meta(description="Adds change to totals.")] = "none"
+    top: Annotated[int, Meta(description="Customers listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+
+
+def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
+    """The cost that it asks for; by the customer key where one is given. Raises UserError for an unknown period."""
+    return SpendQuery(
+        start_date=query.start_date,
+        end_date=query.end_date,
+        period=_period(query),
+        granularity=query.granularity,
+        group_by=[customer_key] if customer_key else [],
+        filters=list(query.filters),
+        basis=query.basis,
+        charge_categories=query.charge_categories,
+        compare_to=query.compare_to,
+    )
+
+
+def _period(query: UnitCostQuery) -> Period | None:
+    """The named period meant, kindly read (`Last month`)."""
+    if not query.period:
+        return None if query.start_date or query.end_date else DEFAULT_PERIOD
+    folded = query.period.strip().lower().replace(" ", "_").replace("-", "_")
+    if folded not in PERIODS:
+        raise unknown_value("period", query.period[:60], PERIODS)
+    return cast(Period, folded)
