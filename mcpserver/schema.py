@@ -27,11 +27,11 @@ def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
     return _strict(_inlined(kind))
 
 
-def answer_schema(kind: type[msgspec.Struct]) -> Schema:
-    """The `outputSchema` of a tool: what every real answer, nulls included, fits."""
+def answer_schema(kind: type[msgspec.Struct], depth: int = ANSWER_DEPTH) -> Schema:
+    """The `outputSchema` of a tool: what every real answer, nulls included, fits. `depth` 0: the root's fields alone."""
     whole = _inlined(kind)
     always = whole.get("required", []) if kind.__struct_config__.omit_defaults else list(whole["properties"])
-    return {**_lean(whole, ANSWER_DEPTH), "required": always}
+    return {**_lean(whole, depth), "required": always}
 
 
 def _inlined(kind: type[msgspec.Struct]) -> Schema:
