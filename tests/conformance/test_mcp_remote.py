@@ -16,7 +16,7 @@ from tests.conformance import node, schemas
 from tests.conformance.requirements import requirement
 from tests.servers import LiveServer
 
-ENOUGH = 20.0
+ENOUGH = 60.0
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
 

@@ -18,7 +18,7 @@ from accounts.services import create_account
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
 from tests.credentials.entries import usage_key
-from tests.credentials.places import EVENT, MCP, PAGE, PUSH
+from tests.credentials.places import EVENT, MCP, PAGE, PLACES, PUSH
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import mint
 from tests.servers import LiveServer
@@ -121,6 +121,15 @@ def test_no_page_takes_a_token_for_a_session(cast: Cast) -> None:
 
         assert [answer.status_code for answer in ways] == [302] * 4
         assert fingerprint() == before
+
+
+def test_a_session_alone_posts_nothing_for_another_site(cast: Cast) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(cast.member)
+    before = fingerprint()
+
+    assert PLACES["page's form"].ask(client, {"origin": "http://evil.example.com"}).status_code == 403
+    assert fingerprint() == before
 
 
 # On the wire: how a real server hands over what HTTP allows once and a client sends twice.
