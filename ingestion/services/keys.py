@@ -26,15 +26,22 @@ def generate_usage_key(*, source: UsageSource, actor: Actor) -> tuple[UsageKey, 
 
 
 @transaction.atomic
-def regenerate_usage_key(*, source: UsageSource, actor: Actor) -> tuple[UsageKey, str]:
+def regenerate_usage_key(
+    *, source: UsageSource, actor: Actor, replaces: int | None = None
+) -> tuple[UsageKey, str]:
     """A new key in the place of the living one, which is dead from the commit on, for pushes in flight too.
 
-    Raises UserError for a source that pulls, and for one without a living key.
+    `replaces`: only if that is the key that lives. Raises UserError otherwise, for a source that pulls, and for one
+    without a living key.
     """
     _lock_push_source(source)
     old = _living_key(source)
     if old is None:
         raise UserError(f"{source.name} has no key to replace. Generate one.")
+    if replaces not in (None, old.pk):
+        raise UserError(
+            "This key was replaced already, and a new key is shown only once. If nobody kept it, regenerate it again."
+        )
     _end(old)
     return _new_key(source, actor, action="usage_key.regenerate", replaces=old.pk)
 

@@ -13,6 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
+from ingestion.models import UsageSource
 
 
 def _mcp_key(account: Account) -> object:
@@ -34,9 +35,15 @@ def _import(account: Account) -> int:
         return CostImport.objects.create(account=account, source_id=_source(account), file_name="walk.csv").pk
 
 
+def _usage_source(account: Account) -> int:
+    with account_scope(account):
+        return UsageSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
     "source_id": _source,
     "import_id": _import,
+    "usage_source_id": _usage_source,
 }

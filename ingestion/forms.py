@@ -1,0 +1,13 @@
+"""Forms of the usage pages."""
+
+from __future__ import annotations
+
+from django import forms
+
+
+class UsageSourceForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        help_text="What sends the usage. For example: API gateway, production.",
+        error_messages={"required": "Give the usage source a name."},
+    )

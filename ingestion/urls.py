@@ -1,0 +1,19 @@
+"""Pages of usage beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from ingestion.views import sources
+
+_SOURCE = "connections/usage/<int:usage_source_id>"
+
+urlpatterns = [
+    path("connections/usage/", sources.index, name="usage_sources"),
+    path("connections/usage/new/", sources.new, name="usage_source_new"),
+    path(f"{_SOURCE}/", sources.source, name="usage_source"),
+    path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
+    path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
+    path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),
+    path(f"{_SOURCE}/key/revoke/", sources.revoke_key, name="usage_key_revoke"),
+]

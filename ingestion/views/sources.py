@@ -1,0 +1,172 @@
+"""Connections → Usage sources: the list, a new one, and a source's page with its key card."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from ingestion import services
+from ingestion.forms import UsageSourceForm
+from ingestion.models import UsageKey, UsageSource
+from ingestion.snippets import snippets_for
+from ingestion.views.push import PATH
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A usage source as the list shows it, with its living key."""
+
+    source: UsageSource
+    key: UsageKey | None
+
+
+COLUMNS: list[Column[Row]] = [
+    Column("name", "Source", lambda row: row.source.name),
+    Column("kind", "Kind", lambda row: row.source.get_kind_display()),
+    Column("key", "API key", lambda row: row.key.masked if row.key else None),
+    Column("used", "Last used", lambda row: row.key.last_used_at if row.key else None),
+    Column("created", "Created", lambda row: row.source.created_at),
+]
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    keys = {key.source_id: key for key in UsageKey.objects.filter(revoked_at=None)}
+    rows = [Row(source, keys.get(source.pk)) for source in UsageSource.objects.all()]
+    shown = listing(request, rows, COLUMNS, order="name")
+    if wants_csv(request):
+        return csv_of("usage-sources", COLUMNS, shown.rows)
+    return render(request, "ingestion/sources.html", {"listing": shown, "push_url": push_url()})
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    form = UsageSourceForm(request.POST or None)
+    if form.is_valid():
+        try:
+            row = services.create_usage_source(
+                account=request.account, actor=request.actor, name=form.cleaned_data["name"]
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+    status = 422 if form.is_bound or request.method == "POST" else 200
+    return render(request, "ingestion/source_new.html", {"form": form}, status=status)
+
+
+@account_page()
+@require_safe
+@never_cache
+def source(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    return _source_page(request, _source_of(usage_source_id))
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    row, form = _source_of(usage_source_id), UsageSourceForm(request.POST)
+    if form.is_valid():
+        try:
+            services.rename_usage_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The source is renamed.")
+            return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+    return _source_page(request, _source_of(usage_source_id), form=form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+@never_cache
+def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
+    row = _source_of(usage_source_id)
+    try:
+        key, plaintext = services.generate_usage_key(source=row, actor=request.actor)
+    except UserError as error:
+        return _source_page(request, row, problem=error.message, status=409)
+    return _key_page(request, row, key, plaintext)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+@never_cache
+def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
+    row = _source_of(usage_source_id)
+    replaces = request.POST.get("replaces", "")
+    try:
+        key, plaintext = services.regenerate_usage_key(
+            source=row, actor=request.actor, replaces=int(replaces) if replaces.isdecimal() else None
+        )
+    except UserError as error:
+        return _source_page(request, row, problem=error.message, status=409)
+    return _key_page(request, row, key, plaintext)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    row = _source_of(usage_source_id)
+    try:
+        services.revoke_usage_key(source=row, actor=request.actor)
+    except UserError as error:
+        return _source_page(request, row, problem=error.message, status=409)
+    messages.success(request, "The key is revoked. Whatever used it gets 401 from now on.")
+    return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
+
+
+def push_url() -> str:
+    """Where backends send their events."""
+    return f"{settings.PUBLIC_URL}{PATH}"
+
+
+def _source_of(usage_source_id: int) -> UsageSource:
+    return get_object_or_404(UsageSource.objects.select_related("account", "created_by"), pk=usage_source_id)
+
+
+def _source_page(
+    request: AccountRequest,
+    row: UsageSource,
+    *,
+    form: UsageSourceForm | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "source": row,
+        "key": UsageKey.objects.filter(source=row, revoked_at=None).first(),
+        "is_push": row.kind == UsageSource.Kind.PUSH,
+        "push_url": push_url(),
+        "form": form or UsageSourceForm(initial={"name": row.name}),
+        "problem": problem,
+    }
+    return render(request, "ingestion/source.html", context, status=status)
+
+
+def _key_page(request: AccountRequest, row: UsageSource, key: UsageKey, plaintext: str) -> HttpResponse:
+    context = {
+        "source": row,
+        "key": key,
+        "plaintext": plaintext,
+        "push_url": push_url(),
+        "snippets": snippets_for(push_url(), plaintext),
+    }
+    return render(request, "ingestion/key_shown.html", context)
