@@ -13,7 +13,10 @@ from accounts.audit import Actor
 from accounts.models import Account, MCPKey
 from accounts.scoping import account_scope
 from finops.demo.people import EMAIL, People
+from finops.demo.usage_loading import usage_source
 from finops.lib.secrets import write_private
+from ingestion.models import UsageKey
+from ingestion.services import generate_usage_key, regenerate_usage_key
 
 # The field of demo.json, the key's name in the list of keys, its scope.
 _KEYS = (
@@ -52,6 +55,7 @@ def write(people: People, actor: Actor) -> dict[str, str]:
             handout[field] = (
                 noted_key if _lives(noted_key, scope) else _mint(people.account, actor, name, scope)
             )
+        handout["usage_key"] = _usage_key(people.account, actor, before.get("usage_key", ""))
     if handout != before or path().stat().st_mode & 0o777 != 0o600:
         write_private(path(), json.dumps(handout, indent=2))
     return handout
@@ -72,3 +76,14 @@ def _mint(account: Account, actor: Actor, name: str, scope: MCPKey.Scope) -> str
     for old in MCPKey.objects.filter(name=name, scope=scope, revoked_at=None):
         keys.revoke_mcp_key(key=old, actor=actor)
     return keys.mint_mcp_key(account=account, actor=actor, name=name, scope=scope)[1]
+
+
+def _usage_key(account: Account, actor: Actor, noted_key: str) -> str:
+    """The key of the demo's usage source: the noted one while it lives, else a new one in its place."""
+    source = usage_source(account, actor)
+    living = UsageKey.objects.filter(source=source, revoked_at=None).first()
+    if living is None:
+        return generate_usage_key(source=source, actor=actor)[1]
+    if hmac.compare_digest(bytes(living.digest), keys.digest_of(noted_key)):
+        return noted_key
+    return regenerate_usage_key(source=source, actor=actor)[1]

@@ -1,4 +1,4 @@
-"""Load the demo: people, accounts, cost sources, keys. Safe to run twice, and on any later day."""
+"""Load the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
 
 from __future__ import annotations
 
@@ -19,20 +19,25 @@ from accounts.scoping import account_scope
 from finops.costs.models import Basis, CostSource, CostView
 from finops.costs.services import change_cost_view, create_cost_source, import_files
 from finops.demo import handout
-from finops.demo.company import LABS, SOURCES, Source
+from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
+from finops.demo.usage_loading import SOURCE_NAME, load_usage
+from finops.lake import queries as lake_queries
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import month_start
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.services import add_customer_alias, set_customer_key
 
 SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
 LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
+CUSTOMER_TAG = "customer"
 _LOCK = 4_417_230_001
 
 Say = Callable[[str], None]
@@ -40,17 +45,19 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a run did: lines imported, seconds it took, what it handed out."""
+    """What a run did: cost lines and usage events added, seconds it took, what it handed out."""
 
     rows: int
+    events: int
     seconds: float
     handout: dict[str, str]
 
 
 def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int = MONTHS) -> Loaded:
-    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost that is there as it is.
+    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost and usage that are there.
 
-    A second run of a day imports nothing and keeps password and keys; on a later day only the months since come.
+    A second run of a day imports nothing and keeps password and keys; on a later day only the months of cost and the
+    days of usage since come.
     """
     began = time.monotonic()
     actor = Actor.command("load_demo")
@@ -61,8 +68,12 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         people = ensure_people(actor, handout.noted().get("password"))
         # Before the long part: whoever takes up a load that was broken off still knows the password.
         given = handout.write(people, actor)
-        rows = 0 if if_empty and _has_cost(people.account) else _load_costs(people, actor, say, months)
-    return Loaded(rows, time.monotonic() - began, given)
+        with account_scope(people.account):
+            skip_cost, skip_usage = (if_empty and _has(kind) for kind in (Kind.COST, Kind.USAGE))
+        rows = 0 if skip_cost else _load_costs(people, actor, say, months)
+        events = 0 if skip_usage else _load_usage(people.account, actor, say, months)
+        _ensure_customer_key(people.account, actor)
+    return Loaded(rows, events, time.monotonic() - began, given)
 
 
 @contextmanager
@@ -79,9 +90,9 @@ def _alone() -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
 
 
-def _has_cost(account: Account) -> bool:
-    with account_scope(account):
-        return LakeSegment.objects.filter(kind=Kind.COST, retired_at=None).exists()
+def _has(kind: Kind) -> bool:
+    """Does the account in scope have segments of that kind?"""
+    return LakeSegment.objects.filter(kind=kind, retired_at=None).exists()
 
 
 def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
@@ -96,6 +107,29 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
         with account_scope(people.labs):
             loader.bring_up_to_date(people.labs, LABS, first_day(today, min(months, LABS_MONTHS)))
     return loader.rows
+
+
+def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
+    today, began = clock.today(), time.monotonic()
+    with account_scope(account):
+        events = load_usage(account, actor, first_day(today, months), today - timedelta(days=1))
+    say(
+        f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - began:.1f} s)"
+    )
+    return events
+
+
+def _ensure_customer_key(account: Account, actor: Actor) -> None:
+    """Cost meets usage by the customer tag; one misspelt customer is mapped, the others wait for somebody to do it."""
+    with account_scope(account):
+        if CustomerKey.objects.exists() or CUSTOMER_TAG not in lake_queries.tag_keys(account):
+            return
+        set_customer_key(account=account, actor=actor, dimension=f"tag:{CUSTOMER_TAG}")
+        mapped = next(iter(CUSTOMER_MISSPELT))
+        if not CustomerAlias.objects.exists():
+            add_customer_alias(
+                account=account, actor=actor, value=CUSTOMER_MISSPELT[mapped], customer_id=mapped
+            )
 
 
 def _ensure_cost_view(account: Account, actor: Actor) -> None:

@@ -31,7 +31,7 @@ _QUANTITY_AS_COST = 10 ** (COST_SCALE - QUANTITY_SCALE)
 _COSTS = ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")
 
 
-def _exact(values: Sequence[int | None], scale: int) -> pa.Array:
+def exact(values: Sequence[int | None], scale: int) -> pa.Array:
     """Whole numbers of 10 to the minus scale as decimals, without a division."""
     numbers = pa.array(values, type=pa.int64()).cast(pa.decimal128(19, 0))
     return pc.multiply(numbers, pa.scalar(Decimal(1).scaleb(-scale))).cast(pa.decimal128(38, scale))
@@ -130,14 +130,14 @@ class Rows:
 
     def _facts(self) -> dict[str, pa.Array]:
         months = [month_start(day) for day in self._posted]
-        quantity = _exact(self._quantity, QUANTITY_SCALE)
+        quantity = exact(self._quantity, QUANTITY_SCALE)
         return {
             "BillingPeriodStart": _moments(months),
             "BillingPeriodEnd": _moments([add_months(month, 1) for month in months]),
             "ChargePeriodStart": _moments(self._charged),
             "ChargePeriodEnd": _moments([day + timedelta(days=1) for day in self._charged]),
-            **{name: _exact(self._costs[place::4], COST_SCALE) for place, name in enumerate(_COSTS)},
+            **{name: exact(self._costs[place::4], COST_SCALE) for place, name in enumerate(_COSTS)},
             "PricingQuantity": quantity,
             "ConsumedQuantity": quantity,
-            "CommitmentDiscountQuantity": _exact(self._committed, COST_SCALE),
+            "CommitmentDiscountQuantity": exact(self._committed, COST_SCALE),
         }

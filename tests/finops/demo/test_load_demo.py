@@ -26,6 +26,7 @@ from finops.demo.generate import MONTHS, write_source
 from finops.demo.loading import SAMPLE_NAME
 from finops.demo.people import COLLEAGUES, EMAIL
 from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
 from finops.lib import clock
 
 TODAY = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -71,7 +72,7 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
     said = load(months=MONTHS)
     seconds = time.perf_counter() - began
     with account_scope(Account.objects.get(slug="lumenly")):
-        segments = LakeSegment.objects.filter(retired_at=None)
+        segments = LakeSegment.objects.filter(kind=Kind.COST, retired_at=None)
         names = set(CostSource.objects.values_list("name", flat=True))
         assert names == {*(source.name for source in SOURCES.values()), SAMPLE_NAME}
         newest = max(segment.last_day for segment in segments)
@@ -97,7 +98,7 @@ def test_the_lake_holds_what_the_generator_wrote(own_var: Path) -> None:
         source = CostSource.objects.get(name="AWS")
         stored = [
             pq.read_table(own_var / "lake" / segment.path)
-            for segment in LakeSegment.objects.filter(source_id=source.pk, retired_at=None)
+            for segment in LakeSegment.objects.filter(kind=Kind.COST, source_id=source.pk, retired_at=None)
         ]
     assert sum(table.num_rows for table in stored) == wrote.rows
     for column, focus in (("billed_cost", "BilledCost"), ("effective_cost", "EffectiveCost")):
@@ -152,7 +153,9 @@ def test_on_a_later_day_only_the_months_since_are_imported() -> None:
     with account_scope(Account.objects.get(slug="lumenly")):
         new = CostImport.objects.all()[: CostImport.objects.count() - before]
         assert {month for job in new for month in job.months} == {"2026-11", "2026-12"}
-        live = LakeSegment.objects.filter(retired_at=None, source_id=CostSource.objects.get(name="AWS").pk)
+        live = LakeSegment.objects.filter(
+            kind=Kind.COST, retired_at=None, source_id=CostSource.objects.get(name="AWS").pk
+        )
         assert sorted({segment.month for segment in live})[0] == date(2026, 9, 1)
         assert max(segment.last_day for segment in live) == date(2026, 12, 2)
 

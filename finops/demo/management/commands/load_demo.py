@@ -1,4 +1,4 @@
-"""`manage.py load_demo`: an invented company's year of cost, to look around in."""
+"""`manage.py load_demo`: an invented company's year of cost and usage, to look around in."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         either = parser.add_mutually_exclusive_group()
         either.add_argument(
-            "--if-empty", action="store_true", help="leave the demo's cost alone when there is any"
+            "--if-empty", action="store_true", help="leave the demo's cost and usage alone when there is any"
         )
         either.add_argument(
             "--reset", action="store_true", help="remove the demo's accounts and people first"
         )
         parser.add_argument(
-            "--months", type=int, default=MONTHS, help=f"months of cost, this one included (default {MONTHS})"
+            "--months",
+            type=int,
+            default=MONTHS,
+            help=f"months of cost and usage, this one included (default {MONTHS})",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +42,10 @@ class Command(BaseCommand):
             )
         except UserError as error:
             raise CommandError(error.message) from error
-        self._say(f"Demo ready in {loaded.seconds:.1f} s, {loaded.rows:,} cost lines imported.")
+        self._say(
+            f"Demo ready in {loaded.seconds:.1f} s, {loaded.rows:,} cost lines imported, "
+            f"{loaded.events:,} usage events added."
+        )
         self._say(f"Written to {handout.path()}, readable by you alone:")
         for field, value in loaded.handout.items():
             self._say(f"  {field:<20}{value}")

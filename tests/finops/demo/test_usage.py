@@ -1,0 +1,256 @@
+"""The demo's usage: its generator, and loading it."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from accounts.audit import Actor
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.demo.company import CUSTOMER_MISSPELT, CUSTOMERS
+from finops.demo.generate import MONTHS, first_day
+from finops.demo.people import ensure_people
+from finops.demo.usage import ANOMALIES, METRICS, ONBOARDING, TRIAL, Event, events_on
+from finops.demo.usage_loading import SOURCE_NAME, load_usage, usage_source
+from finops.lake import engine, queries
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from ingestion.keys import authenticate_usage_key
+from ingestion.models import Customer, UsageKey, UsageMetric, UsageSource
+from ingestion.services import revoke_usage_key
+from tests.finops.demo.test_load_demo import handout, load
+from tests.finops.lake import events as lake_events
+
+ACTOR = Actor.command("load_demo")
+FIRST, LAST = date(2026, 9, 20), date(2026, 11, 19)
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+@pytest.fixture(autouse=True)
+def own_var(settings: LazySettings, tmp_path: Path) -> Path:
+    settings.VAR_DIR = tmp_path
+    settings.LAKE_URL = str(tmp_path / "lake")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    return tmp_path
+
+
+@pytest.fixture
+def lumenly(db: None) -> Account:
+    return ensure_people(ACTOR, None).account
+
+
+def bring(account: Account, first: date = FIRST, last: date = LAST) -> int:
+    with account_scope(account):
+        return load_usage(account, ACTOR, first, last)
+
+
+def generated(first: date, last: date) -> dict[tuple[str, str], Decimal]:
+    """Quantities by metric and customer, added up in Python."""
+    sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    day = first
+    while day <= last:
+        for metric in METRICS:
+            for event in events_on(metric, day):
+                sums[metric.name, event.customer] += Decimal(event.quantity).scaleb(-3)
+        day += timedelta(days=1)
+    return sums
+
+
+def stored(account: Account, first: date = FIRST, last: date = LAST) -> dict[tuple[str, str], Decimal]:
+    def asked(usage: Any) -> Any:
+        return usage.group_by("metric", "customer_id").agg(quantity=usage.quantity.sum())
+
+    rows = engine.run(account, Kind.USAGE, first, last, asked).to_pylist()
+    return {(row["metric"], row["customer_id"]): row["quantity"] for row in rows}
+
+
+def quantity(metric: str, day: date, customer: str) -> int:
+    return sum(event.quantity for event in events_on(BY_NAME[metric], day) if event.customer == customer)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_day_is_the_same_each_time_it_is_made(name: str) -> None:
+    def made() -> list[Event]:
+        return list(events_on(BY_NAME[name], LAST))
+
+    assert made() == made()
+    assert all(event.quantity > 0 for event in made())
+    assert all(0 <= event.second < 86_400 for event in made())
+
+
+def test_a_day_fits_into_one_push() -> None:
+    assert 250 < sum(len(list(events_on(metric, LAST))) for metric in METRICS) <= 1_000
+
+
+def test_a_seat_is_counted_once_a_day_for_each_customer_and_changes_with_the_month_only() -> None:
+    seats = [event.customer for event in events_on(BY_NAME["seats"], LAST)]
+    assert len(seats) == len(set(seats)) == 40
+    october = {quantity("seats", date(2026, 10, number), "cust-001") for number in range(1, 32)}
+    assert len(october) == 1
+    assert quantity("seats", date(2026, 11, 1), "cust-001") > october.pop()
+
+
+def test_usage_grows_and_rests_at_weekends() -> None:
+    def of_week(monday: date) -> list[int]:
+        return [quantity("requests", monday + timedelta(days=number), "cust-002") for number in range(7)]
+
+    week, year_before = of_week(date(2026, 10, 5)), of_week(date(2025, 10, 6))
+    assert max(week[5:]) < min(week[:5])
+    assert sum(week) > 1.15 * sum(year_before)
+
+
+@pytest.mark.parametrize("anomaly", ANOMALIES, ids=lambda one: one.name)
+def test_a_planted_surprise_stands_out(anomaly: Any) -> None:
+    day = date(2026, anomaly.months[-1], anomaly.day)
+    before = quantity(anomaly.metric, day - timedelta(days=7), anomaly.customer)
+    assert quantity(anomaly.metric, day, anomaly.customer) > 0.7 * anomaly.factor * before
+
+
+def test_the_outage_of_the_eu_region_is_one_of_its_customers() -> None:
+    outage, before = date(2026, 7, 22), date(2026, 7, 15)
+    assert quantity("requests", outage, "cust-003") < 0.4 * quantity("requests", before, "cust-003")
+    assert quantity("requests", outage, "cust-001") > 0.8 * quantity("requests", before, "cust-001")
+
+
+def test_the_lake_holds_what_the_generator_made(lumenly: Account) -> None:
+    began = time.perf_counter()
+    count = bring(lumenly)
+    seconds = time.perf_counter() - began
+    assert stored(lumenly) == generated(FIRST, LAST)
+    found = queries.data_range(lumenly, Kind.USAGE)
+    assert found is not None
+    assert (found.first_day, found.last_day, found.rows) == (FIRST, LAST, count)
+    live = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE, account=lumenly, retired_at=None)
+    assert sorted(segment.month for segment in live) == [date(2026, month, 1) for month in (9, 10, 11)]
+    print(f"load_usage: {count:,} events in {seconds:.1f} s")  # noqa: T201 measured, not asserted: machines differ
+
+
+def test_customers_have_names_and_metrics_their_aggregation(lumenly: Account) -> None:
+    bring(lumenly, LAST, LAST)
+    with account_scope(lumenly):
+        named = dict(Customer.objects.values_list("customer_id", "name"))
+        ways = dict(UsageMetric.objects.values_list("name", "aggregation"))
+    assert named == {one.id: one.name for one in (*CUSTOMERS, TRIAL)}
+    assert ways == {metric.name: metric.aggregation for metric in METRICS}
+    assert {ways["seats"], ways["requests"], ways["storage"]} == {"average_of_days", "sum", "last"}
+
+
+def test_one_customer_has_no_usage_and_one_only_usage(lumenly: Account) -> None:
+    bring(lumenly, LAST, LAST)
+    using = {customer for _, customer in stored(lumenly)}
+    assert ONBOARDING not in using
+    assert TRIAL.id in using
+    assert len(using) == 40
+
+
+def test_a_second_load_adds_nothing(lumenly: Account) -> None:
+    bring(lumenly)
+    before = (
+        list(LakeSegment.objects.unscoped().order_by("pk").values_list("pk", "retired_at")),
+        AuditEntry.objects.unscoped().count(),
+        Customer.objects.unscoped().count(),
+    )
+    assert bring(lumenly) == 0
+    assert before == (
+        list(LakeSegment.objects.unscoped().order_by("pk").values_list("pk", "retired_at")),
+        AuditEntry.objects.unscoped().count(),
+        Customer.objects.unscoped().count(),
+    )
+
+
+def test_a_later_load_adds_the_days_since_and_keeps_what_was_pushed(lumenly: Account) -> None:
+    bring(lumenly, last=LAST - timedelta(days=2))
+    with account_scope(lumenly):
+        source = usage_source(lumenly, ACTOR)
+    # Somebody tries the key: today's seats, and yesterday's, which the demo has not yet.
+    pushed = [
+        lake_events.Event(Decimal(5), datetime(2026, 11, number, 12, tzinfo=UTC), "mine", "seats")
+        for number in (18, 19, 20)
+    ]
+    lake_events.push(lumenly, pushed, source_id=source.pk)
+    lake_events.flush(lumenly, source_id=source.pk)
+    expected = sum(
+        len(list(events_on(metric, day))) for metric in METRICS for day in (LAST, LAST - timedelta(1))
+    )
+    assert bring(lumenly) == expected
+    assert stored(lumenly) == {**generated(FIRST, LAST), ("seats", "mine"): 10}
+
+
+def test_a_day_that_is_missing_in_the_middle_is_filled(lumenly: Account) -> None:
+    bring(lumenly, FIRST, date(2026, 9, 30))
+    bring(lumenly, date(2026, 11, 1), LAST)
+    bring(lumenly)
+    assert stored(lumenly) == generated(FIRST, LAST)
+
+
+def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None:
+    bring(lumenly, LAST, LAST)
+    UsageMetric.objects.unscoped().filter(name="seats").update(aggregation="max")
+    Customer.objects.unscoped().filter(customer_id="cust-001").update(name="Halden")
+    bring(lumenly)
+    assert UsageMetric.objects.unscoped().get(name="seats").aggregation == "max"
+    assert Customer.objects.unscoped().get(customer_id="cust-001").name == "Halden"
+
+
+@pytest.mark.django_db
+def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> None:
+    said = load(months=2)
+    account = Account.objects.get(slug="lumenly")
+    first = date(2026, 10, 1)
+    found = queries.data_range(account, Kind.USAGE)
+    assert found is not None
+    assert (found.first_day, found.last_day) == (first, LAST)
+    assert f"{found.rows:,} usage events added" in said
+    used = authenticate_usage_key(handout(own_var)["usage_key"])
+    assert used is not None
+    with account_scope(account):
+        assert UsageSource.objects.get(pk=used.source_id).name == SOURCE_NAME
+        assert CustomerKey.objects.get().dimension == "tag:customer"
+        alias = CustomerAlias.objects.get()
+        assert CUSTOMER_MISSPELT[alias.customer_id] == alias.value
+    labs = Account.objects.get(slug="lumenly-labs")
+    assert queries.data_range(labs, Kind.USAGE) is None
+    assert not Customer.objects.unscoped().filter(account=labs).exists()
+
+    given = (own_var / "demo.json").read_bytes()
+    assert "0 cost lines imported, 0 usage events added" in load(months=2)
+    assert (own_var / "demo.json").read_bytes() == given
+
+
+@pytest.mark.django_db
+def test_a_usage_key_that_ended_or_was_lost_is_made_anew(own_var: Path) -> None:
+    load()
+    old = handout(own_var)["usage_key"]
+    revoke_usage_key(source=UsageSource.objects.unscoped().get(name=SOURCE_NAME), actor=ACTOR)
+    load(if_empty=True)
+    second = handout(own_var)["usage_key"]
+    (own_var / "demo.json").unlink()
+    load(if_empty=True)
+    third = handout(own_var)["usage_key"]
+    assert authenticate_usage_key(old) is None
+    assert authenticate_usage_key(second) is None
+    assert authenticate_usage_key(third) is not None
+    assert UsageKey.objects.unscoped().filter(revoked_at=None).count() == 1
+
+
+@pytest.mark.django_db
+def test_what_somebody_chose_as_customer_key_stays(own_var: Path) -> None:
+    load()
+    CustomerKey.objects.unscoped().update(dimension="account")
+    CustomerAlias.objects.unscoped().all().delete()
+    load()
+    assert CustomerKey.objects.unscoped().get().dimension == "account"
+    assert not CustomerAlias.objects.unscoped().exists()
+
+
+def test_thirteen_whole_months_and_this_one_are_loaded() -> None:
+    assert first_day(date(2026, 11, 20), MONTHS) == date(2025, 10, 1)
