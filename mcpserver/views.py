@@ -181,6 +181,8 @@ def _error(status: HTTPStatus, message: str, headers: dict[str, str] | None = No
 def _response(status: int, body: bytes, headers: dict[str, str] | None = None) -> HttpResponse:
     always = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
     response = HttpResponse(body, status=status, headers={**always, **(headers or {})})
+    # Announced, so that no server sends it in chunks.
+    response["Content-Length"] = str(len(body))
     if body:
         response["Content-Type"] = "application/json"
     else:

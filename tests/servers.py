@@ -79,7 +79,7 @@ def live_server_process() -> Iterator[LiveServer]:
 @contextmanager
 def serve(**settings: str) -> Iterator[LiveServer]:
     """A server with these environment variables set; takes a few seconds for the migrations."""
-    port = _free_port()
+    port = free_port()
     with _database() as database, tempfile.TemporaryDirectory(prefix="finops-live-") as var:
         environment = {
             **os.environ,
@@ -185,7 +185,8 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
