@@ -8,6 +8,8 @@ import enum
 from accounts.audit import Actor
 from accounts.keys import PREFIX, authenticate_mcp_key
 from accounts.models import Account, MCPKey
+from accounts.oauth.access import Use, use_access_token
+from accounts.oauth.clients import client_label
 
 
 class Access(enum.StrEnum):
@@ -38,10 +40,11 @@ class Credential:
 
 def authenticate_bearer(token: str, *, client: str = "") -> Credential | None:
     """The credential that a bearer token is, its use noted, or None. One statement at most."""
-    if not token.startswith(PREFIX):
-        return None
-    key = authenticate_mcp_key(token, client=client)
-    return _of_key(key) if key is not None else None
+    if token.startswith(PREFIX):
+        key = authenticate_mcp_key(token, client=client)
+        return _of_key(key) if key is not None else None
+    use = use_access_token(token, client=client)
+    return _of_connection(use) if use is not None else None
 
 
 def _of_key(key: MCPKey) -> Credential:
@@ -52,4 +55,17 @@ def _of_key(key: MCPKey) -> Credential:
         access=Access(key.scope),
         label=f"{key.name} ({key.masked})",
         actor=Actor.of_key(key),
+    )
+
+
+def _of_connection(use: Use) -> Credential:
+    connection = use.connection
+    label = f"{connection.user.email} by {client_label(connection.application)}"
+    return Credential(
+        kind=CredentialKind.OAUTH,
+        id=connection.pk,
+        account=connection.account,
+        access=Access.READ_WRITE if use.may_write else Access.READ,
+        label=label,
+        actor=Actor(label=label, user=connection.user),
     )

@@ -11,6 +11,7 @@ from django.utils.text import slugify
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, GlossaryTerm, Membership, Role, User
+from accounts.oauth.services import disconnect_member
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 
@@ -78,8 +79,9 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
 
 @transaction.atomic
 def remove_member(*, membership: Membership, actor: Actor) -> None:
-    """End a membership. Raises UserError for the last owner."""
+    """End a membership, and whatever the person connected to the account. Raises UserError for the last owner."""
     _refuse_last_owner(membership)
+    disconnect_member(account=membership.account, user=membership.user, actor=actor)
     audit.record(
         account=membership.account,
         actor=actor,

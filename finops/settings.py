@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONCE, NONE, SELF
+from django.conf import global_settings
 from whitenoise.compress import Compressor
 
+from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
 
@@ -172,6 +174,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_HASHERS = [*global_settings.PASSWORD_HASHERS, "accounts.oauth.hashers.RandomSecretHasher"]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_LOGIN_METHODS = {"email"}
@@ -196,9 +199,11 @@ OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "accounts.OAuthAccessToken"  # noqa: S105 a
 OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "accounts.OAuthRefreshToken"  # noqa: S105 a model's name
 OAUTH2_PROVIDER_ID_TOKEN_MODEL = "accounts.OAuthIDToken"  # noqa: S105 a model's name
 OAUTH2_PROVIDER_DEVICE_GRANT_MODEL = "accounts.OAuthDeviceGrant"
-OAUTH2_PROVIDER = {
-    "SCOPES": {"mcp:read": "Read cost data", "mcp:write": "Create budgets, alerts and dashboards"}
-}
+OAUTH2_PROVIDER = provider_settings(PUBLIC_URL)
+OAUTH_REDIRECT_SCHEMES: list[str] = env.list("OAUTH_REDIRECT_SCHEMES", default=[])
+OAUTH2_PROVIDER["ALLOWED_REDIRECT_URI_SCHEMES"] += OAUTH_REDIRECT_SCHEMES
+OAUTH_REGISTER_PER_MINUTE: int = env.int("OAUTH_REGISTER_PER_MINUTE", 60)
+OAUTH_TOKEN_PER_MINUTE: int = env.int("OAUTH_TOKEN_PER_MINUTE", 600)
 
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
 CELERY_BROKER_URL: str = REDIS_URL or "filesystem://localhost"

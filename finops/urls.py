@@ -17,6 +17,7 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 
 urlpatterns = [
     path("", include("mcpserver.urls")),
+    path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
     path("", home.home, name="home"),
     path("healthz", health.healthz, name="healthz"),

@@ -4,6 +4,7 @@ from accounts.models.keys import MCPKey
 from accounts.models.oauth import (
     OAuthAccessToken,
     OAuthApplication,
+    OAuthConnection,
     OAuthDeviceGrant,
     OAuthGrant,
     OAuthIDToken,
@@ -19,6 +20,7 @@ __all__ = [
     "Membership",
     "OAuthAccessToken",
     "OAuthApplication",
+    "OAuthConnection",
     "OAuthDeviceGrant",
     "OAuthGrant",
     "OAuthIDToken",

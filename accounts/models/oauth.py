@@ -1,12 +1,15 @@
-"""django-oauth-toolkit's models, swapped so that each carries the account and the access it was granted for.
+"""django-oauth-toolkit's models, swapped so that each hangs off the connection it was issued for.
 
-The library queries these through `objects`, so they are not account-owned in the sense of accounts.scoping; the
-door that resolves a token puts the account in scope.
+The library queries its own models through `objects`, so those are not account-owned in the sense of
+accounts.scoping; the door that resolves a token puts the account of its connection in scope.
 """
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils import timezone
 from oauth2_provider.models import (
     AbstractAccessToken,
     AbstractApplication,
@@ -16,49 +19,110 @@ from oauth2_provider.models import (
     AbstractRefreshToken,
 )
 
+from accounts.oauth import redirects
+from accounts.scoping import AccountOwned
 
-class CarriesAccount(models.Model):
-    """Which account, and how much of it, the person consented to."""
 
-    account = models.ForeignKey(
-        "accounts.Account", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+class OAuthApplication(AbstractApplication):
+    """A client that people connect: an assistant, by registration or by its metadata document.
+
+    `fingerprint` of a public registration is the same for the same metadata, so that a client that registers each
+    time it starts is one row; empty for every other client.
+    """
+
+    fingerprint = models.CharField(max_length=64, blank=True, default="", editable=False)
+    last_consent_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta(AbstractApplication.Meta):
+        abstract = False
+        verbose_name = "OAuth application"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["fingerprint"],
+                condition=~models.Q(fingerprint=""),
+                name="oauth_registration_once",
+            )
+        ]
+
+    def clean(self) -> None:
+        """The library takes any http redirect; a code may travel in the clear on the person's own machine alone."""
+        super().clean()
+        for uri in self.redirect_uris.split():
+            try:
+                redirects.check(uri)
+            except redirects.RedirectRefused as refused:
+                raise ValidationError({"redirect_uris": f"{uri[:80]}: {refused}."}) from refused
+
+
+class OAuthConnection(AccountOwned):
+    """That a person let a client work in an account, and how far. Dies with the membership.
+
+    Codes and tokens hang off it and carry nothing of their own: deleting it ends them all, at once. `access` is the
+    most that the person consented to; what a token may do now is never more than that and than the person's role.
+    """
+
+    class Access(models.TextChoices):
+        READ = "read", "Read"
+        READ_WRITE = "read_write", "Read/write"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="oauth_connections"
     )
-    access = models.CharField(
-        max_length=10, choices=[("read", "Read"), ("read_write", "Read/write")], default="read"
-    )
+    application = models.ForeignKey(OAuthApplication, on_delete=models.CASCADE, related_name="connections")
+    access = models.CharField(max_length=10, choices=Access.choices, default=Access.READ)
+    redirect_uri = models.TextField(blank=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_client = models.CharField(max_length=120, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name = "OAuth connection"
+        indexes = [models.Index(fields=["account", "user"], name="oauth_connection_of_member")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(access__in=["read", "read_write"]), name="oauth_connection_access_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"connection {self.pk} of {self.application_id}"
+
+
+class OfConnection(models.Model):
+    """Something that was issued for a connection and ends with it."""
+
+    connection = models.ForeignKey(OAuthConnection, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
         abstract = True
 
 
-class OAuthApplication(AbstractApplication):
-    """A client that people connect: an assistant, by registration or by its metadata document."""
+class OAuthGrant(OfConnection, AbstractGrant):
+    """An authorization code on its way to a token. `code` holds its SHA-256; a used one stays, to tell a replay."""
 
-    class Meta(AbstractApplication.Meta):
-        abstract = False
-        verbose_name = "OAuth application"
-
-
-class OAuthGrant(CarriesAccount, AbstractGrant):
-    """An authorization code on its way to a token."""
+    used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta(AbstractGrant.Meta):
         abstract = False
         verbose_name = "OAuth grant"
 
 
-class OAuthAccessToken(CarriesAccount, AbstractAccessToken):
-    last_used_at = models.DateTimeField(null=True, blank=True)
-
+class OAuthAccessToken(OfConnection, AbstractAccessToken):
     class Meta(AbstractAccessToken.Meta):
         abstract = False
         verbose_name = "OAuth access token"
 
 
-class OAuthRefreshToken(CarriesAccount, AbstractRefreshToken):
+class OAuthRefreshToken(OfConnection, AbstractRefreshToken):
+    """`revoked` is when it was rotated. For a short while after, `replay_salt` gives its successor again."""
+
+    replay_salt = models.BinaryField(max_length=32, null=True, editable=False)
+
     class Meta(AbstractRefreshToken.Meta):
         abstract = False
         verbose_name = "OAuth refresh token"
+        constraints = [models.UniqueConstraint(fields=["token_checksum"], name="oauth_refresh_token_once")]
 
 
 class OAuthIDToken(AbstractIDToken):

@@ -20,6 +20,8 @@ OUTSIDE = {
     "operators/": "django admin: staff only",
     "accounts/": "signed-in pages that make an account",
     "api/mcp": "takes its own credential",
+    "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
+    ".well-known/": "public documents that lead clients to the authorization server",
     "api/usage/events": "takes its own credential",
     "healthz": "public: the process is alive",
     "readyz": "public: what is ready, no secrets",

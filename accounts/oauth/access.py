@@ -1,0 +1,76 @@
+"""An access token at the MCP door: found, checked and its use noted in one statement."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import datetime
+
+from django.db import connection as database
+
+from accounts.models import Account, OAuthApplication, OAuthConnection, Role, User
+from accounts.oauth.provider import WRITE_SCOPE
+from accounts.oauth.resource import resource
+from accounts.oauth.tokens import ACCESS_PREFIX, checksum, looks_like
+from finops.lib import clock
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """A living token: whose connection it is, and whether it may write now."""
+
+    connection: OAuthConnection
+    may_write: bool
+
+
+# A token counts for its audience, while its connection stands and the person is a member. `resource` is compared
+# whole: an empty one, or one with another entry, is not ours. Last use as in accounts/keys.py.
+_USE = """
+WITH loose AS (SELECT set_config('synchronous_commit', 'off', true))
+UPDATE accounts_oauthconnection c
+   SET last_used_at = %(now)s, last_client = CASE WHEN %(client)s = '' THEN c.last_client ELSE %(client)s END
+  FROM accounts_oauthaccesstoken t, accounts_membership m, accounts_user u, accounts_account a,
+       accounts_oauthapplication p, loose
+ WHERE t.token_checksum = %(checksum)s AND t.expires > %(now)s AND t.resource = %(resource)s::jsonb
+   AND c.id = t.connection_id AND m.account_id = c.account_id AND m.user_id = c.user_id
+   AND u.id = c.user_id AND u.is_active AND a.id = c.account_id AND p.id = c.application_id
+RETURNING c.id, c.access, t.scope, m.role, u.id, u.email, u.name, p.id, p.client_id, p.name,
+          a.id, a.name, a.slug, a.fiscal_start_month
+"""
+
+
+def use_access_token(token: str, *, client: str = "") -> Use | None:
+    """The use of a living access token of ours; None for anything else, at once where it cannot be one.
+
+    Cost: one statement. What it may do is the least of what was consented to, what this token says (a refresh may
+    have narrowed it), and what the person's role allows at this moment.
+    """
+    if not looks_like(token, ACCESS_PREFIX):
+        return None
+    values: dict[str, str | datetime] = {
+        "checksum": checksum(token),
+        "resource": json.dumps([resource()]),
+        "now": clock.now(),
+        "client": client[:120],
+    }
+    with database.cursor() as cursor:
+        cursor.execute(_USE, values)
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    (pk, access, scope, role, *person), client_row, account_row = row[:7], row[7:10], row[10:]
+    connection = OAuthConnection(
+        id=pk,
+        access=access,
+        user=User(id=person[0], email=person[1], name=person[2]),
+        application=OAuthApplication(id=client_row[0], client_id=client_row[1], name=client_row[2]),
+        account=Account(
+            id=account_row[0], name=account_row[1], slug=account_row[2], fiscal_start_month=account_row[3]
+        ),
+    )
+    may_write = (
+        access == OAuthConnection.Access.READ_WRITE
+        and WRITE_SCOPE in scope.split()
+        and Role(role).at_least(Role.MEMBER)
+    )
+    return Use(connection, may_write)

@@ -1,0 +1,213 @@
+"""/oauth/authorize: what a client asks, the consent page, and the answer that goes back to the client.
+
+What was asked is read from the URL alone, validated again on POST: the form adds an account and an access, and
+nothing else it could hold is looked at. Consent is asked each time; no parameter or flag skips it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
+from oauth2_provider.views.base import BaseAuthorizationView
+from oauthlib.oauth2.rfc6749 import errors
+
+from accounts.models import OAuthApplication, OAuthConnection, User
+from accounts.oauth.clients import host_of_client
+from accounts.oauth.consent import ConsentForm
+from accounts.oauth.provider import OFFLINE_SCOPE, WRITE_SCOPE
+from accounts.oauth.redirects import host_of, is_loopback, origin_for_csp
+from accounts.oauth.resource import is_ours, issuer, resource
+from accounts.oauth.services import open_connection
+from finops.lib.errors import UserError
+
+_S256 = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """An authorization request that may be put before the person."""
+
+    application: OAuthApplication
+    redirect_uri: str
+    state: str | None
+    code_challenge: str
+    writes: bool
+
+    @property
+    def client_host(self) -> str:
+        return host_of_client(self.application, self.redirect_uri)
+
+    @property
+    def accesses(self) -> list[str]:
+        choice = OAuthConnection.Access
+        return [choice.READ, choice.READ_WRITE] if self.writes else [choice.READ]
+
+
+@method_decorator(never_cache, name="dispatch")
+class AuthorizeView(BaseAuthorizationView):
+    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`) answers the client.
+
+    Context of templates/oauth/consent.html:
+      application   OAuthApplication; `application.name` is what the client calls itself: unproven, never alone
+      client_host   host that vouches for the client; "" for a program on the person's own computer
+      verified      True when the client is known by its metadata document at client_host
+      redirect_uri, redirect_host   where the answer goes
+      loopback      True when that is the person's own computer (warn: any program there can pose as the client)
+      form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected)
+      memberships   list of the person's Memberships, `.account` attached; empty: she must create an account first
+      writes        True when the client asked for read/write, so that access is a choice
+    Context of templates/oauth/error.html: `error` (oauthlib's; `.error`, `.description`), nothing to go back to.
+    """
+
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        try:
+            asked = self._asked()
+            if "none" in request.GET.get("prompt", "").split():
+                raise _refusal(asked, "consent_required", "The person is asked each time.")
+        except OAuthToolkitError as error:
+            return self.error_response(error, application=None)
+        return self._page(asked, ConsentForm(self._person, asked.application, asked.accesses))
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            asked = self._asked()
+            if request.POST.get("decision") != "allow":
+                raise _refusal(asked, "access_denied", "The person declined.")
+        except OAuthToolkitError as error:
+            return self.error_response(error, application=None)
+        form = ConsentForm(self._person, asked.application, asked.accesses, request.POST)
+        if not form.is_valid():
+            return self._page(asked, form)
+        try:
+            return self.redirect(self._allow(asked, form), asked.application)
+        except UserError as error:
+            form.add_error(error.field or None, error.message)
+            return self._page(asked, form)
+
+    def handle_no_permission(self) -> HttpResponse:
+        """Sign in first; only `prompt=none` may not be asked to, once its redirect is known to be the client's."""
+        if "none" not in self.request.GET.get("prompt", "").split():
+            return redirect_to_login(self.request.get_full_path())
+        try:
+            raise _refusal(self._asked(), "login_required", "Nobody is signed in.")
+        except OAuthToolkitError as error:
+            return self.error_response(error, application=None)
+
+    @property
+    def _person(self) -> User:
+        """Who is signed in: `dispatch` lets nobody else come this far."""
+        return cast(User, self.request.user)
+
+    def _asked(self) -> Asked:
+        """Raises FatalClientError for what must not redirect, OAuthToolkitError for what the client is told."""
+        core = self.get_oauthlib_core()
+        try:
+            scopes, said = core.server.validate_authorization_request(
+                self._uri(), http_method="GET", headers=core.extract_headers(self.request)
+            )
+        except errors.FatalClientError as error:
+            raise FatalClientError(error=error) from error
+        except errors.OAuth2Error as error:
+            raise OAuthToolkitError(error=error) from error
+        wanted = {*scopes} - {OFFLINE_SCOPE}
+        asked = Asked(
+            application=said["request"].client,
+            redirect_uri=said["redirect_uri"],
+            state=said["state"],
+            code_challenge=said.get("code_challenge", ""),
+            writes=not wanted or WRITE_SCOPE in wanted,
+        )
+        self._check(asked, said.get("code_challenge_method"))
+        return asked
+
+    def _check(self, asked: Asked, method: str | None) -> None:
+        if method != "S256" or not _S256.fullmatch(asked.code_challenge):
+            raise _refusal(asked, "invalid_request", "Send code_challenge with code_challenge_method=S256.")
+        resources = self.request.GET.getlist("resource")
+        if not resources or not all(is_ours(uri) for uri in resources):
+            raise _refusal(asked, "invalid_target", f"Send resource={resource()}")
+
+    def _uri(self) -> str:
+        """The request's query in the spelling that oauthlib reads; it raises at a stray % or quote."""
+        pairs = [(key, value) for key, values in self.request.GET.lists() for value in values]
+        return f"{self.request.path}?{urlencode(pairs)}" if pairs else str(self.request.path)
+
+    @transaction.atomic
+    def _allow(self, asked: Asked, form: ConsentForm) -> str:
+        connection = open_connection(
+            user=self._person,
+            account=form.cleaned_data["account"],
+            application=asked.application,
+            access=form.cleaned_data["access"],
+            redirect_uri=asked.redirect_uri,
+        )
+        core = self.get_oauthlib_core()
+        headers, _body, _status = core.server.create_authorization_response(
+            uri=self._uri(),
+            http_method="GET",
+            headers=core.extract_headers(self.request),
+            scopes=[],
+            credentials={
+                "client_id": asked.application.client_id,
+                "client": asked.application,
+                "redirect_uri": asked.redirect_uri,
+                "response_type": "code",
+                "response_mode": "query",
+                "state": asked.state,
+                "code_challenge": asked.code_challenge,
+                "code_challenge_method": "S256",
+                "user": self._person,
+                "connection": connection,
+            },
+        )
+        return str(headers["Location"])
+
+    def _page(self, asked: Asked, form: ConsentForm) -> HttpResponse:
+        source = OAuthApplication.RegistrationSource
+        context = {
+            "application": asked.application,
+            "client_host": asked.client_host,
+            "verified": asked.application.registration_source == source.CIMD,
+            "redirect_uri": asked.redirect_uri,
+            "redirect_host": host_of(asked.redirect_uri),
+            "loopback": is_loopback(asked.redirect_uri),
+            "form": form,
+            "memberships": form.memberships,
+            "writes": asked.writes,
+        }
+        response = render(self.request, "oauth/consent.html", context, status=422 if form.errors else 200)
+        # Chromium holds form-action against the redirect that answers the form too. This page alone, this host alone.
+        setattr(response, "_csp_update", {"form-action": [origin_for_csp(asked.redirect_uri)]})  # noqa: B010
+        return response
+
+    def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponse:
+        said = error.oauthlib_error
+        if isinstance(error, FatalClientError) or not said.redirect_uri:
+            return render(self.request, "oauth/error.html", {"error": said}, status=400)
+        joint = "&" if "?" in said.redirect_uri else "?"
+        return self.redirect(f"{said.redirect_uri}{joint}{said.urlencoded}", application)
+
+    def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
+        """Every answer names us (RFC 9207), so that a client with two servers cannot be mixed up."""
+        parts = urlsplit(redirect_to)
+        said = [pair for pair in parts.query.split("&") if pair and pair.split("=")[0] != "iss"]
+        query = "&".join([*said, f"iss={quote(issuer(), safe='')}"])
+        response: HttpResponse = super().redirect(urlunsplit(parts._replace(query=query)), application)
+        return response
+
+
+def _refusal(asked: Asked, code: str, description: str) -> OAuthToolkitError:
+    error = errors.CustomOAuth2Error(error=code, description=description, state=asked.state)
+    return OAuthToolkitError(error=error, redirect_uri=asked.redirect_uri)

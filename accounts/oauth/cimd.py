@@ -1,0 +1,131 @@
+"""Client ID metadata documents: a client whose id is the https URL of its own description.
+
+Only for a person who is signed in, at the authorization endpoint. django-oauth-toolkit's fetcher guards against
+SSRF: https alone, every resolved address public, the connection pinned to the address that was checked (so DNS
+cannot rebind), no redirects, 16 KB, a back-off for failures, ten at once. What it lacks is here: an end to a server
+that sends a byte every few seconds, kindness to documents that name more than we need, and a limit for each caller.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+from oauth2_provider.cimd import (
+    CIMDError,
+    SafeMetadataFetcher,
+    is_cimd_client_id,
+    resolve_cimd_application,
+)
+from oauth2_provider.models import redirect_to_uri_allowed
+from oauth2_provider.settings import oauth2_settings
+from oauthlib.common import Request
+
+from accounts.models import OAuthApplication
+from accounts.oauth import limits, redirects
+from accounts.oauth.known_clients import copy_of
+from accounts.oauth.names import shown_name
+from finops.lib import clock
+
+MAX_REDIRECT_URIS = 20
+COPY_IS_FRESH_FOR = timedelta(days=1)
+_GRANT_TYPES = ("authorization_code", "refresh_token")
+
+
+def resolve(client_id: str, known: OAuthApplication | None, request: Request) -> OAuthApplication | None:
+    """The client as its document says now, or as we knew it, or None. May fetch the document: up to 5 s."""
+    source = OAuthApplication.RegistrationSource.CIMD
+    if not is_cimd_client_id(client_id) or (known is not None and known.registration_source != source):
+        return known
+    redirect_uri = str(request.redirect_uri or "")
+    if known is not None and _is_fresh(known) and _allows(known.redirect_uris.split(), redirect_uri):
+        return known
+    copy = copy_of(client_id)
+    if copy is not None and _allows(copy["redirect_uris"], redirect_uri):
+        return _store_copy(copy)
+    if limits.seconds_to_wait_for_document(request.headers):
+        return known
+    return resolve_cimd_application(client_id, request) or known
+
+
+def _is_fresh(application: OAuthApplication) -> bool:
+    return application.cimd_expires_at is not None and application.cimd_expires_at > clock.now()
+
+
+def _allows(redirect_uris: list[str], asked: str) -> bool:
+    try:
+        return bool(redirect_to_uri_allowed(asked, redirect_uris))
+    except ValueError:
+        return False
+
+
+def _store_copy(copy: dict[str, Any]) -> OAuthApplication:
+    application: OAuthApplication = OAuthApplication.objects.update_or_create(
+        client_id=copy["client_id"],
+        defaults={
+            "name": copy["client_name"],
+            "redirect_uris": " ".join(copy["redirect_uris"]),
+            "client_type": OAuthApplication.CLIENT_PUBLIC,
+            "authorization_grant_type": OAuthApplication.GRANT_AUTHORIZATION_CODE,
+            "registration_source": OAuthApplication.RegistrationSource.CIMD,
+            "cimd_expires_at": clock.now() + COPY_IS_FRESH_FOR,
+        },
+    )[0]
+    return application
+
+
+class DocumentFetcher(SafeMetadataFetcher):
+    """One fetch of one document. Raises CIMDError."""
+
+    def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
+        self._deadline = time.monotonic() + oauth2_settings.CIMD_FETCH_TIMEOUT_SECONDS
+        document, max_age = super().fetch(client_id)
+        return usable_part(document), max_age
+
+    def _read_document(self, response: Any) -> tuple[dict[str, Any], int]:
+        found: tuple[dict[str, Any], int] = super()._read_document(_Punctual(response, self._deadline))
+        return found
+
+
+class _Punctual:
+    """A response whose body arrives by the deadline, or not at all: a read may wait as often as bytes drip in."""
+
+    def __init__(self, response: Any, deadline: float) -> None:
+        self.status, self.headers = response.status, response.headers
+        self._response, self._deadline = response, deadline
+
+    def read(self, limit: int) -> bytes:
+        body = b""
+        while len(body) < limit and (part := self._response.read1(limit - len(body))):
+            body += part
+            if time.monotonic() > self._deadline:
+                raise CIMDError("the client_id document came too slowly")
+        return body
+
+
+def usable_part(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with what we serve of it: the callbacks that may be, our grant types, no client secret.
+
+    A client that may also authenticate with a key pair (ChatGPT) says so in `token_endpoint_auth_methods_supported`;
+    here it is a public client. What is malformed stays as it is, for the library to refuse.
+    """
+    part = dict(document)
+    uris, grants = document.get("redirect_uris"), document.get("grant_types")
+    if isinstance(uris, list) and all(isinstance(uri, str) for uri in uris):
+        part["redirect_uris"] = [uri for uri in uris if _may_be(uri)][:MAX_REDIRECT_URIS]
+    if isinstance(grants, list):
+        part["grant_types"] = [grant for grant in grants if grant in _GRANT_TYPES]
+    methods = document.get("token_endpoint_auth_methods_supported")
+    if isinstance(methods, list) and "none" in methods:
+        part["token_endpoint_auth_method"] = "none"  # noqa: S105 - the name of a method
+    part["client_name"] = shown_name(document.get("client_name"))
+    return part
+
+
+def _may_be(uri: str) -> bool:
+    try:
+        redirects.check(uri)
+    except redirects.RedirectRefused:
+        return False
+    return True

@@ -1,0 +1,26 @@
+"""Who a client is, as far as we can know: where its document lies or where it is sent back to, not what it says."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from accounts.models import OAuthApplication
+from accounts.oauth.redirects import host_of, is_loopback
+
+
+def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:
+    """The host that vouches for the client; empty for a program on the person's own computer.
+
+    A metadata document is its host's word. A registration is nobody's: there the host it is sent back to counts.
+    """
+    if application.registration_source == OAuthApplication.RegistrationSource.CIMD:
+        return urlsplit(application.client_id).hostname or ""
+    return "" if not redirect_uri or is_loopback(redirect_uri) else host_of(redirect_uri)
+
+
+def client_label(application: OAuthApplication) -> str:
+    """For logs and lists: the name it gives itself, and the host of its document where it has one."""
+    host = host_of_client(application, "")
+    if not host:
+        return application.name or "an unnamed client"
+    return f"{application.name} ({host})" if application.name else host

@@ -1,0 +1,79 @@
+"""/oauth/token and /oauth/revoke: forms in, JSON out, whatever comes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
+from oauth2_provider.oauth2_backends import OAuthLibCore, get_oauthlib_core
+
+from accounts.oauth import limits
+from accounts.oauth.cors import open_to_browsers
+
+MAX_BODY = 65_536
+FORM = "application/x-www-form-urlencoded"
+
+log = logging.getLogger(__name__)
+
+Answer = Callable[[OAuthLibCore, HttpRequest], tuple[object, dict[str, str], str, int]]
+
+
+def problem(status: int, error: str, description: str, headers: dict[str, str] | None = None) -> HttpResponse:
+    """RFC 6749 5.2."""
+    body = {"error": error, "error_description": description}
+    return JsonResponse(body, status=status, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def too_many(seconds: int) -> HttpResponse:
+    return problem(
+        429, "temporarily_unavailable", f"Too many requests; wait {seconds} s.", {"Retry-After": str(seconds)}
+    )
+
+
+@csrf_exempt
+@open_to_browsers("POST")
+def token(request: HttpRequest) -> HttpResponse:
+    """A code or refresh token for a pair of tokens."""
+    return _answered(request, lambda core, sent: core.create_token_response(sent))
+
+
+@csrf_exempt
+@open_to_browsers("POST")
+def revoke(request: HttpRequest) -> HttpResponse:
+    """RFC 7009: the client is done with its connection. An unknown token is revoked already."""
+    return _answered(request, lambda core, sent: core.create_revocation_response(sent))
+
+
+def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
+    if wait := limits.seconds_to_wait_at_token(request):
+        return too_many(wait)
+    if refused := _unreadable(request):
+        return refused
+    with transaction.atomic():
+        _url, headers, body, status = answer(get_oauthlib_core(), request)
+    response = HttpResponse(body or "", status=status, content_type="application/json")
+    for name, value in headers.items():
+        response[name] = value
+    response["Cache-Control"], response["Pragma"] = "no-store", "no-cache"
+    return response
+
+
+def _unreadable(request: HttpRequest) -> HttpResponse | None:
+    if request.META.get("QUERY_STRING"):
+        return problem(400, "invalid_request", "Parameters go into the body, never into the URL.")
+    if request.content_type != FORM:
+        return problem(400, "invalid_request", f"The body is {FORM}.")
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal() or int(length[:20]) > MAX_BODY:
+        return problem(413, "invalid_request", f"The body is larger than {MAX_BODY} bytes.")
+    try:
+        repeated = {key for key, values in request.POST.lists() if len(values) > 1} - {"resource"}
+    except (BadRequest, RequestDataTooBig, SuspiciousOperation, UnreadablePostError):
+        return problem(400, "invalid_request", "The body could not be read as a form.")
+    if repeated:
+        return problem(400, "invalid_request", f"{sorted(repeated)[0][:40]!r} is there twice.")
+    return None

@@ -1,0 +1,38 @@
+"""Client secrets are 128 random characters, so one HMAC keeps them as safe as PBKDF2's 0.2 s of CPU would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.hashers import BasePasswordHasher
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+
+class RandomSecretHasher(BasePasswordHasher):
+    """For random secrets alone; people's passwords keep Django's slow hashers, which come before this one."""
+
+    algorithm = "finops_random_secret"
+
+    def encode(self, password: str, salt: str) -> str:
+        return f"{self.algorithm}${salt}${self._digest(password, salt)}"
+
+    def decode(self, encoded: str) -> dict[str, Any]:
+        algorithm, salt, digest = encoded.split("$", 2)
+        return {"algorithm": algorithm, "salt": salt, "hash": digest}
+
+    def verify(self, password: str, encoded: str) -> bool:
+        said = self.decode(encoded)
+        return constant_time_compare(said["hash"], self._digest(password, said["salt"]))
+
+    def safe_summary(self, encoded: str) -> Any:
+        return {"algorithm": self.algorithm}
+
+    def must_update(self, encoded: str) -> bool:
+        return False
+
+    def harden_runtime(self, password: str, encoded: str) -> None:
+        """Nothing to equalise: a random secret cannot be guessed by timing a hash."""
+
+    @staticmethod
+    def _digest(secret: str, salt: str) -> str:
+        return salted_hmac(f"oauth client secret {salt}", secret, algorithm="sha256").hexdigest()

@@ -1,0 +1,52 @@
+"""How often one address may come. Counted by finops.lib.ratelimit, like every limit of ours.
+
+django-ratelimit was meant for this. Its fixed windows let twice the limit through at their edge, and it counts in
+Django's cache, which forgets counters when full; finops.lib.ratelimit is exact and already shared through Redis.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from finops.lib.ratelimit import windows
+
+DOCUMENTS_PER_MINUTE = 30
+
+
+def seconds_to_wait_at_token(request: HttpRequest) -> int:
+    return _wait("token", request.META, settings.OAUTH_TOKEN_PER_MINUTE)
+
+
+def seconds_to_wait_at_register(request: HttpRequest) -> int:
+    return _wait("register", request.META, settings.OAUTH_REGISTER_PER_MINUTE)
+
+
+def seconds_to_wait_for_document(headers: Mapping[str, Any]) -> int:
+    """For the fetch of a client's metadata document; `headers` are those of oauthlib, which hold the whole META."""
+    return _wait("document", headers, DOCUMENTS_PER_MINUTE)
+
+
+def _wait(door: str, meta: Mapping[str, Any], limit: int) -> int:
+    return windows().hit(f"oauth:{door}:{network_of(meta)}", limit=limit).wait
+
+
+def network_of(meta: Mapping[str, Any]) -> str:
+    """Who asks: an IPv4 address or an IPv6 /64, which is one household or machine.
+
+    Behind a TLS proxy (BEHIND_TLS_PROXY) it is the last entry of X-Forwarded-For, the one the proxy itself wrote.
+    """
+    text = str(meta.get("REMOTE_ADDR", ""))
+    if settings.SECURE_PROXY_SSL_HEADER:
+        text = str(meta.get("HTTP_X_FORWARDED_FOR", text)).split(",")[-1].strip()
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return "unknown"
+    if address.version == 6:
+        return str(ipaddress.ip_network(f"{address}/64", strict=False))
+    return str(address)

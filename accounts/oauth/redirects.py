@@ -1,0 +1,87 @@
+"""Where a client may be sent back to."""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from django.conf import settings
+
+from accounts.oauth.provider import PRIVATE_SCHEMES
+
+MAX_LENGTH = 500
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class RedirectRefused(ValueError):
+    """The URI can be nobody's callback; the message says why."""
+
+
+class UnknownScheme(RedirectRefused):
+    """A private-use scheme that we do not know: harmless, but useless."""
+
+
+def check(uri: str) -> None:
+    """Raise RedirectRefused unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
+    if len(uri) > MAX_LENGTH:
+        raise RedirectRefused(f"a redirect URI has at most {MAX_LENGTH} characters")
+    if not uri.isascii() or any(letter <= " " or letter in '\\"<>^`{|}\x7f' for letter in uri):
+        raise RedirectRefused("a redirect URI holds no spaces, control characters or unescaped characters")
+    parts = _split(uri)
+    if "#" in uri:
+        raise RedirectRefused("a redirect URI has no fragment (RFC 6749 3.1.2)")
+    if "@" in parts.netloc:
+        raise RedirectRefused("a redirect URI holds no user name")
+    _check_scheme(parts)
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        parts = urlsplit(uri)
+        port = parts.port  # raises for what is no number
+    except ValueError as error:
+        raise RedirectRefused(f"{uri[:80]!r} is no URI") from error
+    if port == 0:
+        raise RedirectRefused("a redirect URI has no port 0")
+    return parts
+
+
+def _check_scheme(parts: SplitResult) -> None:
+    scheme = parts.scheme
+    if scheme in {"https", "http"}:
+        if not parts.hostname:
+            raise RedirectRefused("a redirect URI names a host")
+        if scheme == "http" and not is_loopback(parts.geturl()):
+            raise RedirectRefused("http is for localhost, 127.0.0.1 and [::1] alone; use https")
+    elif scheme in {"javascript", "data", "file", "vbscript", "blob", "about", "ftp", "ws", "wss", ""}:
+        raise RedirectRefused(f"the scheme {scheme!r} is not served")
+    elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES}:
+        raise UnknownScheme(f"the scheme {scheme!r} is not known here")
+
+
+def is_loopback(uri: str) -> bool:
+    parts = urlsplit(uri)
+    return parts.scheme == "http" and parts.hostname in LOOPBACK
+
+
+def without_loopback_port(uri: str) -> str:
+    """The URI as it is compared: the port of a loopback callback is whatever was free (RFC 8252 7.3)."""
+    if not is_loopback(uri):
+        return uri
+    parts = urlsplit(uri)
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+    return urlunsplit(parts._replace(netloc=str(host)))
+
+
+def origin_for_csp(uri: str) -> str:
+    """The source that lets Chromium follow the consent form's redirect there."""
+    parts = urlsplit(uri)
+    if parts.scheme not in {"https", "http"}:
+        return f"{parts.scheme}:"
+    if parts.hostname == "::1":
+        return "http:"  # a policy cannot name an IPv6 address
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def host_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return parts.hostname or parts.scheme

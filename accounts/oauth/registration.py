@@ -1,0 +1,167 @@
+"""/oauth/register: dynamic client registration (RFC 7591), for clients that have no metadata document.
+
+Anyone may register, so a registration is worth nothing by itself: it is limited for each address, checked, the same
+row for the same public client, and gone after a week without a consent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+from django.core.exceptions import RequestDataTooBig
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
+from oauth2_provider.generators import generate_client_id, generate_client_secret
+
+from accounts.models import OAuthApplication
+from accounts.oauth import limits, redirects
+from accounts.oauth.cors import open_to_browsers
+from accounts.oauth.endpoints import problem, too_many
+from accounts.oauth.metadata import AUTH_METHODS, GRANT_TYPES
+from accounts.oauth.names import shown_name
+from accounts.oauth.provider import SCOPES
+from finops.lib import clock
+
+MAX_BODY = 16_384
+MAX_REDIRECT_URIS = 20
+
+
+class Registration(msgspec.Struct):
+    """What we read of a client's metadata; the rest is ignored, as RFC 7591 2 says."""
+
+    redirect_uris: list[str] | None = None
+    client_name: str | None = None
+    token_endpoint_auth_method: str | None = None
+    grant_types: list[str] | None = None
+    response_types: list[str] | None = None
+    application_type: str | None = None
+
+
+class Refused(Exception):
+    """The metadata cannot be registered; `error` is the code of RFC 7591 3.2.2."""
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(description)
+        self.error, self.description = error, description
+
+
+@csrf_exempt
+@open_to_browsers("POST")
+def register(request: HttpRequest) -> HttpResponse:
+    if wait := limits.seconds_to_wait_at_register(request):
+        return too_many(wait)
+    try:
+        said = _read(request)
+        uris = _redirect_uris(said.redirect_uris or [])
+        method = _auth_method(said)
+        application, secret = _registered(shown_name(said.client_name), uris, method)
+    except Refused as refused:
+        return problem(400, refused.error, refused.description)
+    answer = _answer(application, said, uris, method, secret)
+    return JsonResponse(answer, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _read(request: HttpRequest) -> Registration:
+    try:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        body = request.body if length.isdecimal() and int(length[:20]) <= MAX_BODY else None
+    except (RequestDataTooBig, UnreadablePostError):
+        body = None
+    if body is None:
+        raise Refused("invalid_client_metadata", f"The body is JSON of at most {MAX_BODY} bytes.")
+    try:
+        return msgspec.json.decode(body, type=Registration)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refused("invalid_client_metadata", f"The body is no client metadata: {error}") from error
+
+
+def _redirect_uris(said: list[str]) -> list[str]:
+    """Those we serve. An unknown private scheme is left out, what could harm refuses the whole."""
+    if not 0 < len(said) <= MAX_REDIRECT_URIS:
+        raise Refused("invalid_redirect_uri", f"Register 1 to {MAX_REDIRECT_URIS} redirect_uris.")
+    served, reason = [], ""
+    for uri in said:
+        try:
+            redirects.check(uri)
+        except redirects.UnknownScheme as unknown:
+            reason = str(unknown)
+        except redirects.RedirectRefused as refused:
+            raise Refused("invalid_redirect_uri", f"{uri[:120]!r}: {refused}.") from refused
+        else:
+            served.append(uri)
+    if not served:
+        raise Refused("invalid_redirect_uri", f"No redirect URI is left: {reason}.")
+    return list(dict.fromkeys(served))
+
+
+def _auth_method(said: Registration) -> str:
+    """Without one a client is public: that is what those that say nothing are."""
+    method = said.token_endpoint_auth_method or "none"
+    if method not in AUTH_METHODS:
+        raise Refused("invalid_client_metadata", f"token_endpoint_auth_method is one of {AUTH_METHODS}.")
+    if said.grant_types is not None and "authorization_code" not in said.grant_types:
+        raise Refused(
+            "invalid_client_metadata", "grant_types holds authorization_code; nothing else starts here."
+        )
+    if said.response_types is not None and "code" not in said.response_types:
+        raise Refused("invalid_client_metadata", "response_types holds code.")
+    return method
+
+
+def _registered(name: str, uris: list[str], method: str) -> tuple[OAuthApplication, str]:
+    """The client, and its secret when it asked for one. A public one that registered before is the same row."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "redirect_uris": " ".join(uris),
+        "authorization_grant_type": OAuthApplication.GRANT_AUTHORIZATION_CODE,
+        "registration_source": OAuthApplication.RegistrationSource.DCR,
+    }
+    if method != "none":
+        secret: str = generate_client_secret()
+        made = OAuthApplication(
+            client_type=OAuthApplication.CLIENT_CONFIDENTIAL, client_secret=secret, **fields
+        )
+        made.save(force_insert=True)
+        return made, secret
+    with transaction.atomic():
+        application, created = OAuthApplication.objects.get_or_create(
+            fingerprint=_fingerprint(name, uris),
+            defaults={
+                "client_type": OAuthApplication.CLIENT_PUBLIC,
+                "client_id": generate_client_id(),
+                **fields,
+            },
+        )
+        if not created:
+            OAuthApplication.objects.filter(pk=application.pk).update(updated=clock.now())
+    return application, ""
+
+
+def _fingerprint(name: str, uris: list[str]) -> str:
+    """The same for what is treated the same: the port of a loopback callback, and the order, do not count."""
+    said = [name, sorted({redirects.without_loopback_port(uri) for uri in uris})]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _answer(
+    application: OAuthApplication, said: Registration, uris: list[str], method: str, secret: str
+) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "client_id": application.client_id,
+        "client_id_issued_at": int(application.created.timestamp()),
+        "redirect_uris": uris,
+        "grant_types": [grant for grant in GRANT_TYPES if grant in (said.grant_types or GRANT_TYPES)],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+        "scope": " ".join(SCOPES),
+        "application_type": said.application_type if said.application_type in {"web", "native"} else "web",
+    }
+    if application.name:
+        answer["client_name"] = application.name
+    if secret:
+        answer |= {"client_secret": secret, "client_secret_expires_at": 0}
+    return answer

@@ -1,0 +1,42 @@
+"""Who we are to OAuth clients: the issuer, the one protected resource, and the documents that say so."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+RESOURCE_PATH = "/api/mcp"
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+
+
+def issuer() -> str:
+    return settings.PUBLIC_URL
+
+
+def resource() -> str:
+    """The identifier that clients send as `resource` and tokens are issued for: the URL a person pastes."""
+    return canonical(f"{settings.PUBLIC_URL}{RESOURCE_PATH}") or ""
+
+
+def metadata_url() -> str:
+    return f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{RESOURCE_PATH}"
+
+
+def canonical(uri: str) -> str | None:
+    """The URI in the one spelling that is compared (RFC 8707, RFC 3986 6.2.3), or None when it names no resource."""
+    try:
+        parts = urlsplit(uri)
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname or "@" in parts.netloc or "#" in uri or "?" in uri:
+        return None
+    scheme, host = parts.scheme.lower(), parts.hostname.lower()
+    shown = f"[{host}]" if ":" in host else host
+    own_port = "" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}"
+    return f"{scheme}://{shown}{own_port}{parts.path.rstrip('/')}"
+
+
+def is_ours(uri: str) -> bool:
+    return canonical(uri) == resource()

@@ -1,0 +1,135 @@
+"""Writes on connections: consent opens one, and whatever ends it ends every code and token of it at once."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import (
+    Account,
+    Membership,
+    OAuthAccessToken,
+    OAuthApplication,
+    OAuthConnection,
+    OAuthGrant,
+    OAuthRefreshToken,
+    Role,
+    User,
+)
+from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+NEVER_CONNECTED_DAYS = 7
+FORGOTTEN_DAYS = 90
+
+
+@transaction.atomic
+def open_connection(
+    *, user: User, account: Account, application: OAuthApplication, access: str, redirect_uri: str
+) -> OAuthConnection:
+    """The connection that a person consents to, without a token yet.
+
+    Raises UserError when she is no member of the account or her role allows less than `access`.
+    """
+    membership = Membership.objects.filter(account=account, user=user).first()
+    if membership is None:
+        raise UserError("You are not a member of this account; choose another.", field="account")
+    if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):
+        raise UserError(
+            f"You are a viewer of {account.name}, so you can let a client read there, not write.",
+            field="access",
+        )
+    connection = OAuthConnection(
+        account=account, user=user, application=application, access=access, redirect_uri=redirect_uri
+    )
+    connection.full_clean(validate_unique=False)
+    connection.save(force_insert=True)
+    OAuthApplication.objects.filter(pk=application.pk).update(last_consent_at=clock.now())
+    _record(connection, Actor.of_user(user), "connected_app.connect", {"redirect_uri": redirect_uri[:200]})
+    return connection
+
+
+@transaction.atomic
+def disconnect(*, connection: OAuthConnection, actor: Actor, reason: str = "") -> None:
+    """End a connection: its tokens are dead on their next request in every process. Twice is once."""
+    # Locked first, as a refresh does: else one could mint a token for the row that is just being deleted.
+    row = (
+        OAuthConnection.objects.unscoped()
+        .select_for_update(of=("self",))
+        .select_related("account", "application", "user")
+        .filter(pk=connection.pk)
+        .first()
+    )
+    if row is None:
+        return
+    _record(row, actor, "connected_app.disconnect", {"reason": reason} if reason else {})
+    row.delete()
+
+
+@transaction.atomic
+def disconnect_member(*, account: Account, user: User, actor: Actor) -> None:
+    """End all connections of a person to an account, because she leaves it."""
+    for connection in OAuthConnection.objects.unscoped().filter(account=account, user=user):
+        disconnect(connection=connection, actor=actor, reason="no longer a member")
+
+
+def _record(connection: OAuthConnection, actor: Actor, action: str, detail: dict[str, str]) -> None:
+    audit.record(
+        account=connection.account,
+        actor=actor,
+        action=action,
+        target=str(connection.application),
+        detail={
+            "id": connection.pk,
+            "access": connection.access,
+            "of": connection.user.email,
+            "client_id": connection.application.client_id,
+            **detail,
+        },
+    )
+
+
+def sweep() -> int:
+    """Delete what can no longer be used, of every account: the number of connections and clients that went.
+
+    Rotated refresh tokens stay for as long as a refresh token lives, because one that comes back is a theft.
+    """
+    now = clock.now()
+    OAuthRefreshToken.objects.filter(
+        revoked__lt=now - timedelta(seconds=REPLAY_SECONDS), replay_salt__isnull=False
+    ).update(replay_salt=None)
+    OAuthAccessToken.objects.filter(expires__lt=now).delete()
+    OAuthRefreshToken.objects.filter(revoked__lt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)).delete()
+    OAuthGrant.objects.filter(expires__lt=now - timedelta(days=1)).delete()
+    connections = _dead_connections(now)
+    clients = _unused_clients(now)
+    return sum(rows.delete()[0] for rows in (connections, clients))
+
+
+def _dead_connections(now: datetime) -> QuerySet[OAuthConnection]:
+    living = OAuthRefreshToken.objects.filter(
+        connection=OuterRef("pk"),
+        revoked=None,
+        created__gt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS),
+    )
+    usable = OAuthAccessToken.objects.filter(connection=OuterRef("pk"), expires__gt=now)
+    return OAuthConnection.objects.unscoped().filter(  # of every account
+        ~Exists(living), ~Exists(usable), created_at__lt=now - timedelta(hours=1)
+    )
+
+
+def _unused_clients(now: datetime) -> QuerySet[OAuthApplication]:
+    """Those that came by themselves and have no connection: soon if they never had one, else late."""
+    source = OAuthApplication.RegistrationSource
+    never = Q(last_consent_at=None, updated__lt=now - timedelta(days=NEVER_CONNECTED_DAYS))
+    long_ago = Q(last_consent_at__lt=now - timedelta(days=FORGOTTEN_DAYS))
+    connected = OAuthConnection.objects.unscoped().filter(application=OuterRef("pk"))  # of any account
+    clients: QuerySet[OAuthApplication] = OAuthApplication.objects.filter(
+        never | long_ago, ~Exists(connected), registration_source__in=[source.DCR, source.CIMD]
+    )
+    return clients

@@ -1,0 +1,232 @@
+"""How codes and tokens are issued, stored and found: what django-oauth-toolkit asks while it runs the protocol.
+
+Everything hangs off an OAuthConnection, whose row is locked while a code or refresh token of it is redeemed, so
+that two at once take turns. The token endpoint runs in one transaction; an answer of 400 commits what it revoked.
+
+oauthlib's request turns every parameter a client sends into an attribute, so what we put on it ourselves is read
+from its `__dict__` alone.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from oauth2_provider.oauth2_validators import OAuth2Validator
+from oauthlib.common import Request
+from oauthlib.oauth2.rfc6749 import errors
+
+from accounts.audit import Actor
+from accounts.models import (
+    OAuthAccessToken,
+    OAuthApplication,
+    OAuthConnection,
+    OAuthGrant,
+    OAuthRefreshToken,
+)
+from accounts.oauth import cimd, rotation
+from accounts.oauth.provider import (
+    ACCESS_TOKEN_SECONDS,
+    CODE_SECONDS,
+    OFFLINE_SCOPE,
+    READ_SCOPE,
+    REFRESH_TOKEN_IDLE_SECONDS,
+    WRITE_SCOPE,
+)
+from accounts.oauth.resource import is_ours, resource
+from accounts.oauth.services import disconnect
+from accounts.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX, checksum, looks_like
+from finops.lib import clock
+
+GRANT_TYPES = {"authorization_code", "refresh_token"}
+MAX_CLIENT_ID = 255
+
+
+def scopes_of(access: str) -> list[str]:
+    """Writing includes reading."""
+    return [READ_SCOPE, WRITE_SCOPE] if access == OAuthConnection.Access.READ_WRITE else [READ_SCOPE]
+
+
+class Validator(OAuth2Validator):
+    # --- Clients
+
+    def _load_application(self, client_id: Any, request: Request) -> OAuthApplication | None:
+        """The client; a metadata document is resolved at the authorization endpoint alone, for who is signed in."""
+        known = vars(request).get("client")
+        if isinstance(known, OAuthApplication) and known.client_id == client_id:
+            return known
+        if not isinstance(client_id, str) or not 0 < len(client_id) <= MAX_CLIENT_ID or "\0" in client_id:
+            return None
+        application: OAuthApplication | None = OAuthApplication.objects.filter(client_id=client_id).first()
+        if request.http_method == "GET":
+            application = cimd.resolve(client_id, application, request)
+        request.client = application
+        return application
+
+    def client_authentication_required(self, request: Request, *args: Any, **kwargs: Any) -> bool:
+        """A public client has no secret, so one that it sends all the same says nothing."""
+        application = self._load_application(request.client_id, request)
+        return application is None or application.client_type == OAuthApplication.CLIENT_CONFIDENTIAL
+
+    def _extract_basic_auth(self, request: Request) -> str | None:
+        text: str | None = super()._extract_basic_auth(request)
+        return text if text is not None and text.isascii() else None
+
+    def _check_secret(self, provided_secret: str, stored_secret: str) -> bool:
+        """An empty secret opens nothing, whatever is stored."""
+        if not provided_secret or not stored_secret:
+            return False
+        return bool(super()._check_secret(provided_secret, stored_secret))
+
+    def validate_redirect_uri(self, client_id: str, redirect_uri: str, request: Request, *args: Any) -> bool:
+        try:
+            return bool(request.client.redirect_uri_allowed(redirect_uri))
+        except ValueError:  # a port that is no number, a bracket that never closes
+            return False
+
+    def validate_grant_type(
+        self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any
+    ) -> bool:
+        return grant_type in GRANT_TYPES and request.client.allows_grant_type(
+            OAuthApplication.GRANT_AUTHORIZATION_CODE
+        )
+
+    # --- Codes
+
+    def save_authorization_code(self, client_id: str, code: dict[str, str], request: Request) -> None:
+        connection: OAuthConnection = vars(request)["connection"]
+        OAuthGrant.objects.create(
+            connection=connection,
+            application=request.client,
+            user=connection.user,
+            code=checksum(code["code"]),
+            expires=clock.now() + timedelta(seconds=CODE_SECONDS),
+            redirect_uri=request.redirect_uri,
+            scope=" ".join(scopes_of(connection.access)),
+            code_challenge=request.code_challenge,
+            code_challenge_method=request.code_challenge_method,
+            resource=[resource()],
+        )
+
+    def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any) -> bool:
+        """Whether the code may be redeemed. One that was redeemed before ends all that came of it."""
+        _refuse_other_resources(request)
+        mine = OAuthGrant.objects.filter(code=checksum(code), application=client)
+        connection = rotation.locked(mine)
+        grant = mine.first() if connection else None
+        if connection is None or grant is None:
+            return False
+        if grant.used_at is not None:
+            disconnect(connection=connection, actor=_ACTOR, reason="an authorization code came back")
+            return False
+        request.connection, request.grant = connection, grant
+        request.user, request.scopes = connection.user, grant.scope.split()
+        return connection.user.is_active and not grant.is_expired()
+
+    def get_code_challenge(self, code: str, request: Request) -> str | None:
+        return vars(request)["grant"].code_challenge or None
+
+    def get_code_challenge_method(self, code: str, request: Request) -> str | None:
+        return vars(request)["grant"].code_challenge_method or None
+
+    def confirm_redirect_uri(
+        self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any
+    ) -> bool:
+        if not vars(request)["grant"].redirect_uri_allowed(redirect_uri):
+            raise errors.InvalidGrantError(request=request)
+        return True
+
+    def invalidate_authorization_code(self, client_id: str, code: str, request: Request, *args: Any) -> None:
+        """Done with the tokens: the code's row stays, marked used, so that a replay is known for one."""
+
+    # --- Tokens
+
+    def validate_refresh_token(self, refresh_token: str, client: Any, request: Request, *args: Any) -> bool:
+        """Whether it may be redeemed, the answer to repeat when it just was. One that is long used ends the family."""
+        _refuse_other_resources(request)
+        if not looks_like(refresh_token, REFRESH_PREFIX):
+            return False
+        mine = OAuthRefreshToken.objects.filter(token_checksum=checksum(refresh_token), application=client)
+        connection = rotation.locked(mine)
+        row = mine.first() if connection else None
+        if connection is None or row is None or not connection.user.is_active:
+            return False
+        request.connection, request.user = connection, connection.user
+        request.refresh_token_instance = row
+        if row.revoked is None:
+            return bool(row.created + timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS) > clock.now())
+        request.replayed = rotation.replay(row, refresh_token)
+        if request.replayed is None:
+            disconnect(connection=connection, actor=_ACTOR, reason="a used refresh token came back")
+            return False
+        return True
+
+    def get_original_scopes(self, refresh_token: str, request: Request, *args: Any) -> list[str]:
+        return scopes_of(vars(request)["connection"].access)
+
+    def is_within_original_scope(
+        self, request_scopes: list[str], refresh_token: str, request: Request
+    ) -> bool:
+        return {*request_scopes} <= {*self.get_original_scopes(refresh_token, request), OFFLINE_SCOPE}
+
+    def _save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
+        """Store the pair that `token` says, or make it say the pair that the refresh token gave before."""
+        made = vars(request)
+        connection: OAuthConnection = made["connection"]
+        granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(
+            connection.access
+        )
+        token["scope"] = " ".join(granted)
+        if replayed := made.get("replayed"):
+            token.update(replayed.answer())
+            return
+        old = made.get("refresh_token_instance")
+        if old is None:
+            OAuthGrant.objects.filter(pk=made["grant"].pk).update(used_at=clock.now())
+        else:
+            token["access_token"], token["refresh_token"] = rotation.rotate(old, request.refresh_token)
+        self._store(token, connection, old)
+
+    def _store(
+        self, token: dict[str, Any], connection: OAuthConnection, old: OAuthRefreshToken | None
+    ) -> None:
+        shared = {
+            "connection": connection,
+            "user": connection.user,
+            "application": connection.application,
+            "resource": [resource()],
+        }
+        expires = clock.now() + timedelta(seconds=ACCESS_TOKEN_SECONDS)
+        access = OAuthAccessToken(scope=token["scope"], expires=expires, source_refresh_token=old, **shared)
+        self._set_token_value(access, token["access_token"])
+        access.save(force_insert=True)
+        refresh = OAuthRefreshToken(access_token=access, **shared)
+        self._set_token_value(refresh, token["refresh_token"])
+        refresh.save(force_insert=True)
+
+    def revoke_token(self, token: str, token_type_hint: str | None, request: Request, *args: Any) -> None:
+        """RFC 7009: either token ends the connection. Another client's token is as unknown as none."""
+        kinds: dict[str, Any] = {ACCESS_PREFIX: OAuthAccessToken, REFRESH_PREFIX: OAuthRefreshToken}
+        for prefix, model in kinds.items():
+            if looks_like(token, prefix):
+                connection = rotation.locked(
+                    model.objects.filter(token_checksum=checksum(token), application=request.client)
+                )
+                if connection is not None:
+                    disconnect(connection=connection, actor=_ACTOR, reason="the client revoked its token")
+
+    def validate_bearer_token(self, token: str, scopes: list[str], request: Request) -> bool:
+        """Nothing of the library's own serves a resource; accounts.oauth.access reads tokens."""
+        return False
+
+
+_ACTOR = Actor(label="OAuth")
+
+
+def _refuse_other_resources(request: Request) -> None:
+    """RFC 8707: a token request may repeat our resource or say none; it then is the one consented to."""
+    asked = [value for key, value in request.decoded_body or [] if key == "resource"]
+    if any(not is_ours(value) for value in asked if value):
+        raise errors.CustomOAuth2Error(
+            error="invalid_target", description=f"Tokens are for {resource()} alone.", request=request
+        )
