@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +19,17 @@ def from_text(raw: Mapping[str, Any], kind: type[Question]) -> Question:
         return msgspec.convert(raw, kind, strict=False)
     except msgspec.ValidationError as error:
         raise _bad_param(error) from error
+
+
+def as_arguments(question: msgspec.Struct) -> str:
+    """The arguments, as JSON to read, that ask an MCP client's tool the same; defaults are left out."""
+    said = msgspec.to_builtins(question)
+    kept = {
+        field.name: said[field.name]
+        for field in msgspec.structs.fields(question)
+        if said[field.name] not in (None, [], field.default)
+    }
+    return json.dumps(kept, indent=2, ensure_ascii=False)
 
 
 def _bad_param(error: msgspec.ValidationError) -> UserError:

@@ -5,7 +5,8 @@
   const charts = new Map();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-  function exact(value) {
+  function exact(value, data) {
+    if (data.places !== undefined) return new Intl.NumberFormat("en", { maximumFractionDigits: data.places }).format(value);
     const digits = value !== 0 && Math.abs(value) < 0.01 ? { maximumSignificantDigits: 3 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 };
     return new Intl.NumberFormat("en", digits).format(value);
   }
@@ -44,12 +45,12 @@
       swatch.style.backgroundColor = item.color;
       const name = element("td", "chart-tip-name");
       name.append(swatch, item.seriesName);
-      row.append(name, element("td", "num", `${exact(Number(item.value))} ${data.currency}`));
+      row.append(name, element("td", "num", `${exact(Number(item.value), data)} ${data.currency}`));
       table.append(row);
     }
-    if (rows.length > 1) {
+    if (rows.length > 1 && data.stacked) {
       const row = element("tr", "chart-tip-total");
-      row.append(element("td", "", "Total"), element("td", "num", `${exact(total)} ${data.currency}`));
+      row.append(element("td", "", "Total"), element("td", "num", `${exact(total, data)} ${data.currency}`));
       table.append(row);
     }
     if (!rows.length) box.append(element("div", "", "No data"));

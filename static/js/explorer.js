@@ -1,4 +1,4 @@
-// The cost explorer's form: custom dates, and filters whose values are chips with suggestions from the data.
+// The form of the cost explorer and of the Usage page: custom dates, and filters whose values are chips with suggestions from the data.
 (() => {
   const form = document.getElementById("query");
   const filters = document.getElementById("filters");
@@ -9,8 +9,10 @@
     form.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
+  const isCustom = () => form.elements.period.selectedOptions[0].hasAttribute("data-custom");
+
   function showDates() {
-    const custom = form.elements.period.value === "";
+    const custom = isCustom();
     for (const place of form.querySelectorAll(".custom-range")) {
       place.hidden = !custom;
       place.querySelector("input").disabled = !custom;
@@ -21,7 +23,7 @@
   function beginCustomRange() {
     const answer = document.getElementById("answer");
     const { start_date: from, end_date: to } = form.elements;
-    if (form.elements.period.value !== "" || (from.value && to.value) || !answer) return;
+    if (!isCustom() || (from.value && to.value) || !answer) return;
     from.value = answer.dataset.start;
     to.value = answer.dataset.end;
   }

@@ -6,22 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from finops.costs.dimensions import DimensionKind
+from finops.lib.choices import GRANULARITIES as GRANULARITIES
+from finops.lib.choices import PERIODS as PERIODS
+from finops.lib.choices import TOPS as TOPS
 
-PERIODS = [
-    ("today", "Today"),
-    ("yesterday", "Yesterday"),
-    ("last_7_days", "Last 7 days"),
-    ("last_30_days", "Last 30 days"),
-    ("last_90_days", "Last 90 days"),
-    ("month_to_date", "Month to date"),
-    ("last_month", "Last month"),
-    ("last_3_months", "Last 3 months"),
-    ("last_6_months", "Last 6 months"),
-    ("last_12_months", "Last 12 months"),
-    ("quarter_to_date", "Quarter to date"),
-    ("year_to_date", "Year to date"),
-]
-GRANULARITIES = [("none", "Total only"), ("day", "By day"), ("week", "By week"), ("month", "By month")]
 BASES = [("billed", "Billed"), ("amortized", "Amortized")]
 COMPARISONS = [
     ("none", "No comparison"),
@@ -36,7 +24,6 @@ OPS = [
     ("starts_with", "starts with"),
     ("absent", "has no value"),
 ]
-TOPS = [5, 10, 20, 50]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -34,6 +32,7 @@ from finops.lake import queries as lake_queries
 from finops.lib import amounts
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
+from finops.lib.params import as_arguments
 
 ALL_ROWS = 1_000_000
 SUGGESTIONS = 20
@@ -58,7 +57,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         status, error = 400, problem.message
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
-        context |= {"tables": series_tables(answer), "mcp_arguments": _as_tool_call(query)}
+        context |= {"tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
     if request.htmx and not request.htmx.history_restore_request:
         response = render(request, "costs/_explorer_result.html", context, status=status)
         asked = request.GET.urlencode() if error else urlencode(query.to_params(), doseq=True)
@@ -94,17 +93,6 @@ def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
         "ops": OPS,
         "tops": TOPS,
     }
-
-
-def _as_tool_call(query: SpendQuery) -> str:
-    """The arguments that ask an MCP client's `querySpend` the same."""
-    said = msgspec.to_builtins(query)
-    kept = {
-        field.name: said[field.name]
-        for field in structs.fields(query)
-        if said[field.name] not in (None, [], field.default)
-    }
-    return json.dumps(kept, indent=2, ensure_ascii=False)
 
 
 @account_page()

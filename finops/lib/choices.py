@@ -1,0 +1,20 @@
+"""What the fields of question forms offer, in people's words."""
+
+from __future__ import annotations
+
+PERIODS = [
+    ("today", "Today"),
+    ("yesterday", "Yesterday"),
+    ("last_7_days", "Last 7 days"),
+    ("last_30_days", "Last 30 days"),
+    ("last_90_days", "Last 90 days"),
+    ("month_to_date", "Month to date"),
+    ("last_month", "Last month"),
+    ("last_3_months", "Last 3 months"),
+    ("last_6_months", "Last 6 months"),
+    ("last_12_months", "Last 12 months"),
+    ("quarter_to_date", "Quarter to date"),
+    ("year_to_date", "Year to date"),
+]
+GRANULARITIES = [("none", "Total only"), ("day", "By day"), ("week", "By week"), ("month", "By month")]
+TOPS = [5, 10, 20, 50]
