@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from django.urls import path
 
-from accounts.views import accounts, audit, glossary, keys, members
+from accounts.views import accounts, audit, connected_apps, glossary, keys, members
 
 urlpatterns = [
     path("settings/mcp-keys/", keys.index, name="mcp_keys"),
     path("settings/mcp-keys/new/", keys.new, name="mcp_key_new"),
     path("settings/mcp-keys/<int:key_id>/revoke/", keys.revoke, name="mcp_key_revoke"),
+    path("settings/connected-apps/", connected_apps.index, name="connected_apps"),
+    path(
+        "settings/connected-apps/<int:connection_id>/disconnect/",
+        connected_apps.end,
+        name="connected_app_end",
+    ),
     path("settings/members/", members.index, name="members"),
     path("settings/members/add/", members.add, name="member_add"),
     path("settings/members/<int:membership_id>/role/", members.change, name="member_change"),

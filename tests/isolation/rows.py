@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
-from accounts.models import Account, Membership
+from accounts.models import Account, Membership, OAuthApplication
+from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from ingestion.models import UsageSource
@@ -40,10 +41,29 @@ def _usage_source(account: Account) -> int:
         return UsageSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
+def _connection(account: Account) -> int:
+    """Of the account's first member, who is neither the viewer nor the stranger of the walk."""
+    first = Membership.objects.filter(account=account).order_by("pk").select_related("user")[0]
+    application = OAuthApplication.objects.create(
+        client_id=f"walk-{secrets.token_hex(4)}",
+        client_type=OAuthApplication.CLIENT_PUBLIC,
+        authorization_grant_type=OAuthApplication.GRANT_AUTHORIZATION_CODE,
+    )
+    return open_connection(
+        user=first.user, account=account, application=application, access="read", redirect_uri=""
+    ).pk
+
+
+def _customer(account: Account) -> int:
+    with account_scope(account):
+        return Customer.objects.create(account=account, customer_id=f"walk {secrets.token_hex(4)}").pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
     "source_id": _source,
     "import_id": _import,
+    "connection_id": _connection,
     "usage_source_id": _usage_source,
 }

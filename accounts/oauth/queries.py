@@ -1,0 +1,115 @@
+"""Reads on connections."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime, timedelta
+
+import msgspec
+from django.db.models import Exists, OuterRef, QuerySet
+
+from accounts.models import (
+    Account,
+    Membership,
+    OAuthAccessToken,
+    OAuthConnection,
+    OAuthGrant,
+    OAuthRefreshToken,
+    Role,
+    User,
+)
+from accounts.oauth.clients import host_of_client
+from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS
+from finops.lib import clock
+
+THIS_DEVICE = "A program on a device"
+
+
+class State(enum.StrEnum):
+    CONNECTED = "connected"
+    WAITING = "waiting"
+    ENDED = "ended"
+
+
+_STATES = {State.CONNECTED: "Connected", State.WAITING: "Not finished", State.ENDED: "Expired"}
+
+
+class ConnectedApp(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person let into an account. `name` is the client's own word; `host` vouches for it, or is empty.
+
+    `access` is what she consented to; `reads_only_now` says that her role has allowed less since then.
+    """
+
+    id: int
+    host: str
+    name: str
+    client_id: str
+    account: str
+    person: str
+    person_id: int
+    access: OAuthConnection.Access
+    reads_only_now: bool
+    connected_at: datetime
+    last_used_at: datetime | None
+    last_client: str
+    state: State
+
+    @property
+    def title(self) -> str:
+        return self.host or THIS_DEVICE
+
+    @property
+    def access_label(self) -> str:
+        return str(self.access.label)
+
+    @property
+    def state_label(self) -> str:
+        return _STATES[self.state]
+
+
+def connected_apps(account: Account, *, of: User | None = None) -> list[ConnectedApp]:
+    """The connections to an account, of one person or of everybody, the newest first. One query."""
+    rows = _with_state(OAuthConnection.objects.filter(account=account))
+    if of is not None:
+        rows = rows.filter(user=of)
+    return [_app(row, account) for row in rows]
+
+
+def _with_state(rows: QuerySet[OAuthConnection]) -> QuerySet[OAuthConnection]:
+    now, own = clock.now(), {"connection": OuterRef("pk")}
+    idle = now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)
+    role = Membership.objects.filter(account=OuterRef("account"), user=OuterRef("user"))
+    return rows.select_related("user", "application").annotate(
+        refreshable=Exists(OAuthRefreshToken.objects.filter(**own, revoked=None, created__gt=idle)),
+        usable=Exists(OAuthAccessToken.objects.filter(**own, expires__gt=now)),
+        waiting=Exists(OAuthGrant.objects.filter(**own, used_at=None)),
+        role=role.values("role")[:1],
+    )
+
+
+def _app(row: OAuthConnection, account: Account) -> ConnectedApp:
+    access = OAuthConnection.Access(row.access)
+    role: str | None = vars(row)["role"]
+    return ConnectedApp(
+        id=row.pk,
+        host=host_of_client(row.application, row.redirect_uri),
+        name=row.application.name,
+        client_id=row.application.client_id,
+        account=account.name,
+        person=row.user.label,
+        person_id=row.user.pk,
+        access=access,
+        reads_only_now=access == OAuthConnection.Access.READ_WRITE
+        and not (role and Role(role).at_least(Role.MEMBER)),
+        connected_at=row.created_at,
+        last_used_at=row.last_used_at,
+        last_client=row.last_client,
+        state=_state(row),
+    )
+
+
+def _state(row: OAuthConnection) -> State:
+    said = vars(row)
+    if said["refreshable"] or said["usable"]:
+        return State.CONNECTED
+    return State.WAITING if said["waiting"] else State.ENDED

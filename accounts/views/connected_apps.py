@@ -1,0 +1,58 @@
+"""Settings → Connected apps: the clients that people let in by signing in, and disconnecting one."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.connect_hints import hints_for
+from accounts.doors import AccountRequest, account_page
+from accounts.models import OAuthConnection, Role
+from accounts.oauth.queries import ConnectedApp, connected_apps
+from accounts.oauth.services import disconnect
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+COLUMNS: list[Column[ConnectedApp]] = [
+    Column("app", "App", lambda app: app.title),
+    Column("name", "Calls itself", lambda app: app.name, shown=False),
+    Column("account", "Account", lambda app: app.account, shown=False),
+    Column("access", "Access", lambda app: app.access_label),
+    Column("person", "Connected by", lambda app: app.person),
+    Column("connected", "Connected", lambda app: app.connected_at),
+    Column("used", "Last used", lambda app: app.last_used_at),
+    Column("client", "Last client", lambda app: app.last_client, shown=False),
+    Column("state", "State", lambda app: app.state_label),
+    Column("id", "Client ID", lambda app: app.client_id, shown=False),
+]
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    """A person's own; an admin sees everybody's."""
+    everybody = request.membership.may(Role.ADMIN)
+    apps = connected_apps(request.account, of=None if everybody else request.user)
+    shown = listing(request, apps, COLUMNS, order="-connected")
+    if wants_csv(request):
+        return csv_of("connected-apps", COLUMNS, shown.rows)
+    url = f"{settings.PUBLIC_URL}/api/mcp"
+    context = {"listing": shown, "everybody": everybody, "mcp_url": url, "hints": hints_for(url)}
+    return render(request, "accounts/connected_apps.html", context)
+
+
+@account_page()
+@require_POST
+def end(request: AccountRequest, connection_id: int) -> HttpResponse:
+    """A viewer too: what she let in with her own name, she can always put out again."""
+    connection = get_object_or_404(OAuthConnection.objects.all(), pk=connection_id)
+    if connection.user_id != request.user.pk and not request.membership.may(Role.ADMIN):
+        raise PermissionDenied("Only an admin or owner may disconnect what somebody else connected.")
+    disconnect(connection=connection, actor=request.actor)
+    messages.success(request, "It is disconnected. It gets 401 from its next request on.")
+    return redirect("connected_apps", slug=request.account.slug)
