@@ -13,7 +13,7 @@ from tests.conformance import node
 from tests.conformance.requirements import requirement
 from tests.servers import LiveServer
 
-AUTHORIZATION_REQUIRED = 3
+AUTHORIZATION_REQUIRED, TOOL_ERROR = 3, 5
 each_era = pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("mcp-clients")
 class Inspector:
     def __init__(self, url: str, token: str, home: Path) -> None:
         self.url = url
-        self.token = token
+        self.key = ("--header", f"Authorization: Bearer {token}")
         self.home = home
 
     def run(self, *arguments: str) -> node.Done:
@@ -30,7 +30,7 @@ class Inspector:
         return node.run(node.INSPECTOR, *options, *arguments, home=self.home)
 
     def ask(self, *arguments: str) -> dict[str, Any]:
-        done = self.run("--header", f"Authorization: Bearer {self.token}", "--quiet", *arguments)
+        done = self.run(*self.key, "--quiet", *arguments)
         assert done.returncode == 0, done.stderr + done.stdout
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
@@ -59,6 +59,20 @@ def test_it_calls_a_tool_with_arguments_typed_as_text(inspector: Inspector, era:
 
     assert result["structuredContent"]["period"]["name"] == "last_month"
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+@requirement("clients:inspector")
+@pytest.mark.parametrize(
+    ("tool", "says"),
+    [("querySpend", "'servise' is not known. Nearest: service"), ("querySpent", "not found on server")],
+)
+def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, tool: str, says: str) -> None:
+    arguments = ["--tool-name", tool, "--tool-args-json", '{"group_by": ["servise"]}']
+
+    done = inspector.run(*inspector.key, "--method", "tools/call", *arguments)
+
+    assert done.returncode == TOOL_ERROR
+    assert says in done.stdout + done.stderr
 
 
 @requirement("clients:inspector", "tools:schemas")

@@ -18,7 +18,8 @@ from tests.conformance.requirements import requirement
 from tests.servers import LiveServer
 
 BASELINES = Path(__file__).parent / "baselines"
-REVISIONS = ("2026-07-28", "2025-11-25")
+REVISIONS = ("2026-07-28", "2025-11-25")  # which have a set of requirements
+OLDER = ("2025-06-18", "2025-03-26")
 
 # What needs no fixtures, so it is green on any server; and the checks inside that do need one of the suite's own tools.
 GREEN = {
@@ -76,6 +77,21 @@ def test_it_finds_what_the_baseline_says_and_nothing_else(
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert {name: state for name in GREEN[revision] if (state := _bad(results / revision, name))} == {}
+
+
+@requirement("clients:conformance-suite")
+@pytest.mark.parametrize("revision", OLDER)
+@pytest.mark.parametrize("scenario", GREEN["2025-11-25"])
+def test_an_older_revision_passes_what_needs_no_fixture(
+    live_server_process: LiveServer, keys: dict[str, str], tmp_path: Path, revision: str, scenario: str
+) -> None:
+    asked = ("--scenario", scenario, "--spec-version", revision, "--force")
+
+    with authorized(live_server_process.mcp_url, keys["suite"]) as url:
+        done = node.run(node.CONFORMANCE, "server", "--url", url, *asked, home=tmp_path)
+
+    assert done.returncode == 0, done.stdout
+    assert "0 failed, 0 warnings" in done.stdout + done.stderr
 
 
 @requirement("clients:conformance-suite")

@@ -1,0 +1,120 @@
+"""A person with a browser: follows a client's authorization URL, signs in, and answers the consent page.
+
+It reads pages and sends their forms as a browser does: every control that is not disabled, the button that was
+pressed, cookies kept, redirects followed while they stay on the console.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+import httpx
+
+from tests.cast import PASSWORD
+
+MAX_STEPS = 10
+
+
+@dataclasses.dataclass
+class Form:
+    action: str
+    method: str = "get"
+    fields: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    choices: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    buttons: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+    def filled(self, answers: dict[str, str]) -> dict[str, str]:
+        """What is sent when the person gives these answers. A choice that the page does not offer cannot be given."""
+        known = {name for name, _value in [*self.fields, *self.buttons]} | self.choices.keys()
+        for name, value in answers.items():
+            offered = self.choices.get(name) or [v for n, v in self.buttons if n == name]
+            assert name in known, f"the page has no {name!r}"
+            assert not offered or value in offered, f"{name!r} offers {offered}, not {value!r}"
+        return {**dict(self.fields), **answers}
+
+
+class _Forms(HTMLParser):
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.url, self.found, self.inside = url, list[Form](), False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.inside = True
+            action = urljoin(self.url, said.get("action", "")) if said.get("action") else self.url
+            self.found.append(Form(action, said.get("method", "get").lower()))
+        elif self.inside and "disabled" not in said and said.get("name"):
+            self._control(tag, said, self.found[-1])
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag != "form"
+
+    @staticmethod
+    def _control(tag: str, said: dict[str, str], form: Form) -> None:
+        name, value, kind = said["name"], said.get("value", ""), said.get("type", "")
+        if tag == "button":
+            form.buttons.append((name, value))
+        elif tag == "input" and kind in {"radio", "checkbox"}:
+            form.choices.setdefault(name, []).append(value)
+            if "checked" in said:
+                form.fields.append((name, value))
+        elif tag == "input":
+            form.fields.append((name, value))
+
+
+def forms_of(page: httpx.Response) -> list[Form]:
+    reader = _Forms(str(page.url))
+    reader.feed(page.text)
+    return reader.found
+
+
+class Person:
+    """One browser profile: signed out at first."""
+
+    def __init__(self, email: str, password: str = PASSWORD) -> None:
+        self.email, self.password = email, password
+        self.pages: list[httpx.Response] = []
+        self._http = httpx.Client(timeout=30)
+
+    def answer(self, authorize_url: str, **answers: str) -> str:
+        """The URL of the client that she ends at, having answered the consent page (`decision`, `account`, `access`)."""
+        home, url, form = urlsplit(authorize_url).netloc, authorize_url, dict[str, str]()
+        for _step in range(MAX_STEPS):
+            page = self._http.post(url, data=form, headers={"Referer": url}) if form else self._http.get(url)
+            self.pages.append(page)
+            if page.is_redirect:
+                url, form = urljoin(url, page.headers["Location"]), {}
+                if urlsplit(url).netloc != home:
+                    return url
+            else:
+                assert page.status_code == 200, page.text[:3000]
+                url, form = self._next(page, answers)
+        raise AssertionError(f"no end after {MAX_STEPS} pages, the last was {url}")
+
+    def _next(self, page: httpx.Response, answers: dict[str, str]) -> tuple[str, dict[str, str]]:
+        for form in forms_of(page):
+            names = {name for name, _value in [*form.fields, *form.buttons]}
+            if "password" in names:
+                return form.action, form.filled({"login": self.email, "password": self.password})
+            if "decision" in names:
+                return form.action, form.filled({"decision": "allow", **answers})
+        raise AssertionError(f"nothing to answer at {page.url}: {page.text[:2000]}")
+
+    def offered(self) -> dict[str, list[str]]:
+        """The choices of the last consent page she saw."""
+        return next(form.choices for page in reversed(self.pages) for form in _consents(page))
+
+
+def _consents(page: httpx.Response) -> Iterator[Form]:
+    return (form for form in forms_of(page) if ("decision", "deny") in form.buttons)
+
+
+def said_to_client(url: str) -> dict[str, str]:
+    """The parameters of an authorization answer, each of which may be there once."""
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    assert len(pairs) == len(dict(pairs)), pairs
+    return dict(pairs)
