@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import sources
+from ingestion.views import customers, sources, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
 urlpatterns = [
+    path("usage/", usage.index, name="usage"),
+    path("usage/values/", usage.values, name="usage_values"),
+    path("customers/", customers.index, name="customers"),
+    path("customers/<int:customer_pk>/", customers.customer, name="customer"),
     path("connections/usage/", sources.index, name="usage_sources"),
     path("connections/usage/new/", sources.new, name="usage_source_new"),
     path(f"{_SOURCE}/", sources.source, name="usage_source"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from itertools import chain
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -15,6 +16,7 @@ from finops.lib import clock
 from finops.lib.params import from_text
 from finops.lib.periods import DateRange, Granularity, Period, resolve_range
 
+CUSTOMER = "customer"
 DEFAULT_DAYS = 30
 DEFAULT_TOP = 10
 MAX_TOP = 50
@@ -58,10 +60,13 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
         """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
 
-        Filters are f0, f0v, f1 …: dimension, values. Raises UserError that names the parameter.
+        Filters are f0, f0v, f1 …: dimension (or customer), values. Raises UserError that names the parameter.
         """
         raw = _plain_fields(cls, params)
-        raw["filters"] = _filters_from(params)
+        filters = _filters_from(params)
+        raw["filters"] = [item for item in filters if item["dimension"] != CUSTOMER]
+        of_customers = [item["values"] for item in filters if item["dimension"] == CUSTOMER]
+        raw["customers"] = list(dict.fromkeys(chain(raw.get("customers", []), *of_customers)))
         return from_text(raw, cls)
 
     def to_params(self) -> dict[str, list[str]]:

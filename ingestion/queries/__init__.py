@@ -1,20 +1,28 @@
 """Reads about usage, the same for tools and pages. The account must be in scope."""
 
+from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
 from ingestion.queries.metrics import MetricInfo, find_metric, metrics_of, usage_metrics
 from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_usage
 from ingestion.queries.usage_answer import query_usage, shortened
+from ingestion.queries.values import Suggestion, suggest_values
 
 __all__ = [
+    "CustomerMetric",
+    "CustomerUsage",
     "MetricInfo",
+    "Suggestion",
     "UsageAsked",
     "UsageGroup",
     "UsageRead",
+    "customer_metrics",
     "find_metric",
+    "list_customers",
     "list_usage_events",
     "metrics_of",
     "query_usage",
     "read_usage",
     "shortened",
+    "suggest_values",
     "usage_metrics",
 ]

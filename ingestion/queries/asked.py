@@ -13,9 +13,8 @@ from accounts.models import Account
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError, nearest, unknown_value
 from ingestion.models import Customer
-from ingestion.usage_query import UsageFilter
+from ingestion.usage_query import CUSTOMER, UsageFilter
 
-CUSTOMER = "customer"
 PREFIX = "dimension:"
 NAMED_UNKNOWN = 3
 NEAREST = 5

@@ -22,7 +22,7 @@ from ingestion.queries.asked import Known, customer_names, find_customers, find_
 from ingestion.queries.metrics import find_metric, metrics_of
 from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_metric
 from ingestion.queries.usage_lake import AVERAGE, SUM
-from ingestion.usage_query import MAX_TOP, UsageQuery, asked_days
+from ingestion.usage_query import CUSTOMER, MAX_TOP, UsageQuery, asked_days
 
 OTHER = "other"
 MAX_BUCKETS = 400
@@ -90,8 +90,9 @@ def _question(
     _check_buckets(query, days)
     metric = find_metric(metrics, query.metric) if query.metric else metrics[0]
     group = find_group(known, query.group_by)
-    customers, of_customers = find_customers(account, query.customers)
-    dimensions, of_dimensions = find_filters(known, query.filters)
+    customers, of_customers = find_customers(account, _asked_customers(query))
+    of_keys = [item for item in query.filters if item.dimension != CUSTOMER]
+    dimensions, of_dimensions = find_filters(known, of_keys)
     asked = UsageAsked(
         metric=metric.name,
         days=days,
@@ -104,6 +105,12 @@ def _question(
     chosen = words.metric_chosen(metric, metrics) if not query.metric else []
     of_group = [group.warning] if group.warning else []
     return _Question(account, query, metric, asked, [*chosen, *of_group, *of_customers, *of_dimensions])
+
+
+def _asked_customers(query: UsageQuery) -> list[str]:
+    """Those of `customers`, and of filters on the customer."""
+    filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
+    return [*query.customers, *filtered]
 
 
 def _check_buckets(query: UsageQuery, days: DateRange) -> None:
@@ -145,7 +152,7 @@ def _answer(question: _Question, read: UsageRead) -> UsageAnswer:
 
 
 def _names(question: _Question, read: UsageRead) -> dict[str, str]:
-    if question.asked.by != "customer":
+    if question.asked.by != CUSTOMER:
         return {}
     return customer_names(question.account, [group.value for group in read.groups if group.value is not None])
 
@@ -177,7 +184,7 @@ def _row(question: _Question, read: UsageRead, group: UsageGroup, names: dict[st
 
 def _rows_add_up(asked: UsageAsked, read: UsageRead) -> bool:
     """A customer has a last or largest event under each value of a dimension, so those rows do not."""
-    return read.aggregation in (SUM, AVERAGE) or asked.by == "customer"
+    return read.aggregation in (SUM, AVERAGE) or asked.by == CUSTOMER
 
 
 def _series(asked: UsageAsked, read: UsageRead, buckets: dict[date, Decimal]) -> QuantitySeries:

@@ -26,7 +26,7 @@ NONE = "(none)"
 SUM, AVERAGE, LAST, MAX = "sum", "average_of_days", "last", "max"
 TRUNCATIONS = {"day": "D", "week": "W", "month": "M"}
 
-_ORDER = ("event_time", "received_at", "batch", "position")
+EVENT_ORDER = ("event_time", "received_at", "batch", "position")
 """What makes one event later than another."""
 
 _DAYS, _UNIT, _TOTAL, _GROUP = "days", "unit", "total", "group"
@@ -115,12 +115,12 @@ def _reduced(plan: UsagePlan, events: Any) -> Any:
     keys = ["customer_id", "value", "day"]
     if plan.aggregation == MAX:
         return events.group_by(keys).aggregate(quantity=events.quantity.max())
-    return _latest(events.select(*keys, "quantity", *_ORDER), keys)
+    return latest(events.select(*keys, "quantity", *EVENT_ORDER), keys)
 
 
-def _latest(rows: Any, keys: Sequence[str]) -> Any:
-    """The last row of each group."""
-    order = [rows[name].desc() for name in _ORDER]
+def latest(rows: Any, keys: Sequence[str]) -> Any:
+    """The last event of each group."""
+    order = [rows[name].desc() for name in EVENT_ORDER]
     place = ibis.row_number().over(ibis.window(group_by=[rows[key] for key in keys], order_by=order))
     ranked = rows.mutate(rank=place)
     return ranked.filter(ranked["rank"] == 0).drop("rank")
@@ -134,7 +134,7 @@ def _quantity(plan: UsagePlan, rows: Any, keys: Sequence[str]) -> Any:
     if plan.aggregation == MAX:
         values = rows.group_by(each).aggregate(quantity=rows.quantity.max())
     else:
-        values = _latest(rows, each)
+        values = latest(rows, each)
     sums = values.group_by(list(keys)).aggregate(quantity=values.quantity.sum())
     days = rows.group_by(list(keys)).aggregate(days=rows.day.nunique())
     named = days.rename({f"of_{key}": key for key in keys})

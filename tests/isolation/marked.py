@@ -17,13 +17,15 @@ from finops.lake.schema import Kind, segment_schema
 from finops.lake.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
+from ingestion.models import Customer, UsageSource
+from tests.ingestion.events import event, push
 
 MARK = "Quaxolotl"
 DAYS = 40
 
 
 def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None:
-    """A key, a source, and a cost line of `amount` USD a day for 39 days, each string of which holds MARK."""
+    """A key, a source, a cost line of `amount` USD a day for 39 days, and usage; each string holds MARK."""
     mint_mcp_key(account=account, actor=Actor.command(MARK), name=MARK)
     with account_scope(account):
         source = CostSource.objects.create(account=account, name=f"{MARK} bill")
@@ -45,6 +47,24 @@ def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None
         swap_segments(
             account=account, kind=Kind.COST, source_id=source.pk, months=list(batches), new=segments
         )
+        _push_usage(account)
+
+
+def _push_usage(account: Account) -> None:
+    """Half an order a day of three customers, waiting in the inbox."""
+    marked = [
+        event(
+            clock.today() - timedelta(days=back),
+            f"{MARK} {back % 3}",
+            "0.5",
+            metric=f"{MARK} orders",
+            unit=f"{MARK} unit",
+            dimensions={MARK: f"{MARK} value"},
+        )
+        for back in range(DAYS)
+    ]
+    push(account, marked, source=UsageSource.objects.create(account=account, name=f"{MARK} backend"))
+    Customer.objects.filter(account=account).update(name=f"{MARK} customer")
 
 
 def _marked_batches(source_id: int, amount: Decimal) -> Iterator[tuple[date, pa.RecordBatch]]:

@@ -14,7 +14,8 @@ from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
-from ingestion.models import UsageSource
+from finops.unitcosts.models import CustomerAlias
+from ingestion.models import Customer, UsageSource
 
 
 def _mcp_key(account: Account) -> object:
@@ -59,11 +60,18 @@ def _customer(account: Account) -> int:
         return Customer.objects.create(account=account, customer_id=f"walk {secrets.token_hex(4)}").pk
 
 
+def _customer_alias(account: Account) -> int:
+    with account_scope(account):
+        return CustomerAlias.objects.create(account=account, value=secrets.token_hex(4), customer_id="walk").pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
     "source_id": _source,
     "import_id": _import,
+    "alias_id": _customer_alias,
     "connection_id": _connection,
     "usage_source_id": _usage_source,
+    "customer_pk": _customer,
 }

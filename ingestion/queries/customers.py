@@ -1,0 +1,126 @@
+"""The end customers of the account and what they used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from accounts.models import Account
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.money import ratio
+from finops.lib.periods import DateRange
+from ingestion.models import Customer, UsageMetric
+from ingestion.queries.metrics import EVER
+from ingestion.queries.usage_lake import AVERAGE, EVENT_ORDER, LAST, MAX, latest
+
+
+@dataclass(frozen=True)
+class CustomerUsage:
+    """A customer, its first and last event, and what it used of each metric in the asked days (exact)."""
+
+    pk: int
+    customer_id: str
+    name: str
+    first_event: datetime | None
+    last_event: datetime | None
+    used: Mapping[str, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CustomerMetric:
+    """One metric of one customer, ever."""
+
+    metric: str
+    events: int
+    first_event: datetime
+    last_event: datetime
+
+
+def list_customers(
+    account: Account, days: DateRange, metrics: Sequence[UsageMetric], *, deadline: float | None = None
+) -> list[CustomerUsage]:
+    """Every customer by id, with its usage of these metrics in these days. One query, two lake queries."""
+    ever = engine.run(account, Kind.USAGE, *EVER, _FirstAndLast(), deadline=deadline).to_pylist()
+    seen = {row["customer_id"]: row for row in ever}
+    used = _used(account, days, metrics, deadline)
+    rows = Customer.objects.filter(account=account).order_by("customer_id")
+    return [
+        CustomerUsage(
+            pk=pk,
+            customer_id=customer_id,
+            name=name,
+            first_event=seen.get(customer_id, {}).get("first"),
+            last_event=seen.get(customer_id, {}).get("last"),
+            used=used.get(customer_id, {}),
+        )
+        for pk, customer_id, name in rows.values_list("pk", "customer_id", "name")
+    ]
+
+
+def customer_metrics(
+    account: Account, customer_id: str, *, deadline: float | None = None
+) -> list[CustomerMetric]:
+    """The metrics that a customer has events of, the most events first. One lake query."""
+    table = engine.run(account, Kind.USAGE, *EVER, _OfCustomer(customer_id), deadline=deadline)
+    rows = sorted(table.to_pylist(), key=lambda row: (-row["events"], row["metric"]))
+    return [CustomerMetric(row["metric"], row["events"], row["first"], row["last"]) for row in rows]
+
+
+@dataclass(frozen=True)
+class _FirstAndLast:
+    def __call__(self, table: Any) -> Any:
+        return table.group_by("customer_id").aggregate(
+            first=table.event_time.min(), last=table.event_time.max()
+        )
+
+
+@dataclass(frozen=True)
+class _OfCustomer:
+    customer_id: str
+
+    def __call__(self, table: Any) -> Any:
+        mine = table.filter(table.customer_id == self.customer_id)
+        return mine.group_by("metric").aggregate(
+            events=mine.count(), first=mine.event_time.min(), last=mine.event_time.max()
+        )
+
+
+@dataclass(frozen=True)
+class _Used:
+    """Sum, largest and last quantity of each customer and metric; and on how many days the metric has events."""
+
+    def __call__(self, table: Any) -> Any:
+        keys = ["customer_id", "metric"]
+        sums = table.group_by(keys).aggregate(added=table.quantity.sum(), largest=table.quantity.max())
+        last = latest(table.select(*keys, "quantity", *EVENT_ORDER), keys).select(*keys, last="quantity")
+        days = table.group_by("metric").aggregate(days=table.day.nunique())
+        return (
+            sums.inner_join(last, keys)
+            .inner_join(days, "metric")
+            .select(*keys, "added", "largest", "last", "days")
+        )
+
+
+def _used(
+    account: Account, days: DateRange, metrics: Sequence[UsageMetric], deadline: float | None
+) -> dict[str, dict[str, Decimal]]:
+    table = engine.run(account, Kind.USAGE, days.start, days.end, _Used(), deadline=deadline)
+    aggregations = {metric.name: metric.aggregation for metric in metrics}
+    found: dict[str, dict[str, Decimal]] = {}
+    for row in table.to_pylist():
+        if row["metric"] in aggregations:
+            used = _by_aggregation(aggregations[row["metric"]], row)
+            found.setdefault(row["customer_id"], {})[row["metric"]] = used
+    return found
+
+
+def _by_aggregation(aggregation: str, row: Mapping[str, Any]) -> Decimal:
+    added: Decimal = row["added"]
+    if aggregation == AVERAGE:
+        return ratio(added, Decimal(row["days"])) or Decimal(0)
+    value: Decimal = {LAST: row["last"], MAX: row["largest"]}.get(aggregation, added)
+    return value

@@ -1,0 +1,67 @@
+"""How templates write answers about usage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from urllib.parse import urlencode
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from finops.lib import amounts
+from finops.lib.money import rounded
+from ingestion import charts
+from ingestion.answers import UsageRow
+
+register = template.Library()
+
+AGGREGATIONS = {
+    "sum": "Sum",
+    "average_of_days": "Average of days",
+    "last": "Last value of each customer, added up",
+    "max": "Highest value of each customer, added up",
+}
+
+
+@register.filter
+def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
+    """`1,234.5 calls`, at most six places. None is an em dash."""
+    if value is None:
+        return mark_safe('<span class="text-secondary">—</span>')
+    text = amounts.grouped(rounded(value))
+    if not unit:
+        return format_html("{}", text)
+    return format_html('<span class="amount">{} <span class="currency">{}</span></span>', text, unit)
+
+
+@register.filter
+def usage_row_name(row: UsageRow) -> str:
+    return charts.row_name(row)
+
+
+@register.filter
+def aggregation_name(name: str) -> str:
+    return AGGREGATIONS[name]
+
+
+@register.filter
+def group_title(group_by: str) -> str:
+    """`dimension:region` → `region`, `customer` → `Customer`."""
+    return "Customer" if group_by == "customer" else group_by.removeprefix("dimension:")
+
+
+@register.filter
+def narrowed_to(params: Mapping[str, Sequence[str]], value: str) -> str:
+    """The same query narrowed to a value of the dimension it groups by, and grouped by customer."""
+    taken = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
+    (group_by,) = params["group_by"]
+    narrowed = {**params, f"f{taken}": [group_by], f"f{taken}v": [value], "group_by": ["customer"]}
+    return "?" + urlencode(narrowed, doseq=True)
+
+
+@register.simple_tag
+def used_of(used: Mapping[str, Decimal], metric: str) -> SafeString:
+    """A customer's quantity of a metric."""
+    return quantity(used.get(metric))

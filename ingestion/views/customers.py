@@ -1,0 +1,120 @@
+"""Customers: who uses how much, and one customer's usage over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_safe
+from msgspec import structs
+
+from accounts.doors import AccountRequest, account_page
+from finops.lib import clock
+from finops.lib.choices import GRANULARITIES, PERIODS
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.periods import DateRange
+from ingestion.charts import usage_table
+from ingestion.models import Customer, UsageMetric
+from ingestion.queries import CustomerUsage, customer_metrics, list_customers, metrics_of, query_usage
+from ingestion.usage_query import DEFAULT_DAYS, UsageQuery
+
+PAGE_ROWS = 100
+METRICS_SHOWN = 4
+CHARTS = 6
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """The list; `?id=` goes on to the page of the customer with this id."""
+    if asked := request.GET.get("id"):
+        customer = get_object_or_404(Customer.objects.all(), customer_id=asked.replace("\x00", ""))
+        return redirect("customer", request.account.slug, customer.pk)
+    metrics = metrics_of(request.account)
+    if not metrics:
+        return render(request, "ingestion/usage_empty.html", {"customers": True})
+    found = list_customers(request.account, _days(), metrics)
+    columns = _columns(metrics)
+    shown = listing(request, found, columns, order="id")
+    if wants_csv(request):
+        return csv_of("customers", columns, shown.rows)
+    paginator = Paginator(shown.rows, PAGE_ROWS)
+    page = paginator.get_page(request.GET.get("page"))
+    context = {
+        "listing": shown,
+        "page": page,
+        "pages": paginator.get_elided_page_range(page.number),
+        "metrics": metrics[:METRICS_SHOWN],
+        "more_metrics": len(metrics) - METRICS_SHOWN,
+        "width": 4 + min(len(metrics), METRICS_SHOWN),
+    }
+    return render(request, "ingestion/customers.html", context)
+
+
+def _days() -> DateRange:
+    today = clock.today()
+    return DateRange(today - timedelta(days=DEFAULT_DAYS - 1), today)
+
+
+def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
+    """What counts beyond the first metrics is in the export only."""
+    return [
+        Column("id", "Customer", lambda row: row.customer_id),
+        Column("name", "Name", lambda row: row.name),
+        *[
+            Column(
+                f"m{metric.pk}", str(metric), _used(metric.name), numeric=True, shown=index < METRICS_SHOWN
+            )
+            for index, metric in enumerate(metrics)
+        ],
+        Column("first", "First event", lambda row: row.first_event),
+        Column("last", "Last event", lambda row: row.last_event),
+    ]
+
+
+def _used(metric: str) -> Callable[[CustomerUsage], Decimal | None]:
+    return lambda row: row.used.get(metric)
+
+
+@account_page()
+@require_safe
+def customer(request: AccountRequest, customer_pk: int) -> HttpResponse:
+    """Every metric the customer has events of: its usage over time. A bad query: 400 with what to mend."""
+    row = get_object_or_404(Customer.objects.all(), pk=customer_pk)
+    found = customer_metrics(request.account, row.customer_id)
+    context: dict[str, Any] = {
+        "customer": row,
+        "found": found,
+        "periods": PERIODS,
+        "granularities": GRANULARITIES[1:],
+        "more_metrics": len(found) - CHARTS,
+    }
+    status = 200
+    try:
+        query = _customer_query(request, row)
+        asked = [structs.replace(query, metric=metric.metric) for metric in found[:CHARTS]]
+        answers = [query_usage(request.account, one) for one in asked]
+        context |= {
+            "query": query,
+            "days": answers[0].period if answers else None,
+            "shown": [
+                (answer, usage_table(answer), one.to_params())
+                for answer, one in zip(answers, asked, strict=True)
+            ],
+        }
+    except UserError as problem:
+        status, context["error"] = 400, problem.message
+    return render(request, "ingestion/customer.html", context, status=status)
+
+
+def _customer_query(request: AccountRequest, row: Customer) -> UsageQuery:
+    said = {name: request.GET.getlist(name) for name in ("period", "granularity")}
+    query = UsageQuery.from_params(said)
+    granularity = "day" if query.granularity == "none" else query.granularity
+    return structs.replace(query, granularity=granularity, customers=[row.customer_id])

@@ -1,0 +1,127 @@
+"""Usage: the query of the tool `queryUsage`, its state in the URL, its answer as chart, table and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from msgspec import structs
+
+from accounts.doors import AccountRequest, account_page
+from finops.lake import queries as lake_queries
+from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
+from finops.lib.errors import UserError
+from finops.lib.listing import csv_cell, csv_response, wants_csv
+from finops.lib.params import as_arguments
+from ingestion.answers import UsageAnswer
+from ingestion.charts import row_name, usage_table
+from ingestion.models import UsageMetric
+from ingestion.queries import find_metric, metrics_of, query_usage, suggest_values
+from ingestion.usage_query import CUSTOMER, UsageQuery
+
+SUGGESTIONS = 20
+CUSTOM = "custom"
+PREFIX = "dimension:"
+FIRST_QUESTION = UsageQuery(granularity="day", group_by=CUSTOMER)
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """The whole page, its result alone for htmx, or all rows as CSV. A bad query: 400 with what to mend."""
+    metrics = metrics_of(request.account)
+    if not metrics:
+        return render(request, "ingestion/usage_empty.html", {})
+    status, answer, error = 200, None, ""
+    query = FIRST_QUESTION
+    try:
+        query = _asked(dict(request.GET.lists()), metrics)
+        if wants_csv(request):
+            return _csv(query_usage(request.account, query, all_groups=True))
+        answer = query_usage(request.account, query)
+    except UserError as problem:
+        status, error = 400, problem.message
+    context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
+    if answer is not None:
+        context |= {"table": usage_table(answer), "mcp_arguments": as_arguments(query)}
+    if request.htmx and not request.htmx.history_restore_request:
+        response = render(request, "ingestion/_usage_result.html", context, status=status)
+        asked = request.GET.urlencode() if error else urlencode(query.to_params(), doseq=True)
+        response["HX-Push-Url"] = f"{request.path}?{asked}"
+        return response
+    return render(request, "ingestion/usage.html", context | _choices(request, query, metrics), status=status)
+
+
+def _asked(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQuery:
+    """The question of the URL, its metric said: the form has to show which one is meant."""
+    said = {name: [value for value in values if value != CUSTOM] for name, values in params.items()}
+    known = any(name in UsageQuery.__struct_fields__ or name == "f0" for name in said)
+    query = UsageQuery.from_params(said) if known else FIRST_QUESTION
+    return query if query.metric else structs.replace(query, metric=metrics[0].name)
+
+
+def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetric]) -> dict[str, Any]:
+    keys = lake_queries.dimension_keys(request.account)
+    groups = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
+    filters = [{"dimension": _prefixed(item.dimension), "values": item.values} for item in query.filters]
+    if query.customers:
+        filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
+    known = {name for name, _title in groups}
+    used = [query.group_by, *(str(item["dimension"]) for item in filters)]
+    return {
+        "metrics": metrics,
+        "chosen_metric": _name_of(query.metric, metrics),
+        "groups": [*groups, *((name, name) for name in dict.fromkeys(used) if name and name not in known)],
+        "filters": filters,
+        "periods": PERIODS,
+        "granularities": GRANULARITIES,
+        "tops": TOPS,
+    }
+
+
+def _name_of(asked: str, metrics: list[UsageMetric]) -> str:
+    try:
+        return find_metric(metrics, asked).name
+    except UserError:
+        return ""
+
+
+def _prefixed(dimension: str) -> str:
+    return dimension if dimension.startswith(PREFIX) or dimension == CUSTOMER else f"{PREFIX}{dimension}"
+
+
+@account_page()
+@require_safe
+def values(request: AccountRequest) -> HttpResponse:
+    """What a filter's text field suggests: customers or a dimension's values that hold the text."""
+    dimension = request.GET.get("dimension", "")
+    if not dimension:
+        return JsonResponse({"values": []})
+    found = suggest_values(request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS)
+    return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in found]})
+
+
+def _csv(answer: UsageAnswer) -> HttpResponseBase:
+    """Every row of the answer, exact quantities; a query without groups gives its total."""
+    buckets = list(answer.quantity_series)
+    group = [answer.group_by.removeprefix(PREFIX), "name"] if answer.group_by else []
+    header = [*group, "metric", "aggregation", "unit", "quantity", "share", "days with data", *buckets]
+    days = f"{answer.period.start_date}-{answer.period.end_date}"
+    return csv_response(f"usage-{answer.metric}-{days}", header, _lines(answer, buckets))
+
+
+def _lines(answer: UsageAnswer, buckets: list[str]) -> Iterator[list[str]]:
+    about = [answer.metric, answer.aggregation, answer.unit]
+    if not answer.group_by:
+        share = Decimal(1) if answer.quantity is not None else None
+        figures = [answer.quantity, share, answer.days_with_data]
+        yield [csv_cell(cell) for cell in [*about, *figures, *answer.quantity_series.values()]]
+    for row in answer.rows:
+        series = [row.quantity_series.get(day) for day in buckets]
+        cells = [row.value, row_name(row), *about, row.quantity, row.share, row.days_with_data, *series]
+        yield [csv_cell(cell) for cell in cells]

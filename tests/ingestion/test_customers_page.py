@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.lib import clock
+from ingestion.models import Customer
+from tests.cast import Cast, signed_in
+from tests.ingestion.events import event, know, push
+
+URL = "/a/acme/customers/"
+
+
+@pytest.fixture
+def filled(cast: Cast) -> Cast:
+    now = datetime.now(UTC)
+    long_ago = now - timedelta(days=90)
+    with account_scope(cast.account):
+        events = [
+            event(now, "globex", 2),
+            event(long_ago, "globex", 40),
+            event(now, "globex", 7, metric="seats", unit="seat"),
+            event(now - timedelta(days=1), "globex", 9, metric="seats", unit="seat"),
+            event(long_ago, "株/ü?&", 5),
+            event(now - timedelta(days=2), "average", 3, metric="daily"),
+            event(now - timedelta(days=3), "globex", 5, metric="daily"),
+            event(now, "globex", 4, metric="peak"),
+            event(now, "globex", 6, metric="peak"),
+            event(now, "globex", 6, metric="zzz fifth"),
+        ]
+        know(cast.account, events, seats="last", daily="average_of_days", peak="max")
+        push(cast.account, events)
+        Customer.objects.filter(customer_id="globex").update(name="Globex GmbH")
+        Customer.objects.create(customer_id="silent")
+    return cast
+
+
+def rows_of(answer: Any) -> dict[str, dict[str, str]]:
+    return {row["Customer"]: row for row in csv.DictReader(io.StringIO(b"".join(answer).decode()))}
+
+
+def pk_of(cast: Cast, customer_id: str) -> int:
+    with account_scope(cast.account):
+        return Customer.objects.get(customer_id=customer_id).pk
+
+
+def test_the_export_has_every_metric_by_its_aggregation(filled: Cast) -> None:
+    rows = rows_of(signed_in(filled.viewer).get(URL, {"format": "csv"}))
+
+    globex = rows["globex"]
+    used = {name: float(globex[name] or 0) for name in ("requests", "seats", "daily", "peak", "zzz fifth")}
+    assert used == {"requests": 2, "seats": 7, "daily": 2.5, "peak": 6, "zzz fifth": 6}
+    assert globex["Name"] == "Globex GmbH"
+    assert rows["株/ü?&"]["requests"] == ""
+    assert rows["株/ü?&"]["First event"] != ""
+    assert rows["silent"]["First event"] == rows["silent"]["requests"] == ""
+
+
+def test_the_list_searches_and_sorts(filled: Cast) -> None:
+    client = signed_in(filled.viewer)
+
+    found = client.get(URL, {"q": "gmbh"}).content.decode()
+    assert "globex" in found
+    assert "silent" not in found
+    page = client.get(URL, {"sort": "-last"})
+    assert [row.customer_id for row in page.context["listing"].rows][-1] == "silent"
+
+
+def test_a_long_list_has_pages(cast: Cast) -> None:
+    with account_scope(cast.account):
+        push(cast.account, [event(clock.now(), f"c{number:03}", 1) for number in range(150)])
+    client = signed_in(cast.viewer)
+
+    assert "c000" in (first := client.get(URL).content.decode())
+    assert "c120" not in first
+    assert "c120" in client.get(URL, {"page": "2"}).content.decode()
+
+
+def test_a_customer_is_reached_by_its_id(filled: Cast) -> None:
+    answer = signed_in(filled.viewer).get(URL, {"id": "株/ü?&"}, follow=True)
+
+    assert answer.redirect_chain == [(f"{URL}{pk_of(filled, '株/ü?&')}/", 302)]
+    assert "株/ü?&amp;" in answer.content.decode()
+    assert signed_in(filled.viewer).get(URL, {"id": "nobody"}).status_code == 404
+
+
+def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(filled: Cast) -> None:
+    page = signed_in(filled.viewer).get(f"{URL}{pk_of(filled, 'globex')}/", {"granularity": "week"})
+
+    text = page.content.decode()
+    assert "Globex GmbH" in text
+    shown = {answer.metric: answer.quantity for answer, _table, _params in page.context["shown"]}
+    assert shown == {"requests": 2, "seats": 7, "daily": 2.5, "peak": 6, "zzz fifth": 6}
+    assert text.count("data-chart=") == 5
+    assert "/a/acme/usage/?metric=seats&amp;granularity=week&amp;customers=globex" in text
+
+
+def test_a_customer_without_events_and_a_bad_period_still_have_a_page(filled: Cast) -> None:
+    client = signed_in(filled.viewer)
+
+    silent = client.get(f"{URL}{pk_of(filled, 'silent')}/").content.decode()
+    assert "No event of this customer" in silent
+    wrong = client.get(f"{URL}{pk_of(filled, 'globex')}/", {"period": "forever"})
+    assert wrong.status_code == 400
+    assert "period: Invalid enum value" in wrong.content.decode()
+
+
+def test_a_strangers_account_has_none_of_these_customers(filled: Cast) -> None:
+    client = signed_in(filled.stranger)
+
+    assert client.get("/a/elsewhere/customers/", {"id": "globex"}).status_code == 404
+    assert client.get(f"/a/elsewhere/customers/{pk_of(filled, 'globex')}/").status_code == 404
+    assert client.get(URL).status_code == 404

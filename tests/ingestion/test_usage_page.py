@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.scoping import account_scope
+from ingestion.models import Customer
+from tests.cast import Cast, signed_in
+from tests.ingestion.events import event, know, source_of, store
+
+URL = "/a/acme/usage/"
+JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
+FIRST, SECOND = date(2026, 1, 2), date(2026, 1, 3)
+
+
+@pytest.fixture
+def filled(cast: Cast) -> Cast:
+    events = [
+        event(FIRST, "<b>acme</b>", "10.000000000001", unit="call", dimensions={"Region": "eu"}),
+        event(SECOND, "株/ü", 20, unit="call", dimensions={"Region": "us"}),
+        event(SECOND, "=cmd", -5, unit="call"),
+        *[event(SECOND, f"small {number:03}", "0.01", unit="call") for number in range(80)],
+        event(FIRST, "株/ü", 3, metric="seats", unit="seat"),
+        event(SECOND, "株/ü", 1, metric="seats", unit="chair"),
+    ]
+    with account_scope(cast.account):
+        know(cast.account, events, seats="last")
+        store(cast.account, events, source=source_of(cast.account))
+        Customer.objects.filter(customer_id="株/ü").update(name="Kabushiki")
+    return cast
+
+
+def get(cast: Cast, query: dict[str, Any], url: str = URL, **headers: str) -> Any:
+    return signed_in(cast.viewer).get(url, query, headers=headers)
+
+
+def rows_of(answer: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+
+
+def test_the_url_is_the_whole_state(filled: Cast) -> None:
+    query = {**JANUARY, "metric": "requests", "group_by": "dimension:Region", "granularity": "month"}
+    page = get(
+        filled, {**query, "f0": "Region", "f0v": ["us", "eu"], "customers": "株/ü", "top": "5"}
+    ).content.decode()
+
+    assert re.search(r'value="dimension:Region"\s+selected', page)
+    assert re.search(r'<option value="month"\s+selected', page)
+    assert 'name="f1v" value="us"' in page
+    assert 'name="f0v" value="株/ü"' in page
+    assert 'value="2026-01-01"' in page
+    assert "20 <span" in page
+    assert "small 001" not in page
+
+
+def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(filled: Cast) -> None:
+    sent = {**JANUARY, "metric": "requests", "group_by": "", "period": "custom"}
+    page = get(
+        filled,
+        {**sent, "f0": "customer", "f0op": "in", "f0v": ["株/ü"], "f1": "dimension:Region", "f1v": ["us"]},
+    )
+
+    text = page.context["mcp_arguments"]
+    assert json.loads(text) == {
+        "metric": "requests",
+        **JANUARY,
+        "customers": ["株/ü"],
+        "filters": [{"dimension": "dimension:Region", "values": ["us"]}],
+    }
+    assert page.context["answer"].quantity == 20
+
+
+def test_names_are_text_and_never_markup(filled: Cast) -> None:
+    page = get(filled, {**JANUARY, "group_by": "customer", "granularity": "day"}).content.decode()
+
+    assert "&lt;b&gt;acme&lt;/b&gt;" in page
+    assert "<b>acme</b>" not in page
+    assert "Kabushiki" in page
+
+
+def test_the_csv_has_every_row_with_exact_quantities(filled: Cast) -> None:
+    query = {**JANUARY, "group_by": "customer", "granularity": "day", "top": "5", "format": "csv"}
+    rows = rows_of(get(filled, query))
+
+    assert len(rows) == 83
+    quantities = {row["customer"]: Decimal(row["quantity"]) for row in rows}
+    assert quantities["<b>acme</b>"] == Decimal("10.000000000001")
+    assert quantities["'=cmd"] == -5
+    assert {(row["metric"], row["unit"], row["aggregation"]) for row in rows} == {("requests", "call", "sum")}
+    assert {row["name"] for row in rows if row["customer"] == "株/ü"} == {"Kabushiki"}
+    for row in rows:
+        days = [Decimal(value) for name, value in row.items() if name.startswith("2026-") and value]
+        assert sum(days) == Decimal(row["quantity"])
+
+
+def test_the_csv_of_a_total_is_one_row(filled: Cast) -> None:
+    (row,) = rows_of(get(filled, {**JANUARY, "metric": "seats", "format": "csv"}))
+
+    assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
+    assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
+
+
+def test_two_units_of_a_metric_are_said(filled: Cast) -> None:
+    page = get(filled, {**JANUARY, "metric": "seats"}).content.decode()
+    assert "come in 2 units (&#x27;chair&#x27;, &#x27;seat&#x27;)" in page
+
+
+def test_htmx_gets_the_result_alone_and_the_address_that_says_it(filled: Cast) -> None:
+    answer = get(filled, {**JANUARY, "metric": "seats", "period": "custom"}, HX_Request="true")
+
+    page = answer.content.decode()
+    assert "<html" not in page
+    assert answer.headers["HX-Push-Url"] == f"{URL}?metric=seats&start_date=2026-01-01&end_date=2026-01-31"
+
+
+def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(filled: Cast) -> None:
+    page = get(filled, {})
+
+    assert (page.context["query"].metric, page.context["query"].group_by) == ("requests", "customer")
+    assert page.context["answer"].period.unfinished
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"metric": "request"}, "metric: &#x27;request&#x27; is not known. Nearest: requests."),
+        ({"granularity": "hour"}, "granularity: Invalid enum value"),
+        ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; is not known."),
+        ({"period": "last_month", "start_date": "2026-01-01"}, "not both"),
+        ({"customers": "\x00"}, "NUL character"),
+        ({"f0": "Region", "f0v": "\x00"}, "NUL character"),
+    ],
+    ids=["metric", "granularity", "group", "two-periods", "nul-customer", "nul-value"],
+)
+def test_a_bad_question_says_what_to_mend(filled: Cast, query: dict[str, str], said: str) -> None:
+    answer = get(filled, query)
+
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+
+
+def test_suggestions_are_customers_and_values_that_hold_the_text(filled: Cast) -> None:
+    def suggest(**query: str) -> Any:
+        return get(filled, query, url=f"{URL}values/").json()["values"]
+
+    assert suggest(dimension="customer", q="KABU") == [{"value": "株/ü", "hint": "Kabushiki"}]
+    assert len(suggest(dimension="customer", q="")) == 20
+    assert suggest(dimension="dimension:Region", q="U") == [
+        {"value": "eu", "hint": ""},
+        {"value": "us", "hint": ""},
+    ]
+    assert suggest(dimension="Region", q="s") == [{"value": "us", "hint": ""}]
+    assert suggest(dimension="") == []
+    assert suggest(dimension="customer", q="\x00") == suggest(dimension="customer")
+
+
+def test_without_usage_the_page_leads_to_the_usage_sources(cast: Cast) -> None:
+    for url in (URL, "/a/acme/customers/"):
+        for person in (cast.viewer, cast.member):
+            page = signed_in(person).get(url).content.decode()
+            assert "No usage yet" in page
+            assert "/a/acme/connections/usage/" in page
+
+
+def test_the_page_asks_the_same_few_queries_however_much_there_is(filled: Cast) -> None:
+    client = signed_in(filled.viewer)
+    client.get(URL)
+    counts = []
+    for query in ({"metric": "seats"}, {"metric": "requests", "group_by": "customer", "granularity": "day"}):
+        with CaptureQueriesContext(connection) as queries:
+            client.get(URL, {**JANUARY, **query})
+        counts.append(len(queries))
+    assert counts[1] - counts[0] <= 1
