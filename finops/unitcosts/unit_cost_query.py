@@ -52,7 +52,7 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
         list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
     ] = []
     customers: Annotated[
-        list[str], Meta(description="Only these, by exact id.", max_length=MAX_CUSTOMERS)
+        list[str], Meta(description="Only these, by id or name.", max_length=MAX_CUSTOMERS)
     ] = []
     basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []

@@ -1,18 +1,14 @@
-"""The account's customer key, its aliases, and which customers a question names."""
+"""The account's customer key, its aliases, and its customers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from accounts.models import Account
-from finops.lib.errors import UserError, unknown_value
-from finops.lib.spoken import cut
+from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.queries.join import Customers
 from ingestion.models import Customer
-
-NEAREST_OF = 5_000
-"""Customers looked through for the nearest; the first by id when there are more."""
 
 
 def customer_key(account: Account) -> str:
@@ -47,33 +43,3 @@ def customers_of(
         "customer_id", "name"
     )
     return Customers({**dict.fromkeys(used, ""), **dict(known)}, aliases)
-
-
-def chosen_customers(account: Account, asked: Sequence[str]) -> list[str]:
-    """The ids of the customers asked for, each once. One query; a second one when an id is not known.
-
-    Raises UserError that names the nearest; a name where an id belongs is told its id.
-    """
-    wanted = list(dict.fromkeys(asked))
-    known = set(
-        Customer.objects.filter(account=account, customer_id__in=wanted).values_list("customer_id", flat=True)
-    )
-    for each in wanted:
-        if each not in known:
-            raise _unknown(account, each)
-    return wanted
-
-
-def _unknown(account: Account, asked: str) -> UserError:
-    named = Customer.objects.filter(account=account, name__iexact=asked).values_list(
-        "customer_id", flat=True
-    )[:5]
-    if named:
-        return UserError(
-            f"customers: {cut(asked, 100)!r} is the name of a customer whose id is {', '.join(map(repr, named))}. "
-            "Give ids, exactly.",
-            field="customers",
-            value=asked,
-        )
-    ids = Customer.objects.filter(account=account).values_list("customer_id", flat=True)[:NEAREST_OF]
-    return unknown_value("customers", cut(asked, 100), ids, listed_by="queryUsage by customer")

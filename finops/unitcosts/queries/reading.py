@@ -14,7 +14,6 @@ from finops.lib.periods import DateRange
 from finops.lib.spoken import cut, listed
 from finops.unitcosts.queries.customers import (
     aliases_of,
-    chosen_customers,
     customers_of,
     needed_customer_key,
 )
@@ -22,6 +21,7 @@ from finops.unitcosts.queries.join import Customers, Quantity
 from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.models import UsageMetric
 from ingestion.queries import UsageAsked, UsageRead, find_metric, metrics_of
+from ingestion.queries.asked import find_customers
 from ingestion.queries.usage import read_metric
 
 ALIKE = 0.8
@@ -67,12 +67,12 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
     """See `query_unit_cost`."""
     metrics = metrics_of(account)
     metric = _metric(metrics, query.usage_metric)
-    only = chosen_customers(account, query.customers) if query.customers else []
+    only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
     aliases = aliases_of(account) if key else {}
     cost = read_costs(account, cost_question(query, key), deadline=deadline)
-    reader = _UsageReader(account, metric, query, tuple(only), deadline)
+    reader = _UsageReader(account, metric, query, only, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
     compared = cost.comparison
     current = DateRange(compared.start_date, compared.end_date) if compared else None
@@ -97,7 +97,7 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=reader.read(previous) if previous else None,
-        notes=_notes(metric, query),
+        notes=[*_notes(metric, query), *strange],
     )
 
 

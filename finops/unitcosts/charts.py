@@ -1,0 +1,97 @@
+"""From an answer about unit cost to what the page draws: three charts and one table for each currency."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from finops.costs.charts import bucket_label
+from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
+
+PLACES = 2
+MOST_PLACES = 12
+DIGITS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    """One drawing. `about` says to a screen reader what is drawn."""
+
+    name: str
+    title: str
+    about: str
+    data: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trend:
+    """The charts of one currency, and the figures that they draw: (label, bucket)."""
+
+    currency: str
+    labels: list[str]
+    charts: list[Chart]
+    rows: list[tuple[str, UnitCostBucket]]
+    total: UnitCostTotal
+
+
+def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
+    """One for each currency; empty for granularity none."""
+    return [_trend(total, granularity, unit) for total in answer.totals if total.buckets]
+
+
+def _trend(total: UnitCostTotal, granularity: str, unit: str) -> Trend:
+    labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
+    currency = total.currency
+    charts = [
+        _chart(
+            "unit cost", f"Cost per {unit}", currency, labels, [b.unit_cost for b in total.buckets], line=True
+        ),
+        _chart("cost", "Cost", currency, labels, [bucket.cost for bucket in total.buckets]),
+        _chart("usage", "Usage", unit, labels, [bucket.usage for bucket in total.buckets]),
+    ]
+    return Trend(currency, labels, charts, list(zip(labels, total.buckets, strict=True)), total)
+
+
+def _chart(
+    name: str,
+    title: str,
+    unit: str,
+    labels: list[str],
+    values: Sequence[Decimal | None],
+    *,
+    line: bool = False,
+) -> Chart:
+    data = {
+        "kind": "line" if line and _is_a_line(values) else "bar",
+        "stacked": False,
+        "currency": unit,
+        "places": _places(values),
+        "labels": labels,
+        "series": [{"name": title, "values": [_number(value) for value in values]}],
+    }
+    about = f"Chart of {name} in {unit}, {labels[0]} to {labels[-1]}; the table below has its figures"
+    return Chart(name.replace(" ", "-"), title, about, data)
+
+
+def _is_a_line(values: Sequence[Decimal | None]) -> bool:
+    """A point between two gaps would not be seen on a line."""
+    padded = [None, *values, None]
+    alone = [
+        value
+        for before, value, after in zip(padded, padded[1:], padded[2:], strict=False)
+        if value is not None and before is None and after is None
+    ]
+    return not alone
+
+
+def _places(values: Sequence[Decimal | None]) -> int:
+    """So many that the smallest value still shows four digits that count."""
+    sizes = [value.adjusted() for value in values if value]
+    return min(MOST_PLACES, max([PLACES, *(DIGITS - 1 - size for size in sizes)])) if sizes else PLACES
+
+
+def _number(value: Decimal | None) -> float | None:
+    """A drawing needs no more than a double; the table beside it is exact."""
+    return None if value is None else float(round(value, MOST_PLACES))

@@ -1,0 +1,30 @@
+"""Forms of the unit cost pages."""
+
+from __future__ import annotations
+
+from django import forms
+
+
+class CustomerKeyForm(forms.Form):
+    dimension = forms.ChoiceField(
+        label="Customer key",
+        help_text="Its values are compared with the customer_id of usage events: exactly, capitals included.",
+        error_messages={"required": "Choose the tag or dimension whose values are your customers' ids."},
+    )
+
+
+class AliasForm(forms.Form):
+    value = forms.CharField(
+        max_length=500,
+        strip=False,
+        label="Value in the cost",
+        error_messages={"required": "Write the value as the cost lines have it."},
+    )
+    customer_id = forms.CharField(
+        max_length=255,
+        strip=False,
+        label="Customer id",
+        widget=forms.TextInput(attrs={"list": "customer-ids", "autocomplete": "off"}),
+        error_messages={"required": "Choose the customer that the value stands for."},
+    )
+    next = forms.CharField(required=False, widget=forms.HiddenInput)

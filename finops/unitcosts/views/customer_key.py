@@ -1,0 +1,132 @@
+"""Settings → Customer key: which values of cost are customers, and other spellings of them. Members change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.costs.dimensions import registry
+from finops.costs.views.choices import dimension_choices
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.unitcosts.forms import AliasForm, CustomerKeyForm
+from finops.unitcosts.models import CustomerAlias
+from finops.unitcosts.queries import customer_key
+from finops.unitcosts.queries.matching import customer_names, unmatched_values
+from finops.unitcosts.services import add_customer_alias, remove_customer_alias, set_customer_key
+
+COLUMNS = [
+    Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),
+    Column[CustomerAlias]("customer", "Customer id", lambda alias: alias.customer_id),
+    Column[CustomerAlias]("added", "Added", lambda alias: alias.created_at),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    if wants_csv(request):
+        return csv_of("customer-aliases", COLUMNS, _listing(request).rows)
+    return _page(request, _key_form(request, initial=True), AliasForm())
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def choose(request: AccountRequest) -> HttpResponse:
+    form = _key_form(request)
+    if form.is_valid():
+        try:
+            key = set_customer_key(
+                account=request.account, actor=request.actor, dimension=form.cleaned_data["dimension"]
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"Customers are found by {key.dimension} from now on.")
+            return redirect("customer_key", slug=request.account.slug)
+    return _page(request, form, AliasForm())
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def add_alias(request: AccountRequest) -> HttpResponse:
+    """Back to the page that asked, where `next` names one of this account."""
+    form = AliasForm(request.POST)
+    if form.is_valid():
+        said = form.cleaned_data
+        try:
+            add_customer_alias(
+                account=request.account,
+                actor=request.actor,
+                value=said["value"],
+                customer_id=said["customer_id"],
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(
+                request, f"Cost of “{said['value']}” belongs to {said['customer_id']} from now on."
+            )
+            return _back(request, said["next"])
+    return _page(request, _key_form(request, initial=True), form)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def remove_alias(request: AccountRequest, alias_id: int) -> HttpResponse:
+    alias = get_object_or_404(CustomerAlias, pk=alias_id)
+    remove_customer_alias(account=request.account, actor=request.actor, alias_id=alias.pk)
+    messages.success(request, f"The alias is removed: “{alias.value}” stands for itself again.")
+    return redirect("customer_key", slug=request.account.slug)
+
+
+def _back(request: AccountRequest, url: str) -> HttpResponse:
+    if url.startswith(f"/a/{request.account.slug}/") and _is_ours(request, url):
+        return redirect(url)
+    return redirect("customer_key", slug=request.account.slug)
+
+
+def _is_ours(request: HttpRequest, url: str) -> bool:
+    return url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()})
+
+
+def _key_form(request: AccountRequest, *, initial: bool = False) -> CustomerKeyForm:
+    key = customer_key(request.account)
+    found = dimension_choices(registry.kinds(), lake_queries.tag_keys(request.account), [key] if key else [])
+    form = CustomerKeyForm(None if initial else request.POST, initial={"dimension": key})
+    field: Any = form.fields["dimension"]
+    field.choices = [("", "Choose…"), ("Tags", found.tags), ("Dimensions", found.plain)]
+    return form
+
+
+def _listing(request: AccountRequest) -> Any:
+    return listing(request, CustomerAlias.objects.all(), COLUMNS, order="value")
+
+
+def _page(request: AccountRequest, key_form: CustomerKeyForm, alias_form: AliasForm) -> HttpResponse:
+    key = customer_key(request.account)
+    names = customer_names(request.account)
+    context = {
+        "key": key,
+        "key_form": key_form,
+        "alias_form": alias_form,
+        "listing": _listing(request),
+        "names": names,
+        "next": request.path,
+    }
+    try:
+        context["unmatched"] = unmatched_values(request.account, key, names) if key else []
+    except UserError as problem:
+        context["unmatched_error"] = problem.message
+    status = 422 if key_form.errors or alias_form.errors else 200
+    return render(request, "unitcosts/customer_key.html", context, status=status)

@@ -1,0 +1,184 @@
+"""Unit economics: the query of the tool `queryUnitCost`, its state in the URL, its answer as charts, tables and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from msgspec import structs
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.costs.dimensions import registry
+from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
+from finops.costs.spend_query import DEFAULT_PERIOD
+from finops.costs.views.choices import (
+    BASES,
+    COMPARISONS,
+    GRANULARITIES,
+    OPS,
+    PERIODS,
+    dimension_choices,
+)
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError
+from finops.lib.listing import csv_cell, csv_response, wants_csv
+from finops.lib.params import as_arguments
+from finops.unitcosts.answers import (
+    MATCHED,
+    NO_COST,
+    NO_CUSTOMER,
+    NO_USAGE,
+    REST,
+    UNKNOWN_CUSTOMER,
+    UnitCostAnswer,
+    UnitCostRow,
+)
+from finops.unitcosts.charts import trends
+from finops.unitcosts.queries import customer_key, query_unit_cost
+from finops.unitcosts.queries.matching import customer_names, suggested
+from finops.unitcosts.unit_cost_query import DEFAULT_TOP, UnitCostQuery
+from ingestion.models import UsageMetric
+from ingestion.queries import metrics_of
+
+ALL_ROWS = 1_000_000
+TOPS = [10, 20, 50, 100]
+MODES = [("total", "In total"), ("per_customer", "By customer")]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
+    metrics, key = metrics_of(request.account), customer_key(request.account)
+    context: dict[str, Any] = {"metrics": metrics, "key": key}
+    query, status = _first_question(metrics, key), 200
+    try:
+        query = _asked(dict(request.GET.lists()), query)
+        if wants_csv(request):
+            return _csv(query, query_unit_cost(request.account, structs.replace(query, top=ALL_ROWS)))
+        if query.usage_metric:
+            context |= _result(request, query)
+    except UserError as problem:
+        status, context["error"] = 400, problem.message
+    context |= {"query": query, "params": query.to_params()}
+    if request.htmx and not request.htmx.history_restore_request:
+        response = render(request, "unitcosts/_economics_result.html", context, status=status)
+        asked = request.GET.urlencode() if status != 200 else urlencode(query.to_params(), doseq=True)
+        response["HX-Push-Url"] = f"{request.path}?{asked}"
+        return response
+    return render(
+        request, "unitcosts/economics.html", context | _choices(request, query, metrics), status=status
+    )
+
+
+def _first_question(metrics: Sequence[UsageMetric], key: str) -> UnitCostQuery:
+    return UnitCostQuery(
+        usage_metric=metrics[0].name if metrics else "",
+        mode="per_customer" if key else "total",
+        period="last_30_days",
+        granularity="day",
+        compare_to="previous_period",
+    )
+
+
+def _asked(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
+    """The question of the URL, its days said: the form has to show which ones are meant."""
+    if not any(name in UnitCostQuery.__struct_fields__ or name == "f0" for name in params):
+        return first
+    query = UnitCostQuery.from_params({"usage_metric": [first.usage_metric], **params})
+    if query.period or query.start_date or query.end_date:
+        return query
+    return structs.replace(query, period=DEFAULT_PERIOD)
+
+
+def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
+    answer = query_unit_cost(request.account, query)
+    unit = answer.unit or answer.usage_metric
+    return {
+        "answer": answer,
+        "unit": unit,
+        "trends": trends(answer, query.granularity, unit),
+        "mcp_arguments": as_arguments(query),
+        **_matching(request, answer),
+    }
+
+
+def _matching(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]:
+    """The rows by what a person does with them, and for whoever may map values the customers most like them."""
+    unknown = _rows(answer, UNKNOWN_CUSTOMER, NO_CUSTOMER)
+    may_map = request.membership.may(Role.MEMBER) and any(not row.other_rows for row in unknown)
+    names = customer_names(request.account) if may_map else {}
+    return {
+        "customers": _rows(answer, MATCHED, NO_USAGE, NO_COST, REST),
+        "unknown": unknown,
+        "one_sided": _rows(answer, NO_USAGE, NO_COST),
+        "names": names,
+        "suggested": suggested([row.values[0] for row in unknown if row.values], names),
+        "next": request.get_full_path(),
+    }
+
+
+def _rows(answer: UnitCostAnswer, *statuses: str) -> list[UnitCostRow]:
+    return [row for row in answer.rows if row.status in statuses]
+
+
+def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[UsageMetric]) -> dict[str, Any]:
+    keys = lake_queries.tag_keys(request.account)
+    named = [(metric.name, metric.label or metric.name) for metric in metrics]
+    strange = [] if query.usage_metric in [name for name, _label in named] else [query.usage_metric]
+    return {
+        "metric_choices": [*named, *((name, name) for name in strange if name)],
+        "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
+        "modes": MODES,
+        "periods": PERIODS,
+        "granularities": GRANULARITIES,
+        "bases": BASES,
+        "comparisons": COMPARISONS,
+        "categories": CHARGE_CATEGORIES,
+        "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
+        "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
+        "ops": OPS,
+        "tops": TOPS,
+    }
+
+
+def _csv(query: UnitCostQuery, answer: UnitCostAnswer) -> HttpResponseBase:
+    """Every row of the answer, exact figures: customers, or in total by bucket where there is a trend."""
+    name = f"unit-cost-{answer.usage_metric}-{answer.period.start_date}-{answer.period.end_date}"
+    if query.mode == "per_customer":
+        return csv_response(name, CUSTOMER_HEADER, _customer_lines(answer))
+    return csv_response(name, TOTAL_HEADER, _total_lines(answer))
+
+
+FIGURES = ["currency", "cost", "usage", "unit cost", "reason"]
+CUSTOMER_HEADER = ["customer id", "name", "status", "values", "direct cost", "allocated cost", *FIGURES]
+TOTAL_HEADER = ["from", *FIGURES]
+
+
+def _customer_lines(answer: UnitCostAnswer) -> Iterator[list[str]]:
+    for row in answer.rows:
+        cells = [
+            row.customer_id,
+            row.name,
+            row.status,
+            " | ".join(row.values),
+            row.direct_cost,
+            row.allocated_cost,
+        ]
+        yield [csv_cell(cell) for cell in [*cells, *_figures(row)]]
+
+
+def _total_lines(answer: UnitCostAnswer) -> Iterator[list[str]]:
+    for total in answer.totals:
+        for bucket in total.buckets:
+            yield [csv_cell(cell) for cell in [bucket.start_date, *_figures(bucket)]]
+        yield [csv_cell(cell) for cell in ["all", *_figures(total)]]
+
+
+def _figures(row: Any) -> list[Any]:
+    return [row.currency, row.cost, row.usage, row.unit_cost, row.reason]

@@ -1,0 +1,58 @@
+"""What one unit cost."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.unitcosts import queries
+from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "unit-economics/"
+MAX_URL = 4_000
+
+
+@tool(
+    name="queryUnitCost",
+    title="Query unit cost",
+    access=Access.READ,
+    answer_depth=0,
+    description="""
+        Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason without usage.
+        Not for spend: querySpend; usage alone: queryUsage. Example:
+        {"usage_metric": "requests", "mode": "per_customer"}
+    """,
+    examples=[
+        {"usage_metric": "requests"},
+        {
+            "usage_metric": "requests",
+            "period": "last_6_months",
+            "granularity": "month",
+            "filters": [{"dimension": "service", "values": ["EC2"]}],
+            "basis": "amortized",
+            "compare_to": "previous_period",
+        },
+    ],
+)
+def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
+    answer = queries.query_unit_cost(call.account, arguments, deadline=call.deadline)
+    return queries.shortened(_linked(call, arguments, answer), _fits, arguments.top)
+
+
+def _fits(answer: UnitCostAnswer) -> bool:
+    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+
+
+def _linked(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
+    """With the page of the same query; browsers and proxies take so much."""
+    url = call.console_url(PAGE, query.to_params())
+    if len(url) <= MAX_URL:
+        return replace(answer, console_url=url)
+    short = replace(query, usage_metric=query.usage_metric[:100], filters=[], customers=[])
+    note = "The filters are too long for a link, so console_url opens the query without them."
+    url = call.console_url(PAGE, short.to_params())
+    return replace(answer, console_url=url, warnings=[*answer.warnings, note])
