@@ -63,21 +63,23 @@ def parse_timestamp(text: str) -> datetime | None:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            return _parse_other(text)
+            return _parse_short(text)
         if moment.tzinfo is UTC:
             return moment
         if moment.tzinfo is None:
             return moment.replace(tzinfo=UTC)
         if text[-2:] < "60":  # no minute 60 of an offset
             return _in_utc(moment)
-    return _parse_other(text)
+    return _parse_short(text)
+
+
+def _parse_short(text: str) -> datetime | None:
+    stripped = text.strip()
+    return _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
 
 
 @functools.lru_cache(maxsize=4096)
-def _parse_other(text: str) -> datetime | None:
-    stripped = text.strip()
-    if len(stripped) > MAX_LENGTH:
-        return None
+def _parse_other(stripped: str) -> datetime | None:
     try:
         if found := _ISO.fullmatch(stripped):
             return _of_iso(found.groupdict())

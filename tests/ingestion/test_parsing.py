@@ -1,0 +1,227 @@
+"""The quick way and the slow one through a batch say the same, and what they say is right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion import parsing
+from ingestion.parsing import Batch, Malformed, Rejection, check_batch
+from ingestion.timestamps import parse_timestamp
+from tests.ingestion.pushing import MOMENT, event
+
+texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    ["", "a\0", "x" * 255, "x" * 256, "😀" * 100, "😀" * 101, "\ud800", "a\udc00b"]
+)
+numbers = (
+    st.integers(-(10**21), 10**21)
+    | st.decimals(allow_nan=False, allow_infinity=False, places=13)
+    | st.decimals(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(
+        [Decimal("1E-12"), Decimal("1E-13"), Decimal("1E+19"), Decimal("1E+20"), 10**5000, Decimal("-0")]
+    )
+)
+moments = st.datetimes().map(str) | st.sampled_from(
+    [
+        MOMENT,
+        "Fri, 20 Nov 2026 12:00:00 GMT",
+        "20 Nov 2026",
+        "Nov 2026",
+        "",
+        "2026-11-20 12:00 XYZ",
+        MOMENT + "\0",
+    ]
+)
+dimensions = st.dictionaries(texts, texts, max_size=3)
+others = st.none() | st.booleans() | texts | numbers | dimensions | st.lists(texts, max_size=2)
+FIELDS = {
+    "customer_id": texts,
+    "customer_name": texts,
+    "metric": texts,
+    "unit": texts,
+    "quantity": numbers,
+    "dimensions": dimensions,
+    "timestamp": moments,
+    "unknown": others,
+}
+valid = st.fixed_dictionaries(
+    {
+        "customer_id": st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12),
+        "metric": st.just("requests"),
+        "quantity": st.integers(-5, 5) | st.decimals("-9", "9", places=12),
+        "timestamp": st.datetimes().map(str),
+    },
+    optional={"customer_name": texts, "unit": texts, "dimensions": dimensions},
+)
+likely = st.fixed_dictionaries(
+    {}, optional={name: kind | others if name != "unknown" else kind for name, kind in FIELDS.items()}
+)
+nearly = st.builds(lambda good, wrong: {**good, **wrong}, valid, likely)
+events = valid | nearly | likely | others
+
+
+def as_json(value: Any) -> str:
+    """JSON with Decimals as they are; json.dumps would make floats of them."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key)}:{as_json(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(as_json, value)) + "]"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(Decimal(value))  # str(int) refuses 5,000 digits
+    return json.dumps(value)
+
+
+def body_of(batch: list[Any]) -> bytes:
+    return ('{"events":' + as_json(batch) + "}").encode()
+
+
+def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
+    """The rules as the interface words them, over Python values."""
+    errors = {index: said for index, one in enumerate(batch) if (said := said_of(one))}
+    return errors, [index for index in range(len(batch)) if index not in errors]
+
+
+def said_of(one: Any) -> str:
+    if not isinstance(one, dict):
+        return "event must be an object"
+    rules: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "customer_id": (named(255), "customer_id must be a non-empty string up to 255 characters"),
+        "customer_name": (optional(plain), "customer_name must be a string"),
+        "metric": (named(100), "metric must be a non-empty string up to 100 characters"),
+        "unit": (optional(plain), "unit must be a string"),
+        "quantity": (number, "quantity must be a number"),
+        "dimensions": (optional(labels), "dimensions must be an object of string values"),
+        "timestamp": (moment, "timestamp must be a parseable date"),
+    }
+    for name, (rule, message) in rules.items():
+        if not rule(one.get(name)):
+            return message
+        if name == "quantity" and not in_range(one[name]):
+            return "quantity must be below 10^20 in size with at most 12 decimal places"
+    return ""
+
+
+def plain(value: Any) -> bool:
+    return isinstance(value, str) and not any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value)
+
+
+def named(longest: int) -> Callable[[Any], bool]:
+    return lambda value: plain(value) and 1 <= len(value) <= longest
+
+
+def optional(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or rule(value)
+
+
+def labels(value: Any) -> bool:
+    return isinstance(value, dict) and all(plain(key) and plain(each) for key, each in value.items())
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def in_range(value: int | Decimal) -> bool:
+    whole, _, places = format(abs(Decimal(value)), "f").partition(".")
+    return len(whole.lstrip("0")) <= 20 and len(places.rstrip("0")) <= 12
+
+
+def moment(value: Any) -> bool:
+    return plain(value) and parse_timestamp(value) is not None
+
+
+@given(st.lists(events, max_size=5))
+def test_every_event_is_judged_by_the_rules(batch: list[Any]) -> None:
+    errors, places = by_hand(batch)
+
+    found = check_batch(body_of(batch))
+
+    assert {each.index: each.error for each in found.rejected} == errors
+    assert [each.position for each in found.events] == places
+    for stored in found.events:
+        sent = batch[stored.position]
+        assert stored.customer_id == sent["customer_id"]
+        assert stored.quantity == sent["quantity"]
+        assert json.loads(stored.dimensions or "{}") == (sent.get("dimensions") or {})
+
+
+class Never:
+    """A decoder that understands nothing, so that everything goes the slow way."""
+
+    def decode(self, body: bytes) -> Any:
+        raise parsing.msgspec.ValidationError("not in this test")
+
+
+@given(st.lists(events, max_size=4))
+def test_the_quick_way_and_the_slow_way_give_the_same(batch: list[Any]) -> None:
+    body = body_of(batch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "_TYPED", Never())
+        one_by_one = check_batch(body)
+        patch.setattr(parsing, "_ONE", Never())
+        field_by_field = check_batch(body)
+
+    assert check_batch(body) == one_by_one == field_by_field
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.sampled_from(["A", "B", ""])), max_size=8))
+def test_the_last_name_given_in_the_array_counts_and_none_takes_nothing_away(
+    pairs: list[tuple[str, str | None]],
+) -> None:
+    expected: dict[str, str | None] = {}
+    for customer, name in pairs:
+        expected[customer] = expected.get(customer) if name is None else name
+
+    found = check_batch(
+        body_of([event(customer_id=customer, customer_name=name) for customer, name in pairs])
+    )
+
+    assert found.names == expected
+
+
+def test_a_rejected_event_names_no_customer_and_no_metric() -> None:
+    found = check_batch(body_of([event(customer_id="a", metric="m", quantity="x", customer_name="A")]))
+
+    assert found == Batch([], [Rejection(0, "quantity must be a number")], {})
+    assert found.metrics == set()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"events":[' + b"0," * 3_000_000 + b"0]}",
+        b'{"events":[' + b"[]," * 1_000_000 + b"{}]}",
+        b'{"x":[' + b"0," * 1_000_000 + b'0],"\\u0065vents":[' + b'{"x":",]}"},' * 1_500 + b"0]}",
+    ],
+    ids=["numbers", "arrays", "after another array"],
+)
+def test_millions_of_tiny_events_are_refused_without_being_made(body: bytes) -> None:
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="at most 1,000 events"):
+            check_batch(body)
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert most < 2 * len(body)
+
+
+def test_a_long_body_of_few_events_is_taken_the_slow_way_too() -> None:
+    long = event(dimensions={str(number): "x" * 1_000 for number in range(1_000)})
+    other = {"x": [0] * 400_000, "events": [event(quantity="x"), long]}
+
+    found = check_batch(json.dumps(other).encode())
+
+    assert [each.position for each in found.events] == [1]
+    assert [each.index for each in found.rejected] == [0]
