@@ -5,17 +5,18 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from accounts.models import OAuthApplication
-from accounts.oauth.redirects import host_of, is_loopback
+from accounts.oauth.redirects import host_of
 
 
 def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:
-    """The host that vouches for the client; empty for a program on the person's own computer.
+    """The host that vouches for the client; empty for a program on the person's own device.
 
     A metadata document is its host's word. A registration is nobody's: there the host it is sent back to counts.
     """
     if application.registration_source == OAuthApplication.RegistrationSource.CIMD:
         return urlsplit(application.client_id).hostname or ""
-    return "" if not redirect_uri or is_loopback(redirect_uri) else host_of(redirect_uri)
+    # What a scheme of an app's own (cursor://host/…) calls its host is no more proof than its name.
+    return host_of(redirect_uri) if redirect_uri.startswith("https://") else ""
 
 
 def client_label(application: OAuthApplication) -> str:
