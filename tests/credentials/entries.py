@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from django.test import Client
 
 from accounts.keys import new_secret, revoke_mcp_key
-from accounts.models import MCPKey
+from accounts.models import MCPKey, OAuthConnection
+from accounts.oauth.services import disconnect
 from ingestion.models import UsageKey
 from ingestion.services import (
     create_usage_source,
@@ -19,12 +20,14 @@ from ingestion.services import (
     regenerate_usage_key,
     revoke_usage_key,
 )
+from tests.accounts.oauth.flow import OAuthClient
 from tests.cast import Cast
-from tests.credentials.places import Headers, Outcome
+from tests.credentials.places import ASKS_FOR_MORE, Headers, Outcome
 from tests.mcpserver.door import mint
 
 Show = Callable[[Cast, Client], Headers]
 
+STEP_UP = Outcome(status=403, challenge=ASKS_FOR_MORE, says="rename needs read/write access")
 MAY_ONLY_READ = Outcome(status=200, says="may only read. Nothing was changed.")
 
 
@@ -46,6 +49,16 @@ def bearer(token: str) -> Headers:
 def usage_key(cast: Cast) -> tuple[UsageKey, str]:
     source = create_usage_source(account=cast.account, actor=cast.actor, name="Backend")
     return generate_usage_key(source=source, actor=cast.actor)
+
+
+def access_token(cast: Cast, access: str) -> str:
+    return OAuthClient().connect(cast.member, access=access).access
+
+
+def _disconnected_token(cast: Cast, client: Client) -> Headers:
+    token = access_token(cast, "read_write")
+    disconnect(connection=OAuthConnection.objects.unscoped().get(), actor=cast.actor)
+    return bearer(token)
 
 
 def _session(cast: Cast, client: Client) -> Headers:
@@ -93,6 +106,21 @@ ENTRIES: dict[str, Entry] = {
     ),
     "MCP key, revoked": Entry(show=_revoked_mcp_key),
     "MCP key, never minted": Entry(show=lambda cast, client: bearer(new_secret("fmcp_")[0])),
+    "OAuth token, read": Entry(
+        show=lambda cast, client: bearer(access_token(cast, "read")),
+        opens=("initialize", "tools/list", "read tool"),
+        special={"write tool": STEP_UP},
+        used="accounts_oauthconnection",
+    ),
+    "OAuth token, read/write": Entry(
+        show=lambda cast, client: bearer(access_token(cast, "read_write")),
+        opens=("initialize", "tools/list", "read tool", "write tool"),
+        used="accounts_oauthconnection",
+    ),
+    "OAuth token, disconnected": Entry(show=_disconnected_token),
+    "OAuth refresh token": Entry(
+        show=lambda cast, client: bearer(OAuthClient().connect(cast.member).refresh)
+    ),
     "usage key": Entry(
         show=lambda cast, client: bearer(usage_key(cast)[1]), opens=("push",), used="ingestion_usagekey"
     ),

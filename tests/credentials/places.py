@@ -22,6 +22,10 @@ REFUSES_THE_TOKEN = (
     'Bearer error="invalid_token", error_description="This token is unknown, expired or revoked", '
     f'scope="mcp:read mcp:write", {_METADATA}'
 )
+ASKS_FOR_MORE = (
+    'Bearer error="insufficient_scope", error_description="rename needs read/write access", '
+    f'scope="mcp:read mcp:write", {_METADATA}'
+)
 
 Headers = Mapping[str, str]
 

@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.services import create_account
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import Cast
-from tests.credentials.entries import usage_key
+from tests.credentials.entries import access_token, usage_key
 from tests.credentials.places import EVENT, MCP, PAGE, PLACES, PUSH
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import mint
@@ -27,9 +27,11 @@ BODIES = {
     MCP: json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
     PUSH: json.dumps({"events": [EVENT]}),
 }
-TOKENS: dict[str, Callable[[Cast], str]] = {
-    MCP: lambda cast: mint(cast, "read_write"),
-    PUSH: lambda cast: usage_key(cast)[1],
+# Each kind of token, and its own door: where it would count, were it in its place.
+TOKENS: dict[str, tuple[str, Callable[[Cast], str]]] = {
+    "MCP key": (MCP, lambda cast: mint(cast, "read_write")),
+    "OAuth token": (MCP, lambda cast: access_token(cast, "read_write")),
+    "usage key": (PUSH, lambda cast: usage_key(cast)[1]),
 }
 
 
@@ -55,12 +57,14 @@ HEADERS: dict[str, Callable[[str], dict[str, str]]] = {
 }
 
 each_door = pytest.mark.parametrize("door", [MCP, PUSH], ids=["mcp", "push"])
+each_token = pytest.mark.parametrize("kind", TOKENS)
 
 
-@each_door
+@each_token
 @pytest.mark.parametrize("header", HEADERS)
-def test_no_other_header_carries_it(cast: Cast, door: str, header: str) -> None:
-    headers = HEADERS[header](TOKENS[door](cast))
+def test_no_other_header_carries_it(cast: Cast, kind: str, header: str) -> None:
+    door, make = TOKENS[kind]
+    headers = HEADERS[header](make(cast))
     before = fingerprint()
 
     answer = Client().post(door, BODIES[door], "application/json", headers=headers)
@@ -70,12 +74,13 @@ def test_no_other_header_carries_it(cast: Cast, door: str, header: str) -> None:
     assert fingerprint() == before
 
 
-@each_door
+@each_token
 @pytest.mark.parametrize(
     "name", ["access_token", "token", "key", "api_key", "authorization", "Authorization"]
 )
-def test_the_address_does_not_carry_it(cast: Cast, door: str, name: str) -> None:
-    token = TOKENS[door](cast)
+def test_the_address_does_not_carry_it(cast: Cast, kind: str, name: str) -> None:
+    door, make = TOKENS[kind]
+    token = make(cast)
     before = fingerprint()
 
     for value in (token, f"Bearer {token}"):
@@ -85,9 +90,10 @@ def test_the_address_does_not_carry_it(cast: Cast, door: str, name: str) -> None
     assert fingerprint() == before
 
 
-@each_door
-def test_the_body_does_not_carry_it(cast: Cast, door: str) -> None:
-    token = TOKENS[door](cast)
+@each_token
+def test_the_body_does_not_carry_it(cast: Cast, kind: str) -> None:
+    door, make = TOKENS[kind]
+    token = make(cast)
     within = {**json.loads(BODIES[door]), "access_token": token, "authorization": f"Bearer {token}"}
     before = fingerprint()
 
@@ -110,7 +116,7 @@ def test_without_one_no_method_is_told_more(db: None, door: str, method: str) ->
 
 
 def test_no_page_takes_a_token_for_a_session(cast: Cast) -> None:
-    for token in (mint(cast, "read_write"), usage_key(cast)[1]):
+    for token in [make(cast) for _door, make in TOKENS.values()]:
         before = fingerprint()
         ways = [
             Client().get(PAGE, headers={"authorization": f"Bearer {token}"}),
