@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,7 +158,7 @@ class Never:
     """A decoder that understands nothing, so that everything goes the slow way."""
 
     def decode(self, body: bytes) -> Any:
-        raise parsing.msgspec.ValidationError("not in this test")
+        raise msgspec.ValidationError("not in this test")
 
 
 @given(st.lists(events, max_size=4))

@@ -1,0 +1,397 @@
+"""POST /api/usage/events as HTTP: who gets in, which body is read, and in which form the answer is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client, RequestFactory, override_settings
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.keys import mint_mcp_key
+from ingestion import services
+from ingestion.keys import PREFIX, authenticate_usage_key
+from ingestion.models import UsageSource
+from ingestion.views.push import push
+from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import PATH, Door, event, inbox, key_of, open_door, reasons
+
+BODY = json.dumps({"events": [event()]}).encode()
+each = pytest.mark.parametrize
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def problem(answer: Any, status: int) -> str:
+    assert answer.status_code == status, answer.content
+    assert answer.headers["Content-Type"] == "application/json"
+    said = answer.json()
+    assert said.keys() == {"error"}
+    assert said["error"].keys() == {"code", "message"}
+    code = said["error"]["code"]
+    assert isinstance(code, str)
+    return code
+
+
+def test_the_path_is_the_one_of_the_interface() -> None:
+    assert reverse("usage_events") == PATH == "/api/usage/events"
+
+
+def test_a_push_is_answered_with_the_ingestion_result(door: Door) -> None:
+    answer = door.push(event(), event(quantity="x"))
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.json() == {
+        "accepted": 1,
+        "rejected": 1,
+        "errors": [{"index": 1, "error": "quantity must be a number"}],
+    }
+
+
+# Credentials
+
+
+def assert_unauthorized(answer: Any) -> None:
+    assert problem(answer, 401) == "unauthorized"
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert inbox() == []
+
+
+@each(
+    "header",
+    ["", "Bearer", "Bearer ", "Basic abc", "Token abc", "Bearer é", "Bearer a b", "Bearer " + "x" * 5_000],
+)
+def test_without_a_bearer_token_nobody_gets_in(door: Door, header: str) -> None:
+    assert_unauthorized(door.send(BODY, authorization=header))
+
+
+def test_an_unknown_key_gets_401(door: Door) -> None:
+    from accounts.keys import new_secret
+
+    unknown, _lookup = new_secret(PREFIX)
+
+    assert_unauthorized(door.send(BODY, authorization=f"Bearer {unknown}"))
+    assert_unauthorized(door.send(BODY, authorization=f"Bearer {door.key[:-1]}"))
+    assert_unauthorized(door.send(BODY, authorization=f"Bearer {door.key}x"))
+
+
+def test_a_revoked_key_gets_401(cast: Cast, door: Door) -> None:
+    services.revoke_usage_key(source=door.source, actor=cast.actor)
+
+    assert_unauthorized(door.send(BODY))
+
+
+def test_a_regenerated_key_gets_401_and_its_successor_gets_in(cast: Cast, door: Door) -> None:
+    _key, fresh = services.regenerate_usage_key(source=door.source, actor=cast.actor)
+
+    assert_unauthorized(door.send(BODY))
+    assert reasons(Door(door.source, fresh).send(BODY), submitted=1) == {}
+
+
+@each("scope", ["read", "read_write"])
+def test_an_mcp_key_opens_nothing_here(cast: Cast, door: Door, scope: str) -> None:
+    _key, mcp = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude", scope=scope)
+
+    assert_unauthorized(door.send(BODY, authorization=f"Bearer {mcp}"))
+
+
+def test_a_session_opens_nothing_here(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+
+    assert_unauthorized(client.post(PATH, BODY, content_type="application/json"))
+
+
+def test_a_usage_key_opens_nothing_else(cast: Cast, door: Door) -> None:
+    header = {"authorization": f"Bearer {door.key}"}
+
+    assert (
+        Client().post("/api/mcp", b"{}", content_type="application/json", headers=header).status_code == 401
+    )
+    assert Client().get("/a/acme/connections/usage/", headers=header).status_code == 302
+
+
+@each("place", ["query", "cookie", "body"])
+def test_a_key_counts_in_the_authorization_header_alone(door: Door, place: str) -> None:
+    client = Client()
+    if place == "cookie":
+        client.cookies["Authorization"] = f"Bearer {door.key}"
+    url = f"{PATH}?access_token={door.key}" if place == "query" else PATH
+    body = json.dumps({"events": [event()], "key": door.key}) if place == "body" else BODY
+
+    assert_unauthorized(client.post(url, body, content_type="application/json"))
+
+
+def test_the_word_bearer_is_read_in_any_case(door: Door) -> None:
+    assert reasons(door.send(BODY, authorization=f"bearer  {door.key}"), submitted=1) == {}
+
+
+def test_events_go_to_the_account_and_source_of_the_key_whatever_they_say(cast: Cast, door: Door) -> None:
+    elsewhere = open_door(cast, cast.other_account)
+
+    door.push(event(account=cast.other_account.pk, source_id=elsewhere.source.pk))
+    elsewhere.push(event())
+
+    assert [(row.account_id, row.source_id) for row in inbox()] == [
+        (cast.account.pk, door.source.pk),
+        (cast.other_account.pk, elsewhere.source.pk),
+    ]
+
+
+# Last used
+
+
+@each(
+    ("request_", "status"),
+    [
+        ({"body": BODY}, 200),
+        ({"body": b"no json"}, 400),
+        ({"body": b"", "method": "GET"}, 405),
+        ({"body": b"x" * 2_000}, 413),
+        ({"body": BODY, "content_encoding": "br"}, 415),
+    ],
+    ids=["200", "400", "405", "413", "415"],
+)
+@override_settings(USAGE_MAX_BODY_BYTES=1_000)
+def test_every_request_made_with_a_key_is_a_use_of_it(
+    door: Door, request_: dict[str, Any], status: int
+) -> None:
+    before = key_of(door.source)
+    assert before is not None
+    assert before.last_used_at is None
+
+    assert door.send(**request_).status_code == status
+
+    after = key_of(door.source)
+    assert after is not None
+    assert after.last_used_at is not None
+
+
+def test_a_request_with_a_forged_secret_is_no_use_of_the_key(door: Door) -> None:
+    from accounts.keys import _checksum
+
+    body = door.key[:15] + "A" * 32
+
+    assert_unauthorized(door.send(BODY, authorization=f"Bearer {body}{_checksum(body)}"))
+
+    key = key_of(door.source)
+    assert key is not None
+    assert key.last_used_at is None
+
+
+# Methods and bodies
+
+
+@each("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+def test_only_post_is_served(door: Door, method: str) -> None:
+    answer = door.send(BODY, method=method)
+
+    assert problem(answer, 405) == "method_not_allowed"
+    assert answer.headers["Allow"] == "POST"
+
+
+@each(
+    "content_type",
+    [
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "image/png",
+        "",
+        "nonsense",
+    ],
+)
+def test_the_content_type_is_not_looked_at(door: Door, content_type: str) -> None:
+    request = RequestFactory().post(
+        PATH, BODY, content_type=content_type, headers={"authorization": f"Bearer {door.key}"}
+    )
+
+    assert push(request).status_code == 200
+
+
+@each("accept", ["text/html", "application/xml;q=1", "*/*", "nonsense"])
+def test_the_answer_is_json_whatever_the_client_accepts(door: Door, accept: str) -> None:
+    assert reasons(door.send(BODY, accept=accept), submitted=1) == {}
+
+
+@override_settings(USAGE_MAX_BODY_BYTES=len(BODY) + 10)
+def test_a_body_of_exactly_the_limit_is_taken_and_a_byte_more_is_not(door: Door) -> None:
+    full = BODY + b" " * 10
+
+    assert reasons(door.send(full), submitted=1) == {}
+    answer = door.send(full + b" ")
+    assert problem(answer, 413) == "body_too_large"
+    assert "send smaller batches" in answer.json()["error"]["message"]
+    assert len(inbox()) == 1
+
+
+def test_the_limit_is_16_mib(settings: Any) -> None:
+    assert settings.USAGE_MAX_BODY_BYTES == 16 * 1024 * 1024
+
+
+@override_settings(USAGE_MAX_BODY_BYTES=len(BODY) + 10)
+def test_a_gzip_body_is_bounded_before_and_after_inflating(door: Door) -> None:
+    fits = gzip.compress(BODY + b" " * 10)
+    bomb = gzip.compress(BODY + b" " * 11)
+
+    assert reasons(door.send(fits, content_encoding="gzip"), submitted=1) == {}
+    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+    assert problem(door.send(b"\x1f" * (len(BODY) + 11), content_encoding="gzip"), 413) == "body_too_large"
+
+
+def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(door: Door) -> None:
+    """Members of a megabyte, over and over: 4 GiB when whole."""
+    bomb = gzip.compress(b" " * 2**20) * 4096
+
+    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+
+
+@each("encoding", ["gzip", "GZIP", " gzip "])
+def test_gzip_is_inflated(door: Door, encoding: str) -> None:
+    assert reasons(door.send(gzip.compress(BODY), content_encoding=encoding), submitted=1) == {}
+
+
+def test_gzip_in_several_members_is_one_body(door: Door) -> None:
+    body = gzip.compress(BODY[:20]) + gzip.compress(BODY[20:])
+
+    assert reasons(door.send(body, content_encoding="gzip"), submitted=1) == {}
+
+
+@each(
+    "body",
+    [b"", BODY, gzip.compress(BODY)[:-4], gzip.compress(BODY) + b"x"],
+    ids=["empty", "plain", "cut", "more"],
+)
+def test_gzip_that_is_none_is_refused(door: Door, body: bytes) -> None:
+    assert problem(door.send(body, content_encoding="gzip"), 400) == "invalid_gzip"
+    assert inbox() == []
+
+
+@each("encoding", ["br", "deflate", "zstd", "gzip, gzip", "x"])
+def test_another_encoding_is_refused(door: Door, encoding: str) -> None:
+    assert problem(door.send(BODY, content_encoding=encoding), 415) == "unsupported_encoding"
+
+
+@each("encoding", ["", "identity", "Identity"])
+def test_identity_is_no_encoding(door: Door, encoding: str) -> None:
+    assert reasons(door.send(BODY, content_encoding=encoding), submitted=1) == {}
+
+
+def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(door: Door) -> None:
+    def send(body: bytes) -> Any:
+        request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {door.key}"})
+        request.META.update(
+            {"CONTENT_LENGTH": "", "wsgi.input": BytesIO(body), "wsgi.input_terminated": True}
+        )
+        return push(request)
+
+    assert send(BODY).status_code == 200
+    with override_settings(USAGE_MAX_BODY_BYTES=100):
+        assert send(b" " * 101).status_code == 413
+
+
+def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(door: Door) -> None:
+    class Broken(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError("the client went away")
+
+    headers = {"authorization": f"Bearer {door.key}"}
+    request = RequestFactory().post(PATH, BODY, content_type="text/plain", headers=headers)
+    request._stream = Broken()
+
+    assert push(request).status_code == 400
+    assert inbox() == []
+
+
+# Answers to our own faults
+
+
+def test_when_storage_fails_the_answer_says_send_again_and_nothing_is_stored(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.db import OperationalError
+
+    def away(**_: Any) -> None:
+        raise OperationalError("connection refused: secret detail")
+
+    monkeypatch.setattr("ingestion.views.push.accept_events", away)
+
+    answer = door.push(event())
+
+    assert problem(answer, 503) == "unavailable"
+    assert answer.headers["Retry-After"] == "5"
+    assert "secret" not in answer.content.decode()
+
+
+def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: bytes) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("ingestion.views.push.check_batch", broken)
+
+    answer = door.push(event())
+
+    assert problem(answer, 500) == "internal_error"
+    assert "incident" in answer.json()["error"]["message"]
+    assert "secret" not in answer.content.decode()
+
+
+# What it costs, and where the secret is not
+
+
+def test_a_push_costs_five_statements_beside_its_transaction(door: Door) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        door.push(*[event(customer_id=str(number), customer_name="x") for number in range(1_000)])
+    said = [query["sql"].split()[0] for query in queries.captured_queries]
+
+    # In a test the transaction is a savepoint.
+    assert said == ["WITH", "SAVEPOINT", "SELECT", "INSERT", "INSERT", "COPY", "RELEASE"]
+
+
+@each("body", [b"no json", b'{"events": []}'], ids=["refused", "empty"])
+def test_a_push_without_a_valid_event_costs_two_statements_at_most(door: Door, body: bytes) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        door.send(body)
+
+    assert len([query for query in queries.captured_queries if "SAVEPOINT" not in query["sql"]]) <= 2
+
+
+def test_text_that_is_no_usage_key_costs_no_statement(door: Door) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        door.send(BODY, authorization="Bearer fmcp_" + "0" * 48)
+
+    assert len(queries) == 0
+
+
+def test_the_key_reaches_no_log_and_no_table(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    secret = door.key[len(PREFIX) + 10 :]
+    with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
+        door.push(event(), event(quantity="x"))
+        door.send(b"no json")
+    said = caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
+
+    assert secret not in said
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text LIKE %s', [f"%{secret}%"])
+            assert cursor.fetchone() == (0,), table
+
+
+def test_a_key_says_which_source_and_account_it_is_of(cast: Cast, door: Door) -> None:
+    found = authenticate_usage_key(door.key)
+
+    assert found is not None
+    assert (found.account, found.source_id) == (cast.account, door.source.pk)
+    assert UsageSource.objects.unscoped().get(pk=found.source_id) == door.source
