@@ -67,3 +67,12 @@ def append(
                     event.dimensions,
                 )
             )
+
+
+def discard(*, account_id: int, source_id: int | None = None) -> None:
+    """Remove what waits of an account, or of one source of it: whose it was is being deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = coalesce(%s, source_id)",
+            [account_id, source_id],
+        )

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from django.db import connection, transaction
 
 from accounts.models import Account
+from finops.lake import inbox
 from finops.lake import schema as schemas
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -145,10 +146,12 @@ def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[
 
 
 def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
-    """Take every segment of a source out of all queries: the source is being deleted."""
+    """Take every fact of a source out of all queries, waiting usage too: the source is being deleted."""
     with transaction.atomic():
         _lock_source(account, kind, source_id)
         _live(account, kind, source_id).update(retired_at=clock.now())
+        if kind is Kind.USAGE:
+            inbox.discard(account_id=account.pk, source_id=source_id)
 
 
 def discard(new: Iterable[NewSegment]) -> None:

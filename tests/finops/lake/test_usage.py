@@ -207,15 +207,19 @@ def test_the_answer_without_usage_is_typed_and_empty(cast: Cast) -> None:
     assert table.num_rows == 0
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_query_asks_postgresql_once(cast: Cast, kind: Kind) -> None:
-    facts.store(cast.account, [facts.line(facts.JANUARY, 1)])
+def test_segments_and_inbox_are_one_statement(cast: Cast) -> None:
     store(cast.account, [Event()])
     push(cast.account, [Event()])
     with CaptureQueriesContext(connection) as asked:
-        engine.run(cast.account, kind, *ALWAYS, lambda rows: rows.agg(rows=rows.count()))
+        assert by(cast.account, "metric") == {"calls": 2}
     assert len(asked) == 1
-    assert ("lake_usageinbox" in asked[0]["sql"]) == (kind is Kind.USAGE)
+
+
+def test_a_question_of_cost_never_looks_into_the_inbox(cast: Cast) -> None:
+    facts.store(cast.account, [facts.line(facts.JANUARY, 1)])
+    with CaptureQueriesContext(connection) as asked:
+        assert facts.total(cast.account) == 1
+    assert not any("lake_usageinbox" in query["sql"] for query in asked)
 
 
 def test_a_sum_with_more_digits_than_there_are_is_refused_and_not_wrapped(cast: Cast) -> None:
@@ -246,6 +250,27 @@ def test_a_segment_that_is_added_must_be_of_the_account_and_source(cast: Cast) -
     for account, source_id in ((cast.other_account, 1), (cast.account, 2)):
         with pytest.raises(ValueError, match="is not of this account"):
             segments.add_segments(account=account, kind=Kind.USAGE, source_id=source_id, new=[new])
+
+
+def test_with_a_source_what_waits_of_it_goes_too(cast: Cast) -> None:
+    for source_id, quantity in ((1, 1), (2, 10)):
+        store(cast.account, [Event(Decimal(quantity))], source_id=source_id)
+        push(cast.account, [Event(Decimal(quantity))], source_id=source_id)
+    push(cast.other_account, [Event(Decimal(100))], source_id=1)
+    segments.retire_source(account=cast.account, kind=Kind.COST, source_id=1)
+    assert by(cast.account, "source") == {"1": 2, "2": 20}
+    segments.retire_source(account=cast.account, kind=Kind.USAGE, source_id=1)
+    assert by(cast.account, "source") == {"2": 20}
+    assert by(cast.other_account, "source") == {"1": 100}
+
+
+def test_with_an_account_what_waits_of_it_goes_too(cast: Cast) -> None:
+    for account in (cast.account, cast.other_account):
+        push(account, [Event()])
+    cast.account.delete()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_id FROM lake_usageinbox")
+        assert cursor.fetchall() == [(cast.other_account.pk,)]
 
 
 def test_an_addition_that_is_rolled_back_never_counts(cast: Cast) -> None:
