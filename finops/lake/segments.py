@@ -1,4 +1,4 @@
-"""Writing segments, making them count, and clearing away what counts no more."""
+"""Writing segments and making them count."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,9 +24,6 @@ from finops.lib import clock
 
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
-
-RETIRED_FILES_STAY: Final = timedelta(hours=1)
-"""A reader that took its manifest before a swap still finds its files; a query has 20 s."""
 
 ORPHANS_STAY: Final = timedelta(hours=24)
 """A file without a manifest row may belong to an import that still runs."""
@@ -54,14 +50,6 @@ class NewSegment:
     last_day: date
     checksum: str
     written_at: datetime
-
-
-@dataclass(frozen=True)
-class Swept:
-    """What one sweep removed, in files."""
-
-    retired: int
-    orphans: int
 
 
 def write_segment(
@@ -157,20 +145,10 @@ def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
 def discard(new: Iterable[NewSegment]) -> None:
     """Remove files of an import that will not be swapped in, now instead of at the sweep a day later."""
     paths = [segment.path for segment in new]
-    named = _named(paths)
+    named = named_paths(paths)
     for path in paths:
         if path not in named:
             storage().delete(path)
-
-
-def sweep() -> Swept:
-    """Remove files retired for an hour with their rows, and files older than a day that no row names.
-
-    Over all accounts; safe to run twice at once and to be killed anywhere.
-    """
-    swept = Swept(retired=_sweep_retired(), orphans=_sweep_orphans())
-    storage().trim()
-    return swept
 
 
 def _check_schema(kind: Kind, schema: pa.Schema) -> None:
@@ -305,28 +283,7 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
     )
 
 
-def _named(paths: Collection[str]) -> set[str]:
+def named_paths(paths: Collection[str]) -> set[str]:
+    """Those of these files that the manifest names, live or retired."""
     # Unscoped: a file belongs to whichever account's row names it.
     return set(LakeSegment.objects.unscoped().filter(path__in=paths).values_list("path", flat=True))
-
-
-def _sweep_retired() -> int:
-    # Unscoped: the sweep serves every account.
-    over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_FILES_STAY)
-    count = 0
-    for segment in over.iterator():
-        storage().delete(segment.path)  # the file first: a crash in between leaves a row to come back to
-        segment.delete()
-        count += 1
-    return count
-
-
-def _sweep_orphans() -> int:
-    oldest = clock.now() - ORPHANS_STAY
-    aged = (file.path for file in storage().files() if file.modified < oldest)
-    count = 0
-    while paths := set(islice(aged, 1_000)):
-        for path in paths - _named(paths):
-            storage().delete(path)
-            count += 1
-    return count

@@ -1,7 +1,7 @@
 """Where segment files are: a local directory, or any fsspec URL with a local cache. Paths are relative to LAKE_URL.
 
 A file is written once, whole, under a name nobody used before, and never changed: so readers need no locks, and a
-crash leaves at most a file that no manifest row names (`segments.sweep` removes it).
+crash leaves at most a file that no manifest row names (`sweeping.sweep` removes it).
 """
 
 from __future__ import annotations

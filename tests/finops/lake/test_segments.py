@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import Account
-from finops.lake import queries, schema, segments
+from finops.lake import queries, schema, segments, sweeping
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
@@ -336,10 +336,10 @@ def test_a_retired_file_stays_an_hour_and_then_goes(cast: Cast) -> None:
     store(cast.account, [line(JANUARY, 2)])
     old, live = rows_of(cast.account)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=59)):
-        assert segments.sweep().retired == 0
+        assert sweeping.sweep().retired == 0
     assert exists(old)
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
-        assert segments.sweep().retired == 1
+        assert sweeping.sweep().retired == 1
     assert not exists(old)
     assert rows_of(cast.account) == [live]
     assert total(cast.account) == 2
@@ -351,7 +351,7 @@ def test_a_sweep_interrupted_between_file_and_row_is_finished_by_the_next(cast: 
     (segment,) = rows_of(cast.account)
     storage().delete(segment.path)
     with clock.frozen(datetime.now(UTC) + timedelta(hours=2)):
-        segments.sweep()
+        sweeping.sweep()
     assert rows_of(cast.account) == []
 
 
@@ -360,10 +360,10 @@ def test_an_orphan_goes_after_a_day_and_a_named_file_never(cast: Cast) -> None:
     orphan = write(cast.account, [line(JANUARY, 2)])
     age(rows_of(cast.account)[0], 1_000)
     age(orphan, 23)
-    segments.sweep()
+    sweeping.sweep()
     assert exists(orphan)
     age(orphan, 25)
-    segments.sweep()
+    sweeping.sweep()
     assert not exists(orphan)
     assert total(cast.account) == 1
 
@@ -373,7 +373,7 @@ def test_the_files_of_a_deleted_account_become_orphans(cast: Cast) -> None:
     (segment,) = rows_of(cast.account)
     segment.delete()
     age(segment, 25)
-    segments.sweep()
+    sweeping.sweep()
     assert not exists(segment)
 
 
@@ -419,7 +419,7 @@ def test_a_kill_before_the_swap_leaves_only_an_orphan_that_the_sweep_removes(
     then = time.time() - 25 * 3600
     for path in left:
         os.utime(Path(django_settings.LAKE_URL, path), (then, then))
-    assert segments.sweep().orphans >= len(left)
+    assert sweeping.sweep().orphans >= len(left)
     assert left.isdisjoint(file.path for file in storage().files())
     assert total(cast.account) == 1
 

@@ -1,0 +1,56 @@
+"""Clearing away files that count no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Final
+
+from finops.lake.models import LakeSegment
+from finops.lake.segments import ORPHANS_STAY, named_paths
+from finops.lake.storage import storage
+from finops.lib import clock
+
+RETIRED_FILES_STAY: Final = timedelta(hours=1)
+"""A reader that took its manifest before a swap still finds its files; a query has 20 s."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What one sweep removed, in files."""
+
+    retired: int
+    orphans: int
+
+
+def sweep() -> Swept:
+    """Remove files retired for an hour with their rows, and files older than a day that no row names.
+
+    Over all accounts; safe to run twice at once and to be killed anywhere.
+    """
+    swept = Swept(retired=_sweep_retired(), orphans=_sweep_orphans())
+    storage().trim()
+    return swept
+
+
+def _sweep_retired() -> int:
+    # Unscoped: the sweep serves every account.
+    over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_FILES_STAY)
+    count = 0
+    for segment in over.iterator():
+        storage().delete(segment.path)  # the file first: a crash in between leaves a row to come back to
+        segment.delete()
+        count += 1
+    return count
+
+
+def _sweep_orphans() -> int:
+    oldest = clock.now() - ORPHANS_STAY
+    aged = (file.path for file in storage().files() if file.modified < oldest)
+    count = 0
+    while paths := set(islice(aged, 1_000)):
+        for path in paths - named_paths(paths):
+            storage().delete(path)
+            count += 1
+    return count
