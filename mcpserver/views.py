@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
-from mcpserver import jsonrpc, protocol
+from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import RpcError
@@ -53,16 +53,21 @@ def make_endpoint(server: Callable[[], Server]) -> View:
 
     @csrf_exempt
     def endpoint(request: HttpRequest) -> HttpResponse:
-        try:
-            return _answer(request, server())
-        except Refused as refused:
-            return _error(refused.status, refused.message, refused.headers)
-        except Exception:
-            incident = new_incident()
-            log.exception("incident %s at %s", incident, PATH)
-            return _error(HTTPStatus.INTERNAL_SERVER_ERROR, f"Internal error (incident {incident})")
+        response = cors.preflight(request) if cors.is_preflight(request) else _answered(request, server)
+        return cors.share(request, response)
 
     return endpoint
+
+
+def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpResponse:
+    try:
+        return _answer(request, server())
+    except Refused as refused:
+        return _error(refused.status, refused.message, refused.headers)
+    except Exception:
+        incident = new_incident()
+        log.exception("incident %s at %s", incident, PATH)
+        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, f"Internal error (incident {incident})")
 
 
 def _answer(request: HttpRequest, server: Server) -> HttpResponse:
@@ -126,11 +131,10 @@ def _check_rate(credential: Credential, *, requests: int = 1) -> None:
 def _check_origin(request: HttpRequest) -> None:
     """A browser says where a page came from; only our own pages and those an operator named may call us."""
     try:
-        own = f"{request.scheme}://{request.get_host()}"
+        allowed = cors.allows_origin(request)
     except DisallowedHost as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "This host name is not served here.") from error
-    origin = request.headers.get("Origin")
-    if origin not in (None, own, settings.PUBLIC_URL, *settings.MCP_ALLOWED_ORIGINS):
+    if not allowed:
         raise Refused(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
 
 

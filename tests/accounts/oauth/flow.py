@@ -120,6 +120,9 @@ class OAuthClient:
         }
         return self.token(**{name: value for name, value in said.items() if value is not None})
 
+    def revoke(self, token: str, **changes: Any) -> Any:
+        return token_request({"client_id": self.client_id, "token": token, **changes}, "/oauth/revoke")
+
     def connect(self, user: User, account: str = "acme", access: str = "read", **changes: Any) -> Tokens:
         return tokens_of(self.exchange(self.code(user, account, access, **changes)))
 

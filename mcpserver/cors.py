@@ -1,0 +1,58 @@
+"""Clients that run in a browser: from our own pages and the origins an operator named, never with a cookie.
+
+What a page of any other origin asks is refused before a tool runs, so that no site can drive a person's server
+through her browser (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse
+
+ALLOWED_HEADERS = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+EXPOSED_HEADERS = "WWW-Authenticate, Retry-After, Mcp-Session-Id"
+
+
+def allows_origin(request: HttpRequest) -> bool:
+    """Raises DisallowedHost for a host that is not served here."""
+    own = f"{request.scheme}://{request.get_host()}"
+    return request.headers.get("Origin") in (None, own, settings.PUBLIC_URL, *settings.MCP_ALLOWED_ORIGINS)
+
+
+def is_preflight(request: HttpRequest) -> bool:
+    """A browser asks before it sends a credential, so this carries none."""
+    return (
+        request.method == "OPTIONS"
+        and "Origin" in request.headers
+        and "Access-Control-Request-Method" in request.headers
+    )
+
+
+def preflight(request: HttpRequest) -> HttpResponse:
+    response = HttpResponse(status=HTTPStatus.NO_CONTENT if _shares(request) else HTTPStatus.FORBIDDEN)
+    del response["Content-Type"]
+    if _shares(request):
+        response["Access-Control-Allow-Methods"] = "POST"
+        response["Access-Control-Allow-Headers"] = ALLOWED_HEADERS
+        response["Access-Control-Max-Age"] = "86400"
+    return response
+
+
+def share(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let the script of an allowed origin read the answer, whatever its status."""
+    if "Origin" in request.headers:
+        response["Vary"] = "Origin"
+        if _shares(request):
+            response["Access-Control-Allow-Origin"] = request.headers["Origin"]
+            response["Access-Control-Expose-Headers"] = EXPOSED_HEADERS
+    return response
+
+
+def _shares(request: HttpRequest) -> bool:
+    try:
+        return allows_origin(request)
+    except DisallowedHost:
+        return False
