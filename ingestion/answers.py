@@ -20,9 +20,9 @@ QuantitySeries = dict[str, Decimal | None]
 
 
 # `value` is a customer id or a dimension's value; `name` the customer's. The row with `other_groups` is so many groups
-# that are not listed, as one. `share` is None where rows do not add up to the total.
+# that are not listed, as one. `share` is of the total, None where rows do not add up to it.
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One group; share is of the total."""
+    """One group."""
 
     value: str
     quantity: Decimal

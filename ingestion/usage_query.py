@@ -27,32 +27,30 @@ MAX_EVENTS = 200
 
 
 class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Events whose dimension has any of the values; without regard to case."""
+    """Events with any of the values, in any case."""
 
-    dimension: Annotated[str, Meta(description="A dimension key of the events, such as region.")]
-    values: Annotated[list[str], Meta(description="(none): events without it.", min_length=1)]
+    dimension: Annotated[str, Meta(description="Key, such as region.")]
+    values: Annotated[list[str], Meta(description="(none): without one.", min_length=1)]
 
 
 class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about one metric. Days are UTC, both ends inside; without any, the 30 days through today."""
+    """Days are UTC, both ends inside; left out, the 30 through today."""
 
-    metric: Annotated[
-        str, Meta(description="As pushed; getAccountContext lists them. Left out: the first.")
-    ] = ""
+    metric: Annotated[str, Meta(description="getAccountContext lists them. Left out: the first.")] = ""
     start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
     period: Annotated[
         Period | None,
-        Meta(description="Instead of dates; last_N_days end yesterday. Left out: the 30 days through today."),
+        Meta(description="Instead of dates; last_N_days end yesterday."),
     ] = None
     granularity: Annotated[Granularity, Meta(description="Time buckets; weeks begin on Monday.")] = "none"
     group_by: Annotated[str, Meta(description="customer, or dimension:<key>.")] = ""
     customers: Annotated[
         list[str],
-        Meta(description="Only these: customer ids as pushed, or names.", max_length=MAX_CUSTOMERS),
+        Meta(description="Only these: ids or names.", max_length=MAX_CUSTOMERS),
     ] = []
     filters: Annotated[list[UsageFilter], Meta(description="Joined by and.", max_length=MAX_FILTERS)] = []
-    top: Annotated[int, Meta(description="Groups listed; the rest is one row other.", ge=1, le=MAX_TOP)] = (
+    top: Annotated[int, Meta(description="Groups listed; the rest is in row other.", ge=1, le=MAX_TOP)] = (
         DEFAULT_TOP
     )
 

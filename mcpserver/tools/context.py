@@ -6,12 +6,23 @@ import msgspec
 
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
+from finops.lake import queries as lake_queries
+from ingestion.queries import MetricInfo, usage_metrics
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
+
+SHOWN_METRICS = 30
+SHOWN_DIMENSIONS = 50
 
 
 class GetAccountContextArguments(msgspec.Struct, kw_only=True):
     pass
+
+
+# Usage beside what cost knows: the metrics of the newest events first, and the keys of their dimensions.
+class AccountContext(ContextAnswer, frozen=True, kw_only=True):
+    usage_metrics: list[MetricInfo]
+    usage_dimensions: list[str]
 
 
 @tool(
@@ -20,11 +31,38 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
     access=Access.READ,
     description="""
         Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
-        and how each source is, the dimensions and tag keys to group and filter by, and what words mean in this account. It
-        has no amounts: querySpend.
+        and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed, and
+        what words mean in this account. It has no amounts: querySpend, queryUsage.
     """,
     examples=[{}],
 )
-def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -> ContextAnswer:
+def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -> AccountContext:
     answer = queries.account_context(call.account, call.credential, deadline=call.deadline)
-    return msgspec.structs.replace(answer, console_url=call.console_url())
+    known = {name: getattr(answer, name) for name in answer.__struct_fields__}
+    metrics = usage_metrics(call.account, deadline=call.deadline)
+    dimensions = lake_queries.dimension_keys(call.account)
+    return AccountContext(
+        **{
+            **known,
+            "usage_metrics": _newest_first(metrics)[:SHOWN_METRICS],
+            "usage_dimensions": dimensions[:SHOWN_DIMENSIONS],
+            "truncated": f"{answer.truncated} {_left_out(metrics, dimensions)}".strip(),
+            "console_url": call.console_url(),
+        }
+    )
+
+
+def _newest_first(metrics: list[MetricInfo]) -> list[MetricInfo]:
+    days = {metric.name: metric.last_day.toordinal() if metric.last_day else 0 for metric in metrics}
+    return sorted(metrics, key=lambda metric: (-days[metric.name], metric.name))
+
+
+def _left_out(metrics: list[MetricInfo], dimensions: list[str]) -> str:
+    said = []
+    if len(metrics) > SHOWN_METRICS:
+        said.append(
+            f"{SHOWN_METRICS} of {len(metrics)} usage metrics are listed, those of the newest events."
+        )
+    if len(dimensions) > SHOWN_DIMENSIONS:
+        said.append(f"{SHOWN_DIMENSIONS} of {len(dimensions)} usage dimensions are listed.")
+    return " ".join(said)

@@ -26,11 +26,11 @@ def _fits(answer: msgspec.Struct) -> bool:
     name="queryUsage",
     title="Query usage",
     access=Access.READ,
+    answer_depth=0,
     description="""
-        How much was used of a metric (requests, orders, seats …) that the account's backend pushes: in total, by customer
-        or dimension, over time. It applies the metric's aggregation exactly: do not add rows or buckets yourself.
-        Quantities are counts, not money. For cost per unit use queryUnitCost; for single events listUsageEvents.
-        Example: {"metric": "api_requests", "period": "last_month", "group_by": "customer"}
+        How much of a pushed usage metric (requests, seats …) was used: in total, by customer or dimension, over time. It
+        aggregates exactly: do not add rows or buckets yourself. Not for cost per unit: queryUnitCost; single events:
+        listUsageEvents. Example: {"metric": "requests", "period": "last_month", "group_by": "customer"}
     """,
     examples=[
         {},

@@ -197,9 +197,10 @@ def _numbers(
     if isinstance(value, Decimal):
         yield name, value, beside
     if isinstance(value, dict):
-        holder = beside if name == "series" else value
+        is_series = name.endswith("series")
+        holder = beside if is_series else value
         for key, item in value.items():
-            yield from _numbers(item, holder, name if name == "series" else key)
+            yield from _numbers(item, holder, name if is_series else key)
     if isinstance(value, list):
         for item in value:
             yield from _numbers(item, beside, name)

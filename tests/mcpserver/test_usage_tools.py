@@ -1,0 +1,210 @@
+"""queryUsage, listUsageEvents and the usage of getAccountContext, called at the door with a key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from ingestion.models import Customer
+from ingestion.usage_query import UsageQuery
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import registry
+from tests.cast import Cast
+from tests.ingestion.events import event, know, push, source_of, store
+from tests.mcpserver.door import Door
+
+DAYS, CUSTOMERS = 60, 60
+
+
+@pytest.fixture
+def pushed(cast: Cast) -> Account:
+    """Two months of requests of sixty customers with long names, and their seats."""
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=back) for back in range(DAYS)]
+    events = [
+        event(day, f"customer-{number:03}", f"{number}.123456789", unit="call", dimensions={"Region": "eu"})
+        for day in days
+        for number in range(CUSTOMERS)
+    ]
+    seats = [event(days[-1], f"customer-{number:03}", number, metric="seats") for number in range(CUSTOMERS)]
+    rows = [replace(one, position=place) for place, one in enumerate([*events, *seats])]
+    with account_scope(cast.account):
+        know(cast.account, rows, seats="last")
+        store(cast.account, rows, source=source_of(cast.account))
+        for row in Customer.objects.all():
+            row.name = f"{row.customer_id} of a name that is quite long, as names of companies are"
+            row.save()
+    return cast.account
+
+
+def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = door.call(tool, **arguments)
+    assert not result.get("isError"), result["content"][0]["text"]
+    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
+    answer: dict[str, Any] = result["structuredContent"]
+    return answer
+
+
+@pytest.mark.parametrize("metric", ["requests", "seats"])
+@pytest.mark.parametrize("granularity", ["none", "day", "month"])
+@pytest.mark.usefixtures("pushed")
+def test_an_answer_fits_and_its_rows_still_add_up(door: Door, metric: str, granularity: str) -> None:
+    answer = answer_of(
+        door,
+        "queryUsage",
+        metric=metric,
+        period="last_90_days",
+        granularity=granularity,
+        group_by="customer",
+        top=50,
+    )
+
+    added = sum(row["quantity"] for row in answer["rows"])
+    assert added == pytest.approx(answer["quantity"], abs=0.001)
+    assert sum(row.get("other_groups", 1) for row in answer["rows"]) == CUSTOMERS
+    assert "in the row other" in answer["truncated"]
+    assert ("25 KB" in answer["truncated"]) == (granularity == "day")
+
+
+@pytest.mark.usefixtures("pushed")
+def test_the_console_url_is_the_page_with_the_same_question(door: Door) -> None:
+    arguments = {
+        "metric": "requests",
+        "period": "last_month",
+        "granularity": "week",
+        "group_by": "dimension:Region",
+        "customers": ["customer-001", "c & d/ü"],
+        "filters": [{"dimension": "Region", "values": ["eu", "(none)"]}],
+        "top": 5,
+    }
+
+    url = urlsplit(answer_of(door, "queryUsage", **arguments)["console_url"])
+
+    assert url.path == "/a/acme/usage/"
+    assert UsageQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, UsageQuery)
+
+
+@pytest.mark.usefixtures("pushed")
+def test_filters_too_long_for_a_link_are_left_out_of_it(door: Door) -> None:
+    values = [f"value {number:04}" for number in range(500)]
+    answer = answer_of(door, "queryUsage", filters=[{"dimension": "Region", "values": values}])
+    assert urlsplit(answer["console_url"]).query == ""
+    assert any("too long for a link" in warning for warning in answer["warnings"])
+
+
+@pytest.mark.usefixtures("pushed")
+def test_arguments_are_taken_kindly(door: Door) -> None:
+    answer = answer_of(
+        door,
+        "queryUsage",
+        metric="Requests",
+        period="Last 7 days",
+        group_by="Customers",
+        customers="customer-007",
+        top="3",
+    )
+    assert (answer["metric"], answer["group_by"]) == ("requests", "customer")
+    assert [row["value"] for row in answer["rows"]] == ["customer-007"]
+    assert answer["quantity"] == pytest.approx(7 * 7.123456789, abs=0.000001)
+
+
+@pytest.mark.usefixtures("pushed")
+def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
+    said = door.problem("queryUsage", metric="seat")
+    assert said == "metric: 'seat' is not known. Nearest: seats. getAccountContext lists them."
+
+
+@pytest.mark.usefixtures("pushed")
+def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
+    read: list[tuple[str, str]] = []
+    cursor, pages = "", 0
+    while pages == 0 or cursor:
+        page = answer_of(door, "listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
+        read += [(one["event_time"], one["customer_id"]) for one in page["events"]]
+        cursor, pages = page["cursor"], pages + 1
+    assert len(read) == len(set(read)) == 7 * CUSTOMERS
+    assert read == sorted(read, key=lambda pair: pair[0], reverse=True)
+
+
+@pytest.mark.usefixtures("pushed")
+def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
+    (found,) = answer_of(door, "listUsageEvents", customer="customer-007", metric="requests", limit=1)[
+        "events"
+    ]
+    assert (found["quantity"], found["exact_quantity"]) == (7.123457, "7.123456789")
+    assert (found["source"], found["unit"], found["dimensions"]) == ("Backend", "call", {"Region": "eu"})
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Cast) -> None:
+    cursor = answer_of(door, "listUsageEvents", limit=1)["cursor"]
+
+    assert "belongs to another question" in door.problem("listUsageEvents", metric="seats", cursor=cursor)
+    with account_scope(cast.other_account):
+        push(cast.other_account, [event(date(2026, 1, 1), "theirs", 1)])
+    theirs = Door(_key_of_the_other(cast))
+    assert "belongs to another question" in theirs.problem("listUsageEvents", cursor=cursor)
+    assert [one["customer_id"] for one in answer_of(theirs, "listUsageEvents")["events"]] == ["theirs"]
+
+
+def _key_of_the_other(cast: Cast) -> str:
+    from accounts.keys import mint_mcp_key
+
+    _key, plaintext = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="theirs")
+    return plaintext
+
+
+def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
+    asked = answer_of(door, "queryUsage", metric="requests", period="last_month")
+    assert (asked["quantity"], asked["rows"]) == (None, [])
+    listed = answer_of(door, "listUsageEvents")
+    for answer in (asked, listed):
+        assert "Create a usage source on the Connections page, generate its API key there" in answer["hint"]
+
+
+@pytest.mark.usefixtures("pushed")
+def test_the_context_lists_metrics_and_dimensions(door: Door) -> None:
+    answer = answer_of(door, "getAccountContext")
+    today = datetime.now(UTC).date()
+    first = (today - timedelta(days=DAYS - 1)).isoformat()
+    assert answer["usage_metrics"] == [
+        {
+            "name": "requests",
+            "aggregation": "sum",
+            "units": ["call"],
+            "first_day": first,
+            "last_day": str(today),
+        },
+        {"name": "seats", "aggregation": "last", "units": [], "first_day": first, "last_day": first},
+    ]
+    assert answer["usage_dimensions"] == ["Region"]
+
+
+@pytest.mark.parametrize("name", ["queryUsage", "listUsageEvents"])
+def test_the_definition_is_small(name: str) -> None:
+    tool = registry.get(name)
+    assert tool is not None
+    shape = {"description": tool.description, "input": tool.input_schema, "output": tool.output_schema}
+    assert len(msgspec.json.encode(shape)) <= 3_000
+
+
+def test_more_usage_asks_no_more_queries(door: Door, cast: Cast, pushed: Account) -> None:
+    arguments = {"group_by": "customer", "granularity": "day", "metric": "requests", "period": "last_30_days"}
+    answer_of(door, "queryUsage", **arguments)
+    counts = []
+    for _again in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            answer_of(door, "queryUsage", **arguments, top=1)
+        counts.append(len(queries))
+        with account_scope(pushed):
+            push(pushed, [event(datetime.now(UTC), f"new-{number}", 1) for number in range(20)])
+    assert counts[0] == counts[1]
