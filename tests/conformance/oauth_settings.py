@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.credentials.toys import REAL, TOYS
 from tests.live_settings import *  # noqa: F403
-from tests.live_settings import MIDDLEWARE, OAUTH2_PROVIDER
+from tests.live_settings import MIDDLEWARE as REAL
+from tests.live_settings import OAUTH2_PROVIDER as PROVIDER
 
-MIDDLEWARE = [TOYS if name == REAL else name for name in MIDDLEWARE]
-OAUTH2_PROVIDER = {**OAUTH2_PROVIDER, "CIMD_METADATA_FETCHER": "tests.conformance.documents.LoopbackFetcher"}
+TOYS = {"mcpserver.middleware.mcp_door": "tests.credentials.toys.toy_door"}
+MIDDLEWARE = [TOYS.get(name, name) for name in REAL]
+OAUTH2_PROVIDER = {**PROVIDER, "CIMD_METADATA_FETCHER": "tests.conformance.documents.LoopbackFetcher"}

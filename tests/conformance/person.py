@@ -78,21 +78,23 @@ class Person:
     def __init__(self, email: str, password: str = PASSWORD) -> None:
         self.email, self.password = email, password
         self.pages: list[httpx.Response] = []
-        self._http = httpx.Client(timeout=30)
+        self._cookies = httpx.Cookies()
 
     def answer(self, authorize_url: str, **answers: str) -> str:
         """The URL of the client that she ends at, having answered the consent page (`decision`, `account`, `access`)."""
         home, url, form = urlsplit(authorize_url).netloc, authorize_url, dict[str, str]()
-        for _step in range(MAX_STEPS):
-            page = self._http.post(url, data=form, headers={"Referer": url}) if form else self._http.get(url)
-            self.pages.append(page)
-            if page.is_redirect:
-                url, form = urljoin(url, page.headers["Location"]), {}
-                if urlsplit(url).netloc != home:
-                    return url
-            else:
-                assert page.status_code == 200, page.text[:3000]
-                url, form = self._next(page, answers)
+        with httpx.Client(timeout=30, cookies=self._cookies) as http:
+            for _step in range(MAX_STEPS):
+                page = http.post(url, data=form, headers={"Referer": url}) if form else http.get(url)
+                self.pages.append(page)
+                self._cookies = http.cookies
+                if page.is_redirect:
+                    url, form = urljoin(url, page.headers["Location"]), {}
+                    if urlsplit(url).netloc != home:
+                        return url
+                else:
+                    assert page.status_code == 200, page.text[:3000]
+                    url, form = self._next(page, answers)
         raise AssertionError(f"no end after {MAX_STEPS} pages, the last was {url}")
 
     def _next(self, page: httpx.Response, answers: dict[str, str]) -> tuple[str, dict[str, str]]:

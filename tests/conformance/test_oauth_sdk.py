@@ -1,0 +1,233 @@
+"""The Python SDK's own OAuth client against a real server process: from no token at all to an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+from mcp import Client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthToken,
+)
+from pydantic import AnyUrl
+
+from tests.conformance import documents
+from tests.conformance.person import Person, said_to_client
+from tests.servers import LiveServer, serve
+
+T = TypeVar("T")
+CALLBACK = "http://127.0.0.1:9876/callback"
+READ_TOOLS = {"echo", "amounts", "sly", "slow", "broken", "picky"}
+
+pytestmark = pytest.mark.xdist_group("mcp-clients")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="module")
+def server(certificates: Any) -> Iterator[LiveServer]:
+    """With the toy tools, one of which writes; it may fetch documents of clients from loopback."""
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "tests.conformance.oauth_settings",
+        "SSL_CERT_FILE": str(documents.certificate(certificates)),
+    }
+    with serve(**settings) as running:
+        running.run("tests.browser.people:cast")
+        yield running
+
+
+@dataclasses.dataclass
+class Connector:
+    """The client's side: it keeps its tokens, and asks the person each time it needs her."""
+
+    server: LiveServer
+    person: Person
+    answers: dict[str, str]
+    client_metadata_url: str | None = None
+    asked: list[str] = dataclasses.field(default_factory=list)
+    came_back: list[str] = dataclasses.field(default_factory=list)
+    tokens: OAuthToken | None = None
+    info: OAuthClientInformationFull | None = None
+    provider: OAuthClientProvider = dataclasses.field(init=False)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.info
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.info = client_info
+
+    async def _ask(self, url: str) -> None:
+        self.asked.append(url)
+        self.came_back.append(await asyncio.to_thread(self.person.answer, url, **self.answers))
+
+    async def _answer(self) -> AuthorizationCodeResult:
+        said = said_to_client(self.came_back[-1])
+        return AuthorizationCodeResult(code=said.get("code", ""), state=said["state"], iss=said["iss"])
+
+    def talk(self, then: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
+        async def session() -> T:
+            self.provider = OAuthClientProvider(
+                server_url=self.server.mcp_url,
+                client_metadata=OAuthClientMetadata(
+                    client_name="SDK tests",
+                    redirect_uris=[AnyUrl(CALLBACK)],
+                    grant_types=["authorization_code", "refresh_token"],
+                    response_types=["code"],
+                ),
+                storage=self,
+                redirect_handler=self._ask,
+                callback_handler=self._answer,
+                client_metadata_url=self.client_metadata_url,
+            )
+            async with (
+                create_mcp_http_client(auth=self.provider) as http,
+                Client(
+                    streamable_http_client(self.server.mcp_url, http_client=http), mode=mode, cache=None
+                ) as client,
+            ):
+                return await then(client)
+
+        return asyncio.run(session())
+
+
+def connector(server: LiveServer, name: str = "member", **answers: str) -> Connector:
+    return Connector(server, Person(f"{name}@example.com"), answers)
+
+
+async def tools(client: Client) -> set[str]:
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_a_client_that_registers_itself_connects_to_read(server: LiveServer, mode: str) -> None:
+    client = connector(server)
+
+    assert client.talk(tools, mode) == READ_TOOLS
+
+    assert client.tokens is not None
+    assert client.tokens.scope == "mcp:read"
+    assert client.tokens.refresh_token
+    assert len(client.asked) == 1
+
+
+def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(server: LiveServer) -> None:
+    client = connector(server, access="read_write")
+
+    assert client.talk(tools) == {*READ_TOOLS, "rename"}
+
+    assert client.tokens is not None
+    assert client.tokens.scope == "mcp:read mcp:write"
+
+
+def test_a_client_is_known_by_its_metadata_document(server: LiveServer, certificates: Any) -> None:
+    metadata = {
+        "client_name": "Documented",
+        "redirect_uris": ["http://127.0.0.1/callback"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }
+    with documents.served(certificates, metadata) as client_id:
+        client = connector(server)
+        client.client_metadata_url = client_id
+
+        assert client.talk(tools) == READ_TOOLS
+
+    assert client.info is not None
+    assert client.info.client_id == client_id
+    assert any("127.0.0.1" in page.text and "Documented" in page.text for page in client.person.pages)
+
+
+def test_a_refused_write_steps_up_and_then_works(server: LiveServer) -> None:
+    client = connector(server)
+    client.talk(tools)
+    client.answers = {"access": "read_write"}
+
+    async def rename(session: Client) -> Any:
+        return await session.call_tool("rename", {"name": "Acme & Sons"})
+
+    result = client.talk(rename)
+
+    assert not result.is_error
+    assert result.structured_content["summary"] == "Now it is Acme & Sons."
+    assert len(client.asked) == 2
+    assert client.tokens is not None
+    assert client.tokens.scope == "mcp:read mcp:write"
+
+
+def test_a_step_up_offers_the_account_of_before(server: LiveServer) -> None:
+    client = connector(server, "both", account="elsewhere")
+    client.talk(tools)
+    client.answers = {}
+
+    async def which(session: Client) -> Any:
+        return (await session.call_tool("echo", {})).structured_content
+
+    client.tokens = None
+
+    assert client.talk(which)["account"] == "elsewhere"
+
+
+def test_a_viewer_is_not_offered_to_write(server: LiveServer) -> None:
+    client = connector(server, "viewer")
+
+    assert client.talk(tools) == READ_TOOLS
+
+    assert client.person.offered()["access"] == ["read"]
+
+
+def test_an_expired_token_is_refreshed_without_the_person(server: LiveServer) -> None:
+    client = connector(server)
+    seen: list[OAuthToken] = []
+
+    async def stay_for_longer_than_an_hour(session: Client) -> set[str]:
+        assert await tools(session) == READ_TOOLS
+        assert client.tokens is not None
+        seen.append(client.tokens)
+        await asyncio.to_thread(server.run, "tests.conformance.test_oauth_sdk:expire_access_tokens")
+        client.provider.context.token_expiry_time = 1.0
+        return await tools(session)
+
+    assert client.talk(stay_for_longer_than_an_hour) == READ_TOOLS
+
+    assert client.tokens is not None
+    assert client.tokens.refresh_token != seen[0].refresh_token
+    assert len(client.asked) == 1
+
+
+def test_a_person_who_declines_is_taken_at_her_word(server: LiveServer) -> None:
+    client = connector(server, decision="deny")
+
+    with pytest.raises(ExceptionGroup):
+        client.talk(tools)
+
+    (back,) = client.came_back
+    assert said_to_client(back)["error"] == "access_denied"
+    assert said_to_client(back)["iss"] == server.url
+    assert client.tokens is None
+
+
+def expire_access_tokens() -> None:
+    """In the server's world."""
+    from accounts.models import OAuthAccessToken
+    from finops.lib import clock
+
+    OAuthAccessToken.objects.update(expires=clock.now())
