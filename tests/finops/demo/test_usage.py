@@ -8,9 +8,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.test import Client
 
 from accounts.audit import Actor
 from accounts.models import Account, AuditEntry
@@ -199,6 +201,28 @@ def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None
     bring(lumenly)
     assert UsageMetric.objects.unscoped().get(name="seats").aggregation == "max"
     assert Customer.objects.unscoped().get(customer_id="cust-001").name == "Halden"
+
+
+@pytest.mark.django_db
+def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(own_var: Path, client: Client) -> None:
+    load()
+    event = {
+        "customer_id": "cust-001",
+        "metric": "documents_processed",
+        "quantity": 3,
+        "timestamp": "2026-11-20T08:00:00Z",
+    }
+    given = handout(own_var)
+    answer = client.post(
+        urlsplit(given["usage_url"]).path,
+        {"events": [event]},
+        "application/json",
+        headers={"authorization": f"Bearer {given['usage_key']}"},
+    )
+    assert (answer.status_code, answer.json()) == (200, {"accepted": 1, "rejected": 0, "errors": []})
+    account = Account.objects.get(slug="lumenly")
+    today = date(2026, 11, 20)
+    assert stored(account, today, today) == {("documents_processed", "cust-001"): 3}
 
 
 @pytest.mark.django_db
