@@ -4,6 +4,7 @@
   const DARK = ["#2dd4bf", "#60a5fa", "#fbbf24", "#c084fc", "#f472b6", "#a3e635", "#22d3ee", "#f87171", "#a78bfa", "#facc15"];
   const charts = new Map();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
   function exact(value, data) {
     if (data.places !== undefined) return new Intl.NumberFormat("en", { maximumFractionDigits: data.places }).format(value);
@@ -97,7 +98,7 @@
         formatter: (params) => tooltip(data, params),
       },
       xAxis: { type: "category", data: data.labels, axisLine: { lineStyle: { color: look.line } }, axisTick: { show: false }, axisLabel: { color: look.text, hideOverlap: true } },
-      yAxis: { type: "value", axisLabel: { color: look.text, formatter: (value) => compact.format(value) }, splitLine: { lineStyle: { color: look.line } } },
+      yAxis: { type: "value", axisLabel: { color: look.text, formatter: (value) => (Math.abs(value) < 1 ? small : compact).format(value) }, splitLine: { lineStyle: { color: look.line } } },
       series: data.series.map((item, index) => series(data, item, look, index)),
     };
   }

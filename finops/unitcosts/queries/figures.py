@@ -118,13 +118,12 @@ def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
     """Every customer and unmatched value; none in mode total."""
     if facts.customers is None or facts.query.mode != "per_customer":
         return []
-    largest = max(spent, key=lambda total: total.amount.copy_abs(), default=None)
     return joined(
         facts.cost.by_value(),
         facts.quantities,
         facts.customers,
         absent=facts.cost.absent,
-        currency=largest.currency if largest else NO_CURRENCY,
+        currencies=[total.currency for total in spent] or [NO_CURRENCY],
     )
 
 

@@ -60,12 +60,13 @@ def joined(
     customers: Customers,
     *,
     absent: str,
-    currency: str,
+    currencies: Sequence[str],
 ) -> list[Joined]:
     """A row for each customer or unmatched value in each currency that it has cost in.
 
-    `absent` is the word for cost without a value. A customer with usage alone has one row, in `currency`. A customer
-    with cost in two currencies has its whole usage on both rows. Customers by size of cost, then the unmatched.
+    `absent` is the word for cost without a value. A customer with usage alone has one row, in the first of `currencies`.
+    A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, customers by
+    size of cost, then the unmatched.
     """
     rows: dict[tuple[str | None, str, str], Joined] = {}
     for cost in costs:
@@ -76,8 +77,8 @@ def joined(
     for row in found:
         _give_usage(row, usage)
     with_cost = {row.customer_id for row in found}
-    found += _without_cost(usage, with_cost, customers, currency)
-    return sorted(found, key=_order)
+    found += _without_cost(usage, with_cost, customers, currencies[0])
+    return sorted(found, key=lambda row: (currencies.index(row.currency), *_order(row)))
 
 
 def _row_of(cost: ValueCost, customers: Customers, absent: str) -> Joined:
@@ -110,10 +111,10 @@ def _without_cost(
     ]
 
 
-def _order(row: Joined) -> tuple[str, int, Decimal, Decimal, str]:
+def _order(row: Joined) -> tuple[int, Decimal, Decimal, str]:
     usage = row.usage.whole if row.usage else Decimal(0)
     key = row.customer_id if row.customer_id is not None else row.values[0]
-    return row.currency, ORDER[row.status], _descending(row.cost), _descending(usage), key
+    return ORDER[row.status], _descending(row.cost), _descending(usage), key
 
 
 def _descending(amount: Decimal) -> Decimal:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from accounts.models import Account
+from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
 from finops.unitcosts.answers import UnitCostAnswer
 from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of
@@ -26,7 +29,7 @@ def query_unit_cost(
     what is named, three with a customer key more, those of `query_spend`, and one for each lake query.
     """
     facts = read_facts(account, query, deadline)
-    spent = facts.cost.totals()
+    spent = sorted(facts.cost.totals(), key=_size)
     every = joined_rows(facts, spent)
     totals = totals_of(facts, spent, every)
     found = [row_of(facts, row) for row in every]
@@ -50,3 +53,8 @@ def query_unit_cost(
         warnings=warnings_of(facts, spent, totals, found),
         hint=hint_of(facts, totals),
     )
+
+
+def _size(total: SpendTotal) -> Decimal:
+    """What most of the money is in comes first."""
+    return total.amount.copy_abs().copy_negate()

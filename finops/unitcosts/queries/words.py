@@ -33,7 +33,8 @@ def price(unit_cost: Decimal, currency: str) -> str:
     """A unit cost as a sentence says it: two decimals, or four digits that count where that is more."""
     places = max(2, DIGITS - 1 - unit_cost.adjusted()) if unit_cost else 2
     rounded = unit_cost.quantize(Decimal(1).scaleb(-places), context=_ROUNDING)
-    return f"{rounded:,f} {currency}"
+    whole, _point, fraction = f"{rounded:,f}".partition(".")
+    return f"{whole}.{fraction.rstrip('0').ljust(2, '0')} {currency}"
 
 
 def count(usage: Decimal) -> str:
@@ -80,11 +81,12 @@ def _moved(total: UnitCostTotal) -> str:
     if change is None or change.change is None or change.previous_unit_cost is None:
         return ""
     before = price(change.previous_unit_cost, change.currency)
+    now = change.current_unit_cost
+    complete = f"{price(now, change.currency)} on complete days, " if now and now != total.unit_cost else ""
     if change.ratio is None or not change.change:
-        return f" ({before} before)"
-    return (
-        f" ({percent(abs(change.ratio))} {'more' if change.change > 0 else 'less'} than the {before} before)"
-    )
+        return f" ({complete}{before} before)"
+    word = "more" if change.change > 0 else "less"
+    return f" ({complete}{percent(change.ratio.copy_abs())} {word} than the {before} before)"
 
 
 def _rows_said(rows: Sequence[UnitCostRow]) -> str:
@@ -93,7 +95,7 @@ def _rows_said(rows: Sequence[UnitCostRow]) -> str:
         for row in rows
         if row.status == MATCHED and row.unit_cost is not None
     ][:NAMED_ROWS]
-    return f"The costliest customers, per unit: {listed(named)}." if named else ""
+    return f"The customers with most cost, for each: {listed(named)}." if named else ""
 
 
 def warnings_of(

@@ -1,0 +1,431 @@
+"""What one unit cost: small accounts, reckoned by hand."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from finops.lib.errors import UserError
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.queries import query_unit_cost
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+from tests.finops.costs.rows import cost
+from tests.finops.unitcosts.world import asked, by_customer, day, fill, named, spent, used
+from tests.ingestion.events import event, push
+
+
+def ask(account: Account, query: UnitCostQuery) -> Any:
+    """The answer; untyped, so that figures compare with plain numbers."""
+    return query_unit_cost(account, query)
+
+
+def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
+    """Status, cost, usage and unit cost of each row, by customer id or value."""
+    answer = ask(account, by_customer(**rest))
+    return {
+        row.customer_id or "+".join(row.values) or row.status: (
+            row.status,
+            row.cost,
+            row.usage,
+            row.unit_cost,
+        )
+        for row in answer.rows
+        if row.cost or row.usage is not None
+    }
+
+
+def test_the_golden_example_of_how_we_count(acme: Account) -> None:
+    lines = [
+        spent(1, 60, "acme"),
+        spent(2, 30, "globex"),
+        spent(2, 6, "Globex Inc"),
+        spent(3, 12, "old-co"),
+        spent(3, 42),
+    ]
+    fill(
+        acme,
+        lines,
+        [used(1, "acme", 300), used(2, "acme", 300), used(2, "globex", 90), used(3, "initech", 60)],
+    )
+    CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
+
+    answer = ask(acme, asked())
+    (total,) = answer.totals
+
+    assert (total.cost, total.usage, total.unit_cost) == (150, 750, Decimal("0.2"))
+    assert rows_of(acme) == {
+        "acme": ("matched", 60, 600, Decimal("0.1")),
+        "globex": ("matched", 36, 90, Decimal("0.4")),
+        "initech": ("no_cost", 0, 60, None),
+        "old-co": ("unknown_customer", 12, None, None),
+        "(untagged)": ("no_customer", 42, None, None),
+    }
+    assert answer.summary == (
+        "Acme from 2026-03-01 to 2026-03-10 (billed, all charge categories): 150.00 USD ÷ 750 requests = 0.20 USD "
+        "for each."
+    )
+
+
+def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")])
+
+    answer = ask(acme, asked("orders"))
+    (total,) = answer.totals
+
+    assert (total.cost, total.currency, total.usage, total.unit_cost) == (60, "USD", None, None)
+    assert "No usage has been pushed yet" in total.reason
+    assert "POST events with this metric to /api/usage/events" in total.reason
+    assert total.reason in answer.warnings
+    assert "60.00 USD of cost and no unit cost for orders" in answer.summary
+    assert rows_of(acme) == {"acme": ("unknown_customer", 60, None, None)}
+
+
+def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_error(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 3)])
+
+    (total,) = ask(acme, asked("seats")).totals
+    assert total.unit_cost is None
+    assert "No usage event has named the metric 'seats'; the account has 'requests'" in total.reason
+
+    with pytest.raises(UserError) as refused:
+        ask(acme, asked("reqeusts"))
+    assert refused.value.message == (
+        "usage_metric: 'reqeusts' is not known. Nearest: requests. getAccountContext lists them."
+    )
+    with pytest.raises(UserError, match="usage_metric: '' is not known"):
+        ask(acme, asked(""))
+
+
+def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 3)])
+
+    answer = ask(acme, asked("Requests"))
+
+    assert (answer.usage_metric, answer.totals[0].unit_cost) == ("requests", 20)
+    assert "Usage metric 'Requests' was read as 'requests'." in answer.warnings
+
+
+@pytest.mark.parametrize(
+    ("quantities", "said"),
+    [(["0"], "Usage is 0"), (["5", "-5"], "Usage is 0"), (["5", "-7"], "Usage is negative")],
+    ids=["zero", "corrected to zero", "corrected below zero"],
+)
+def test_usage_that_cannot_divide_gives_null_and_says_why(
+    acme: Account, quantities: list[str], said: str
+) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", each) for each in quantities])
+
+    answer = ask(acme, by_customer())
+
+    assert answer.totals[0].unit_cost is None
+    assert said in answer.totals[0].reason
+    assert said in answer.rows[0].reason
+    assert answer.rows[0].cost == 60
+
+
+@pytest.mark.parametrize(
+    ("credit", "unit_cost"), [("-60", "0"), ("-90", "-3")], ids=["to nothing", "below nothing"]
+)
+def test_credits_count_as_the_view_says_and_are_shown_inside(
+    acme: Account, credit: str, unit_cost: str
+) -> None:
+    lines = [spent(1, 60, "acme"), spent(2, credit, "acme", charge_category="Credit")]
+    fill(acme, lines, [used(1, "acme", 10)])
+
+    (total,) = ask(acme, asked()).totals
+    assert total.unit_cost == Decimal(unit_cost)
+    assert [(part.part, part.amount) for part in total.inside] == [("credits", Decimal(credit))]
+
+    (without,) = ask(acme, asked(charge_categories=["Usage"])).totals
+    assert (without.unit_cost, without.left_out_amount) == (6, Decimal(credit))
+    assert without.cost + without.left_out_amount == total.cost
+
+
+def test_two_currencies_are_never_added(acme: Account) -> None:
+    lines = [
+        spent(1, 60, "acme"),
+        spent(1, 30, "acme", currency="EUR"),
+        spent(1, 8, "globex", currency="EUR"),
+    ]
+    fill(acme, lines, [used(1, "acme", 10), used(1, "globex", 4), used(1, "initech", 6)])
+
+    answer = ask(acme, by_customer())
+
+    assert [(t.currency, t.cost, t.usage, t.unit_cost) for t in answer.totals] == [
+        ("USD", 60, 20, 3),
+        ("EUR", 38, 20, Decimal("1.9")),
+    ]
+    found = [
+        (row.customer_id, row.currency, row.cost, row.usage, row.unit_cost)
+        for row in answer.rows
+        if row.customer_id
+    ]
+    assert found == [
+        ("acme", "USD", 60, 10, 6),
+        ("initech", "USD", 0, 6, None),
+        ("acme", "EUR", 30, 10, 3),
+        ("globex", "EUR", 8, 4, 2),
+    ]
+    assert any("one unit costs all of these" in said for said in answer.warnings)
+
+
+def test_only_exactly_the_same_id_matches(acme: Account) -> None:
+    fill(acme, [spent(1, 10, "Acme"), spent(1, 20, "acme"), spent(1, 30, "acme ")], [used(1, "acme", 10)])
+
+    assert rows_of(acme) == {
+        "acme": ("matched", 20, 10, 2),
+        "Acme": ("unknown_customer", 10, None, None),
+        "acme ": ("unknown_customer", 30, None, None),
+    }
+
+
+def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -> None:
+    fill(acme, [spent(1, 10, "Acme Inc."), spent(1, 20, "acme")], [used(1, "acme", 10)])
+    named(acme, "acme", "Acme Incorporated")
+    CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="acme")
+
+    answer = ask(acme, by_customer())
+    row = answer.rows[0]
+
+    assert (row.customer_id, row.name, row.cost, row.unit_cost) == ("acme", "Acme Incorporated", 30, 3)
+    assert row.values == ["Acme Inc.", "acme"]
+
+
+def test_an_alias_to_a_customer_that_is_gone_matches_nobody(acme: Account) -> None:
+    fill(acme, [spent(1, 10, "Acme Inc.")], [used(1, "acme", 10)])
+    CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="nobody")
+
+    assert rows_of(acme)["Acme Inc."] == ("unknown_customer", 10, None, None)
+
+
+def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme: Account) -> None:
+    lines, events = [spent(1, 10, "acme")], [used(1, "globex", 4), event(date(2026, 1, 1), "acme", 7)]
+    fill(acme, lines, events)
+
+    answer = ask(acme, by_customer())
+    reasons = {row.customer_id: row.reason for row in answer.rows if row.customer_id}
+
+    assert rows_of(acme) == {"acme": ("no_usage", 10, None, None), "globex": ("no_cost", 0, 4, None)}
+    assert "no usage of the metric" in reasons["acme"]
+    assert "no cost line with its id" in reasons["globex"]
+    assert (
+        "Customers that do not match: 1 with cost and no usage and 1 with usage and no cost."
+        in answer.warnings
+    )
+
+
+def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme"), spent(1, 30, "stranger"), spent(1, 10)], [used(1, "acme", 10)])
+
+    answer = ask(acme, by_customer())
+
+    assert (answer.totals[0].cost, answer.totals[0].unmatched_cost) == (100, 40)
+    assert "40.00 USD (40.0 %) of the cost belongs to no known customer by tag:customer" in " ".join(
+        answer.warnings
+    )
+
+
+def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
+    events = [used(n, "acme", 10, metric="seats", unit="seat") for n in (1, 2, 3, 4)]
+    events += [used(n, "globex", 5, metric="seats", unit="seat") for n in (1, 2)]
+    fill(acme, [spent(1, 100, "acme"), spent(9, 25, "globex")], events, seats="average_of_days")
+
+    answer = ask(acme, asked("seats"))
+    (total,) = answer.totals
+
+    assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
+    assert (total.usage, total.unit_cost) == (Decimal("12.5"), 10)
+    assert "125.00 USD ÷ 12.5 seat = 10.00 USD for each." in answer.summary
+    assert "the cost of one for the whole period, not for a day" in answer.summary
+    assert rows_of(acme, metric="seats") == {
+        "acme": ("matched", 100, 10, 10),
+        "globex": ("matched", 25, Decimal("2.5"), 10),
+    }
+
+
+def test_days_with_data_are_said_and_a_difference_is_warned_of(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5), used(4, "acme", 5)])
+
+    answer = ask(acme, asked())
+
+    assert (answer.cost_days, answer.usage_days) == (10, 2)
+    assert "Of the 10 days cost has data on 10 and usage on 2" in " ".join(answer.warnings)
+
+
+def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
+    lines = [spent(1, 60, "acme"), spent(2, 8, "acme"), spent(4, 5, "acme")]
+    fill(acme, lines, [used(1, "acme", 5), used(2, "acme", 4), used(3, "acme", 1)])
+
+    query = by_customer(granularity="day", start_date=day(1), end_date=day(12))
+    answer = ask(acme, query)
+    buckets = {bucket.start_date.day: bucket for bucket in answer.totals[0].buckets}
+
+    assert [buckets[n].unit_cost for n in (1, 2, 3, 4)] == [12, 2, 0, None]
+    assert buckets[4].reason == "There is no usage in these days."
+    assert buckets[11].cost is None
+    assert list(answer.rows[0].series.values())[:5] == [12, 2, 0, None, None]
+
+
+def test_a_filter_chooses_the_cost_and_leaves_the_usage(acme: Account) -> None:
+    lines = [spent(1, 60, "acme", service="EC2"), spent(1, 40, "acme", service="S3")]
+    fill(acme, lines, [used(1, "acme", 10)])
+
+    query = UnitCostQuery.from_params(
+        {
+            "usage_metric": ["requests"],
+            "start_date": ["2026-03-01"],
+            "end_date": ["2026-03-10"],
+            "f0": ["service"],
+            "f0v": ["S3"],
+        }
+    )
+    answer = ask(acme, query)
+
+    assert (answer.totals[0].cost, answer.totals[0].unit_cost) == (40, 4)
+    assert answer.resolved_filters[0].values == ["S3"]
+
+
+@pytest.mark.parametrize("mode", ["total", "per_customer"])
+@pytest.mark.parametrize("customer", ["globex", "Globex Corporation"])
+def test_named_customers_restrict_cost_and_usage(acme: Account, mode: str, customer: str) -> None:
+    lines = [spent(1, 60, "acme"), spent(1, 9, "globex"), spent(2, 3, "Globex Inc"), spent(3, 4)]
+    fill(acme, lines, [used(1, "acme", 10), used(2, "globex", 6)])
+    named(acme, "globex", "Globex Corporation")
+    CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
+
+    answer = ask(acme, asked(mode=mode, customers=[customer]))
+
+    assert [(t.cost, t.usage, t.unit_cost) for t in answer.totals] == [(12, 6, 2)]
+    assert [row.customer_id for row in answer.rows] == (["globex"] if mode == "per_customer" else [])
+
+
+def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 10)])
+
+    answer = ask(acme, asked(customers=["acm"]))
+
+    assert answer.totals == []
+    assert "No customer has the id or name 'acm'. Nearest: acme." in answer.warnings
+
+
+@pytest.mark.parametrize(
+    "rest", [{"mode": "per_customer"}, {"customers": ["acme"]}], ids=["mode", "customers"]
+)
+def test_without_a_customer_key_the_error_says_where_to_choose_one(
+    acme: Account, rest: dict[str, Any]
+) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 10)])
+    CustomerKey.objects.all().delete()
+
+    with pytest.raises(UserError, match="page Settings, Customer key"):
+        ask(acme, asked(**rest))
+    assert ask(acme, asked()).totals[0].unit_cost == 6
+
+
+def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account) -> None:
+    lines = [spent(1, n, f"c{n:02}") for n in range(1, 31)] + [spent(1, n, f"x{n:02}") for n in range(1, 31)]
+    fill(acme, lines, [used(1, f"c{n:02}", 2) for n in range(1, 31)])
+
+    answer = ask(acme, by_customer(top=5))
+    (rest,) = [row for row in answer.rows if row.status == "rest"]
+
+    assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
+    assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
+    assert answer.truncated.startswith("25 customers are summed in the row rest and 26 values")
+    assert "raise top (now 5, at most 100)" in answer.truncated
+
+
+def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:
+    lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
+    lines += [spent(n, 10, "acme") for n in range(1, 20)]
+    events = [event(date(2026, 2, n), "acme", 4) for n in range(1, 29)] + [
+        used(n, "acme", 5) for n in range(1, 21)
+    ]
+    fill(acme, lines, events)
+
+    answer = ask(acme, asked(period="month_to_date", compare_to="previous_period"))
+    change = answer.totals[0].change
+
+    assert change is not None
+    assert change.days is not None
+    assert (change.days.end_date, change.days.previous_end_date) == (day(19), date(2026, 2, 19))
+    assert (change.current_unit_cost, change.previous_unit_cost) == (2, 3)
+    assert change.change == -1
+    assert change.ratio is not None
+    assert round(change.ratio, 6) == Decimal("-0.333333")
+    assert (
+        "1.90 USD for each (2.00 USD on complete days, 33.3 % less than the 3.00 USD before)"
+        in answer.summary
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([], "The earlier days have no usage."),
+        (
+            [event(date(2026, 2, 27), "acme", 4)],
+            "Usage is there on 1 of the 9 earlier days and on 9 of these 9",
+        ),
+    ],
+    ids=["none", "pushing began late"],
+)
+def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[Any], said: str) -> None:
+    lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
+    fill(
+        acme,
+        [*lines, *[spent(n, 10, "acme") for n in range(1, 11)]],
+        [*events, *[used(n, "acme", 5) for n in range(1, 10)]],
+    )
+
+    answer = ask(acme, asked(start_date=day(1), end_date=day(9), compare_to="previous_period"))
+    change = answer.totals[0].change
+
+    assert change is not None
+    assert (change.change, change.ratio) == (None, None)
+    assert said in change.reason
+    assert change.current_unit_cost == 2
+
+
+def test_a_push_counts_in_the_next_answer(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")])
+    assert ask(acme, by_customer()).totals[0].unit_cost is None
+
+    push(acme, [used(2, "acme", 15)])
+
+    answer = ask(acme, by_customer())
+    assert [(t.usage, t.unit_cost) for t in answer.totals] == [(15, 4)]
+    assert (answer.rows[0].customer_id, answer.rows[0].unit_cost) == ("acme", 4)
+
+
+def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
+    fill(acme, [spent(1, "0.5", "acme")], [used(1, "acme", 1_000_000, metric="tokens")])
+
+    answer = ask(acme, by_customer("tokens"))
+
+    assert answer.totals[0].unit_cost == Decimal("0.0000005")
+    assert answer.totals[0].unit_cost_per_million == answer.rows[0].unit_cost_per_million == Decimal("0.5")
+    assert "0.0000005 USD for each" in answer.summary
+
+
+def test_an_account_without_any_cost_says_so(acme: Account) -> None:
+    push(acme, [used(1, "acme", 5)])
+
+    answer = ask(acme, asked())
+
+    assert answer.totals == []
+    assert "There is no cost" in answer.summary
+    assert "The account has no cost data yet." in answer.warnings
+
+
+def test_units_that_differ_are_warned_of(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5, unit="call"), used(1, "acme", 5, unit="calls")])
+
+    answer = ask(acme, asked())
+
+    assert answer.unit is None
+    assert "2 units (call and calls)" in " ".join(answer.warnings)

@@ -1,0 +1,50 @@
+"""A small account with a customer key, cost and usage of March 2026, made to be reckoned by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from accounts.models import Account
+from finops.unitcosts.models import CustomerKey
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+from ingestion.models import Customer
+from tests.finops.costs.rows import Line, add_source, cost
+from tests.ingestion.events import Event, event, know, source_of, store
+
+MARCH = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 10)}
+
+
+def day(number: int) -> date:
+    return date(2026, 3, number)
+
+
+def spent(number: int, amount: str | int, customer: str | None = None, /, **columns: Any) -> Line:
+    tags = {} if customer is None else {"customer": customer}
+    return cost(day(number), amount, tags=tags, **columns)
+
+
+def used(number: int, customer: str, quantity: str | int, **rest: Any) -> Event:
+    return event(day(number), customer, quantity, **rest)
+
+
+def fill(account: Account, lines: Sequence[Line], events: Sequence[Event] = (), **aggregations: str) -> None:
+    """These lines and events are all there is; customers are found by tag:customer."""
+    add_source(account, [*lines, spent(10, 0, "-", currency="USD")])
+    if events:
+        know(account, events, **aggregations)
+        store(account, events, source=source_of(account))
+    CustomerKey.objects.create(account=account, dimension="tag:customer")
+
+
+def named(account: Account, customer_id: str, name: str) -> None:
+    Customer.objects.update_or_create(account=account, customer_id=customer_id, defaults={"name": name})
+
+
+def asked(metric: str = "requests", **rest: Any) -> UnitCostQuery:
+    return UnitCostQuery(usage_metric=metric, **{**({} if "period" in rest else MARCH), **rest})
+
+
+def by_customer(metric: str = "requests", **rest: Any) -> UnitCostQuery:
+    return asked(metric, mode="per_customer", **rest)
