@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from finops.lib.ratelimit import windows
 from tests.cast import Cast, make_cast, signed_in
 from tests.servers import live_server_process
 
@@ -15,6 +16,12 @@ __all__ = ["live_server_process"]
 @pytest.fixture
 def cast(db: None) -> Cast:
     return make_cast()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_limits() -> None:
+    """No test waits for what another one asked: all of them come from one address."""
+    windows.cache_clear()
 
 
 @pytest.fixture
