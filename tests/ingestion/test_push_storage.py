@@ -1,0 +1,379 @@
+"""What a push leaves behind: events, customers and metrics, all of it or nothing, also under a key that ends meanwhile."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib import clock
+from ingestion import services
+from ingestion.keys import authenticate_usage_key, lock_living_key
+from ingestion.models import Customer, UsageMetric
+from ingestion.parsing import Batch, check_batch
+from ingestion.services import KeyEnded, accept_events
+from ingestion.views.push import push
+from tests.cast import Cast
+from tests.ingestion.pushing import PATH, Door, event, inbox, key_of, open_door
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def customers(account: Account) -> dict[str, str]:
+    with account_scope(account):
+        return dict(Customer.objects.values_list("customer_id", "name"))
+
+
+def metrics(account: Account) -> list[tuple[str, str]]:
+    with account_scope(account):
+        return list(UsageMetric.objects.values_list("name", "aggregation"))
+
+
+def batch_of(*events: dict[str, Any]) -> Batch:
+    return check_batch(json.dumps({"events": events}).encode())
+
+
+# Customers and metrics
+
+
+def test_a_customer_comes_with_its_first_event_and_the_name_follows_every_event_that_has_one(
+    cast: Cast, door: Door
+) -> None:
+    door.push(event(customer_id="a"), event(customer_id="b", customer_name="Bee"))
+    first = customers(cast.account)
+    door.push(event(customer_id="a", customer_name="Ay"), event(customer_id="b"))
+    second = customers(cast.account)
+    door.push(event(customer_id="a", customer_name="Aye"), event(customer_id="b", customer_name=None))
+
+    assert first == {"a": "", "b": "Bee"}
+    assert second == {"a": "Ay", "b": "Bee"}
+    assert customers(cast.account) == {"a": "Aye", "b": "Bee"}
+
+
+def test_of_several_names_in_a_batch_the_last_in_array_order_wins(cast: Cast, door: Door) -> None:
+    door.push(*[event(customer_id="a", customer_name=name) for name in ("One", "Two", None, ...)])
+
+    assert customers(cast.account) == {"a": "Two"}
+
+
+def test_a_name_as_long_as_the_sender_likes_is_stored_and_an_empty_one_is_a_name_too(
+    cast: Cast, door: Door
+) -> None:
+    door.push(event(customer_id="a", customer_name="x" * 5_000))
+    long = customers(cast.account)
+    door.push(event(customer_id="a", customer_name=""))
+
+    assert long == {"a": "x" * 5_000}
+    assert customers(cast.account) == {"a": ""}
+
+
+def test_a_rejected_event_leaves_no_customer_no_name_and_no_metric(cast: Cast, door: Door) -> None:
+    door.push(event(customer_id="a", customer_name="A"))
+
+    door.push(
+        event(customer_id="a", customer_name="B", quantity="x"),
+        event(customer_id="new", metric="new", timestamp=""),
+    )
+
+    assert customers(cast.account) == {"a": "A"}
+    assert metrics(cast.account) == [("requests", "sum")]
+
+
+def test_a_metric_comes_with_its_first_event_and_keeps_its_settings(cast: Cast, door: Door) -> None:
+    door.push(event(metric="seats"), event(metric="requests"), event(metric="seats"))
+    services.set_metric(account=cast.account, actor=cast.actor, name="seats", aggregation="average_of_days")
+    door.push(event(metric="seats"))
+
+    assert metrics(cast.account) == [("requests", "sum"), ("seats", "average_of_days")]
+
+
+def test_the_same_names_in_two_accounts_are_two_rows(cast: Cast, door: Door) -> None:
+    elsewhere = open_door(cast, cast.other_account)
+
+    door.push(event(customer_id="a", customer_name="Ours"))
+    elsewhere.push(event(customer_id="a", customer_name="Theirs"))
+
+    assert customers(cast.account) == {"a": "Ours"}
+    assert customers(cast.other_account) == {"a": "Theirs"}
+
+
+def test_a_push_that_names_what_is_known_writes_no_row_of_customers_and_metrics(
+    cast: Cast, door: Door
+) -> None:
+    def versions() -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT ctid::text, xmax::text FROM ingestion_customer UNION ALL SELECT ctid::text, xmax::text FROM ingestion_usagemetric"
+            )
+            return list(cursor.fetchall())
+
+    door.push(event(customer_id="a", customer_name="A"), event(customer_id="b"))
+    before = versions()
+    door.push(event(customer_id="a", customer_name="A"), event(customer_id="b"), event(customer_id="a"))
+
+    assert versions() == before
+
+
+# Events
+
+
+def test_the_events_of_a_push_are_one_batch_in_array_order_received_at_one_moment(door: Door) -> None:
+    with clock.frozen(NOW):
+        door.push(*[event(quantity=number) for number in range(5)])
+    door.push(event())
+
+    rows = inbox()
+    assert [(row.position, int(row.quantity)) for row in rows[:5]] == [
+        (number, number) for number in range(5)
+    ]
+    assert {row.received_at for row in rows[:5]} == {NOW}
+    assert len({row.batch for row in rows}) == 2
+
+
+def test_a_push_that_fails_midway_leaves_nothing(
+    door: Door, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**_: Any) -> None:
+        raise RuntimeError("on the way to the inbox")
+
+    monkeypatch.setattr("finops.lake.inbox.append", broken)
+
+    answer = door.push(event(customer_name="A"))
+
+    assert answer.status_code == 500
+    assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
+
+
+def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, door: Door) -> None:
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+
+    batch = accept_events(credential=credential, batch=batch_of(event(), event()))
+
+    assert [row.batch for row in inbox()] == [str(batch)] * 2
+
+
+# A key that ends while its push is under way
+
+
+def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast: Cast, door: Door) -> None:
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+    services.regenerate_usage_key(source=door.source, actor=cast.actor)
+
+    with pytest.raises(KeyEnded):
+        accept_events(credential=credential, batch=batch_of(event(customer_id="a")))
+
+    assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
+
+
+@pytest.mark.parametrize("end", [services.regenerate_usage_key, services.revoke_usage_key])
+def test_half_a_body_then_the_key_ends_then_the_rest_is_401_and_nothing_is_stored(
+    cast: Cast, door: Door, end: Callable[..., object]
+) -> None:
+    body = json.dumps({"events": [event()]}).encode()
+
+    class Slow(BytesIO):
+        """The second read comes after the key has ended."""
+
+        reads = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            self.reads += 1
+            if self.reads == 2:
+                end(source=door.source, actor=cast.actor)
+            return super().read(len(body) // 2)
+
+    request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {door.key}"})
+    request.META.update({"CONTENT_LENGTH": "", "wsgi.input": Slow(body), "wsgi.input_terminated": True})
+
+    answer = push(request)
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert "nothing is stored" in json.loads(answer.content)["error"]["message"]
+    assert (inbox(), customers(cast.account)) == ([], {})
+
+
+def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cast, door: Door) -> None:
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+    services.revoke_usage_key(source=door.source, actor=cast.actor)
+
+    with pytest.raises(KeyEnded):
+        accept_events(credential=credential, batch=batch_of())
+
+
+# Several at once, each in a connection of its own
+
+
+@contextmanager
+def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
+    """Calls functions in threads; each call closes its connection."""
+
+    def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        yield lambda function, *args, **kwargs: pool.submit(call, function, *args, **kwargs)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("it did not come about")
+
+
+def someone_waits_for_us() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ending_a_key_waits_for_the_pushes_that_are_storing_and_their_events_count(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event()))
+            ending = submit(services.revoke_usage_key, source=door.source, actor=cast.actor)
+            wait_until(someone_waits_for_us)
+            assert not ending.done()
+        ending.result(timeout=30)
+
+    assert len(inbox()) == 1
+    assert key_of(door.source) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            services.regenerate_usage_key(source=door.source, actor=cast.actor)
+            coming = submit(accept_events, credential=credential, batch=batch_of(event()))
+            wait_until(someone_waits_for_us)
+        with pytest.raises(KeyEnded):
+            coming.result(timeout=30)
+
+    assert inbox() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pushes_of_one_key_do_not_wait_for_each_other(cast: Cast) -> None:
+    door = open_door(cast)
+    key = key_of(door.source)
+    assert key is not None
+
+    with threads(1) as submit, transaction.atomic():
+        assert lock_living_key(key.pk)
+        # Authenticates, which writes the last use, and stores, while another push holds the key.
+        answer = submit(door.push, event()).result(timeout=30)
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_pushes_that_name_the_same_customers_in_opposite_order_never_deadlock(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+    rounds, ids = 25, [f"c{number:03}" for number in range(60)]
+    start = threading.Barrier(4)
+
+    def send(sender: int) -> None:
+        for turn in range(rounds):
+            order = ids if sender % 2 else ids[::-1]
+            new = [f"new-{turn}-{one}" for one in order]
+            named = [
+                event(customer_id=one, customer_name=f"{sender} {turn}", metric=one) for one in [*order, *new]
+            ]
+            start.wait(timeout=60)
+            accept_events(credential=credential, batch=batch_of(*named))
+
+    with threads(4) as submit:
+        for sent in [submit(send, sender) for sender in range(4)]:
+            sent.result(timeout=120)
+
+    assert len(inbox()) == 4 * rounds * 120
+    assert len(customers(cast.account)) == 60 + rounds * 60
+    assert len(metrics(cast.account)) == 60 + rounds * 60
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_push_without_a_name_takes_none_from_a_push_that_names_the_same_new_customer(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event(customer_id="a", customer_name="A")))
+            nameless = submit(accept_events, credential=credential, batch=batch_of(event(customer_id="a")))
+            wait_until(someone_waits_for_us)
+        nameless.result(timeout=30)
+
+    assert customers(cast.account) == {"a": "A"}
+    assert len(inbox()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_pushes_that_name_a_new_customer_the_later_wins(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = authenticate_usage_key(door.key)
+    assert credential is not None
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event(customer_id="a")))
+            naming = submit(
+                accept_events,
+                credential=credential,
+                batch=batch_of(event(customer_id="a", customer_name="B")),
+            )
+            wait_until(someone_waits_for_us)
+        naming.result(timeout=30)
+
+    assert customers(cast.account) == {"a": "B"}
+
+
+def test_the_statements_of_a_push_do_not_grow_with_its_customers(door: Door) -> None:
+    def cost(count: int) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            door.push(
+                *[event(customer_id=f"{count}-{number}", metric=str(number)) for number in range(count)]
+            )
+        return len(queries)
+
+    assert cost(1) == cost(1_000)
