@@ -1,4 +1,4 @@
-"""Where usage comes from, whose it is and what it counts. The events are in the lake."""
+"""Where usage comes from, and the keys that it is pushed with."""
 
 from __future__ import annotations
 
@@ -78,50 +78,3 @@ class UsageKey(AccountOwned):
     def masked(self) -> str:
         """What may be shown after generation: the typed prefix, the lookup part, dots."""
         return f"fuse_{self.lookup}{'•' * 8}"
-
-
-class Customer(AccountOwned):
-    """An end customer of the account, as its backend names it. The row comes with the first event that names it."""
-
-    customer_id = models.CharField(max_length=255)
-    name = models.TextField(blank=True)
-    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        ordering = ["customer_id"]
-        constraints = [
-            models.UniqueConstraint(fields=["account", "customer_id"], name="customer_id_unique"),
-            models.CheckConstraint(condition=~models.Q(customer_id=""), name="customer_has_an_id"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name or self.customer_id
-
-
-class UsageMetric(AccountOwned):
-    """What is counted, and how its quantities add up over time. The row comes with the first event that names it."""
-
-    class Aggregation(models.TextChoices):
-        SUM = "sum", "Sum"
-        AVERAGE_OF_DAYS = "average_of_days", "Average of days"
-        LAST = "last", "Last value"
-        MAX = "max", "Highest value"
-
-    name = models.CharField(max_length=100)
-    label = models.CharField(max_length=100, blank=True)
-    aggregation = models.CharField(max_length=20, choices=Aggregation.choices, default=Aggregation.SUM)
-    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(fields=["account", "name"], name="usage_metric_name_unique"),
-            models.CheckConstraint(condition=~models.Q(name=""), name="usage_metric_has_a_name"),
-            models.CheckConstraint(
-                condition=models.Q(aggregation__in=["sum", "average_of_days", "last", "max"]),
-                name="usage_metric_aggregation_is_known",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.label or self.name

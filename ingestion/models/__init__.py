@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from ingestion.models.ledger import PushAnswer, RejectedEvent, UsageBatch, UsageMeter, UsageRetention
+from ingestion.models.sources import UsageKey, UsageSource
+from ingestion.models.usage import Customer, UsageMetric
+
+__all__ = [
+    "Customer",
+    "PushAnswer",
+    "RejectedEvent",
+    "UsageBatch",
+    "UsageKey",
+    "UsageMeter",
+    "UsageMetric",
+    "UsageRetention",
+    "UsageSource",
+]

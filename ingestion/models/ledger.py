@@ -1,0 +1,138 @@
+"""What was pushed: the ledger of batches, which is the meter, and what makes a retry safe."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+from ingestion.models.sources import UsageSource
+
+
+class UsageBatch(AccountOwned):
+    """One push or upload, written in the transaction that stores its events. The sum of `stored` is the meter.
+
+    A source's batches outlive it, as what was metered stays metered.
+    """
+
+    class Origin(models.TextChoices):
+        PUSH = "push", "Push"
+        UPLOAD = "upload", "Upload"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    source = models.ForeignKey(
+        UsageSource, null=True, blank=True, on_delete=models.SET_NULL, related_name="batches"
+    )
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.PUSH)
+    received_at = models.DateTimeField(default=timezone.now, editable=False)
+    accepted = models.IntegerField()
+    rejected = models.IntegerField()
+    duplicates = models.IntegerField(default=0, help_text="Accepted, and stored by an earlier batch already.")
+    first_day = models.DateField(null=True, blank=True, help_text="The first day that an event of it is of.")
+    last_day = models.DateField(null=True, blank=True)
+    voided_at = models.DateTimeField(null=True, blank=True, editable=False)
+    voided_by_label = models.CharField(max_length=254, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-received_at", "-id"]
+        verbose_name = "usage batch"
+        verbose_name_plural = "usage batches"
+        indexes = [
+            models.Index(fields=["account", "-received_at"], name="usage_batch_newest"),
+            models.Index(fields=["source", "-received_at"], name="usage_batch_of_source"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(origin__in=["push", "upload"]), name="usage_batch_origin_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    accepted__gte=0, rejected__gte=0, duplicates__gte=0, duplicates__lte=F("accepted")
+                ),
+                name="usage_batch_counts_make_sense",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def stored(self) -> int:
+        """Events that this batch brought in, and that are metered; none of a voided one."""
+        return 0 if self.voided_at else self.accepted - self.duplicates
+
+
+class UsageMeter(AccountOwned):
+    """Events of a month of receipt whose batches have left the ledger. Moved over in one transaction."""
+
+    month = models.DateField(help_text="The first day of the month.")
+    events = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "month"], name="usage_meter_month_unique"),
+            models.CheckConstraint(condition=Q(month__day=1), name="usage_meter_month_is_a_first_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.month:%Y-%m}: {self.events}"
+
+
+class RejectedEvent(AccountOwned):
+    """One of the newest rejected events of a source, for the engineer who looks into why."""
+
+    source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="rejected_events")
+    batch = models.UUIDField()
+    position = models.IntegerField()
+    error = models.CharField(max_length=200)
+    excerpt = models.CharField(max_length=500, help_text="The beginning of the event as it was sent.")
+    received_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-received_at", "position"]
+        indexes = [models.Index(fields=["source", "-received_at"], name="rejected_event_of_source")]
+
+    def __str__(self) -> str:
+        return f"{self.position}: {self.error}"
+
+
+class PushAnswer(AccountOwned):
+    """The answer to a push with an Idempotency-Key, given again for 24 hours."""
+
+    key = models.CharField(max_length=255)
+    body_digest = models.BinaryField(max_length=32, editable=False)
+    status = models.SmallIntegerField(default=200)
+    answer = models.BinaryField(editable=False)
+    headers = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="push_answer_by_age")]
+        constraints = [models.UniqueConstraint(fields=["account", "key"], name="push_answer_key_unique")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class UsageRetention(AccountOwned):
+    """How long raw usage is kept. An account without a row keeps it for ever."""
+
+    account = models.OneToOneField(
+        "accounts.Account", on_delete=models.CASCADE, related_name="usage_retention"
+    )
+    months = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Empty: for ever.")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(months__isnull=True) | Q(months__gte=1, months__lte=240),
+                name="usage_retention_is_1_to_240_months",
+                violation_error_message="Keep usage for 1 to 240 months, or for ever.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.months} months" if self.months else "for ever"
