@@ -6,13 +6,16 @@ import random
 from datetime import date, timedelta
 from decimal import Decimal
 
+from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
+from ingestion.models import Customer
 from tests.cast import PASSWORD, make_cast
 from tests.finops.lake.facts import line, store
+from tests.ingestion.events import event, know, push
 
 SERVICES = [
     ("AWS", "Amazon Elastic Compute Cloud", "Compute", 410),
@@ -29,6 +32,14 @@ SERVICES = [
 ]
 
 
+CUSTOMERS = [
+    "globex",
+    "initech-0b9f6a0e-5d1c-4f0e-9c53-7d3a1f2b4c5d-production",
+    "株式会社",
+    *(f"c-{n}" for n in range(9)),
+]
+
+
 def cast() -> dict[str, str]:
     """The cast, without any cost."""
     people = make_cast()
@@ -36,7 +47,7 @@ def cast() -> dict[str, str]:
 
 
 def cast_with_costs() -> dict[str, str]:
-    """The cast, and thirteen months of cost in two currencies with credits and tax."""
+    """The cast, thirteen months of cost in two currencies with credits and tax, and two months of usage."""
     people = make_cast()
     with account_scope(people.account):
         source = CostSource.objects.create(name="Clouds")
@@ -44,7 +55,28 @@ def cast_with_costs() -> dict[str, str]:
     for back in range(13):
         month = add_months(today, -back)
         store(people.account, _lines(month, today), source_id=source.pk, month=month)
+    with account_scope(people.account):
+        _push_usage(people.account, today)
     return {"slug": people.account.slug, "password": PASSWORD}
+
+
+def _push_usage(account: Account, today: date) -> None:
+    """Requests and seats of a dozen customers, in two units, as their backend pushed them."""
+    chance = random.Random(7)
+    pushed = []
+    for back in range(60):
+        day = today - timedelta(days=back)
+        for number, customer in enumerate(CUSTOMERS):
+            calls = round(900 / (number + 1) * chance.uniform(0.7, 1.3))
+            region = {"region": chance.choice(["eu", "us", "ap"])}
+            pushed.append(event(day, customer, calls, unit="call", dimensions=region))
+            pushed.append(event(day, customer, 40 - 3 * number, metric="seats", unit="seat"))
+    pushed.append(event(today, CUSTOMERS[0], "1.5", unit="k calls"))
+    know(account, pushed, seats="average_of_days")
+    push(account, pushed)
+    Customer.objects.filter(customer_id=CUSTOMERS[0]).update(
+        name="Globex Gesellschaft für Weltherrschaft und Maschinenbau mit beschränkter Haftung"
+    )
 
 
 def _lines(month: date, today: date) -> list[dict[str, object]]:
