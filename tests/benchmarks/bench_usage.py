@@ -160,6 +160,8 @@ def _parts(account: Account, waiting: int) -> Row:
         manifest=lambda: queries.segment_files(account, Kind.USAGE, *YEAR, query.needed),
         select=lambda: snapshot._selected(account, *YEAR, query.needed),
         parse=lambda: snapshot._parsed(data, query.needed) if data else None,
+        ranges=lambda: queries.data_range(account, Kind.USAGE),
+        keys=lambda: queries.dimension_keys(account),
         duckdb=lambda: engine._instance().execute(sql, float("inf"), waiting=found.waiting),
     )
     return {
@@ -169,5 +171,7 @@ def _parts(account: Account, waiting: int) -> Row:
         "manifest and inbox ms": took["select"].clock,
         "pyarrow.csv ms": took["parse"].clock,
         "DuckDB ms": took["duckdb"].clock,
+        "data_range ms": took["ranges"].clock,
+        "dimension_keys ms": took["keys"].clock,
         "KB of CSV": round(len(data) / 1000),
     }
