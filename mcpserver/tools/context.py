@@ -7,6 +7,7 @@ import msgspec
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
 from finops.lake import queries as lake_queries
+from finops.unitcosts.queries import customer_key
 from ingestion.queries import MetricInfo, usage_metrics
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -19,10 +20,12 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
     pass
 
 
-# Usage beside what cost knows: the metrics of the newest events first, and the keys of their dimensions.
+# Usage beside what cost knows: the metrics of the newest events first, the keys of their dimensions, and the dimension
+# of cost whose values are customers (empty: none chosen).
 class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     usage_metrics: list[MetricInfo]
     usage_dimensions: list[str]
+    customer_key: str
 
 
 @tool(
@@ -46,6 +49,7 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
             **known,
             "usage_metrics": _newest_first(metrics)[:SHOWN_METRICS],
             "usage_dimensions": dimensions[:SHOWN_DIMENSIONS],
+            "customer_key": customer_key(call.account),
             "truncated": f"{answer.truncated} {_left_out(metrics, dimensions)}".strip(),
             "console_url": call.console_url(),
         }

@@ -27,6 +27,8 @@ _LISTS = ((MATCHED, NO_USAGE, NO_COST, REST), (UNKNOWN_CUSTOMER,), (NO_CUSTOMER,
 ENOUGH_ROWS = 10
 """Rows that are worth more than their trends."""
 
+ROWS_PLAIN = "The rows' trends are left out: ask for a coarser granularity or fewer customers."
+ALL_PLAIN = "Trends are left out: ask for fewer days or a coarser granularity."
 NO_REST_USAGE = "None of these customers has usage of the metric in these days."
 
 
@@ -85,20 +87,21 @@ def shortened(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
     """The answer with as many rows as fit; without the rows' trends, then without the totals', when it must be."""
     if fits(answer):
         return answer
-    found = _most_that_fit(answer, fits, top, ENOUGH_ROWS)
-    plain = _without_series(answer)
+    plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])
     bare = replace(plain, totals=[replace(total, buckets=[]) for total in plain.totals])
-    for tried in (plain, bare):
-        found = found or (tried if fits(tried) else _most_that_fit(tried, fits, top, 1))
-    return found or _summed(bare, 0, top)
+    for stage, least, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
+        found = _largest(stage, fits, top, least, note)
+        if found is not None:
+            return found
+    return _summed(bare, 0, top, ALL_PLAIN)
 
 
-def _most_that_fit(answer: UnitCostAnswer, fits: Fits, top: int, least: int) -> UnitCostAnswer | None:
-    """By bisection: a few encodings, not one for each row."""
-    low, high, best = least, len(answer.rows), None
+def _largest(answer: UnitCostAnswer, fits: Fits, top: int, least: int, note: str) -> UnitCostAnswer | None:
+    """With as many rows as fit, by bisection: a few encodings, not one for each row."""
+    low, high, best = least, max(least, len(answer.rows)), None
     while low <= high:
         middle = (low + high) // 2
-        tried = _summed(answer, middle, top)
+        tried = _summed(answer, middle, top, note)
         if fits(tried):
             best, low = tried, middle + 1
         else:
@@ -106,19 +109,7 @@ def _most_that_fit(answer: UnitCostAnswer, fits: Fits, top: int, least: int) -> 
     return best
 
 
-def _summed(answer: UnitCostAnswer, keep: int, top: int) -> UnitCostAnswer:
+def _summed(answer: UnitCostAnswer, keep: int, top: int, note: str) -> UnitCostAnswer:
     rows = folded(answer.rows, keep)
-    note = f"{truncated_of(rows, top)} A tool's answer is at most 25 KB. {_left_out(answer)}"
-    return replace(answer, rows=rows, truncated=note.strip())
-
-
-def _without_series(answer: UnitCostAnswer) -> UnitCostAnswer:
-    rows = [replace(row, series={}) for row in answer.rows]
-    note = f"The rows' trends are left out: a tool's answer is at most 25 KB. {answer.truncated}"
-    return replace(answer, rows=rows, truncated=note.strip())
-
-
-def _left_out(answer: UnitCostAnswer) -> str:
-    if any(row.series for row in answer.rows) or all(total.buckets for total in answer.totals):
-        return ""
-    return "Trends are left out: ask for fewer days, a coarser granularity or fewer customers."
+    said = [truncated_of(rows, top), note, "A tool's answer is at most 25 KB."]
+    return replace(answer, rows=rows, truncated=" ".join(part for part in said if part))

@@ -28,10 +28,11 @@ ALIKE = 0.8
 """So alike is a misspelt name; anything less is taken for a metric that is yet to be pushed."""
 
 HOW_TO_PUSH = (
-    "Push it: on the Connections page make a usage source, Generate API Key, and POST events with this metric to "
-    "/api/usage/events; the next answer counts them."
+    "Create a usage source on the Connections page, generate its API key there, and let your backend POST events with "
+    "this metric to /api/usage/events; the next answer counts them."
 )
 NO_METRIC = "sum"
+MAX_METRIC_LENGTH = 100
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,16 @@ def _metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
         raise unknown_value(
             "usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext"
         )
+    if len(name) > MAX_METRIC_LENGTH:
+        raise UserError(
+            f"usage_metric: {name[:60]!r}… has {len(name)} characters, a metric at most {MAX_METRIC_LENGTH}.",
+            field="usage_metric",
+        )
     try:
         return find_metric(metrics, name)
     except UserError:
         names = [each.name.casefold() for each in metrics]
-        if not difflib.get_close_matches(name.casefold()[:200], names, n=1, cutoff=ALIKE):
+        if not difflib.get_close_matches(name.casefold(), names, n=1, cutoff=ALIKE):
             return None
     raise unknown_value(
         "usage_metric", cut(name, 100), [each.name for each in metrics], listed_by="getAccountContext"
