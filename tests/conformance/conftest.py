@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.cast import Cast
+from tests.conformance import documents
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
-from tests.servers import LiveServer
+from tests.servers import LiveServer, serve
 
 
 @pytest.fixture
@@ -25,3 +29,20 @@ def keys(live_server_process: LiveServer) -> dict[str, str]:
     """Keys to the filled account of the live server: read, read_write, and one for the conformance suite."""
     made: dict[str, str] = live_server_process.run("tests.conformance.people:with_keys")
     return made
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="session")
+def oauth_server(certificates: Path) -> Iterator[LiveServer]:
+    """With the cast, and toy tools of which one writes; it may fetch documents of clients from loopback."""
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "tests.conformance.oauth_settings",
+        "SSL_CERT_FILE": str(documents.certificate(certificates)),
+    }
+    with serve(**settings) as server:
+        server.run("tests.browser.people:cast")
+        yield server

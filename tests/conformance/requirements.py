@@ -193,6 +193,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         ("clients:inspector", "Inspector's command line works, and its lint finds nothing.", "product"),
         ("clients:mcp-remote", "mcp-remote works with a key in a static header.", "product"),
         (
+            "clients:oauth",
+            "Clients that register or have a document sign in, refresh and step up by themselves.",
+            "product",
+        ),
+        (
             "clients:conformance-suite",
             "The official suite fails where it needs fixtures of its own, and nowhere else.",
             "product",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -22,30 +23,14 @@ from pydantic import AnyUrl
 
 from tests.conformance import documents
 from tests.conformance.person import Person, said_to_client
-from tests.servers import LiveServer, serve
+from tests.conformance.requirements import requirement
+from tests.servers import LiveServer
 
 T = TypeVar("T")
 CALLBACK = "http://127.0.0.1:9876/callback"
 READ_TOOLS = {"echo", "amounts", "sly", "slow", "broken", "picky"}
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return tmp_path_factory.mktemp("certificates")
-
-
-@pytest.fixture(scope="module")
-def server(certificates: Any) -> Iterator[LiveServer]:
-    """With the toy tools, one of which writes; it may fetch documents of clients from loopback."""
-    settings = {
-        "DJANGO_SETTINGS_MODULE": "tests.conformance.oauth_settings",
-        "SSL_CERT_FILE": str(documents.certificate(certificates)),
-    }
-    with serve(**settings) as running:
-        running.run("tests.browser.people:cast")
-        yield running
 
 
 @dataclasses.dataclass
@@ -116,9 +101,10 @@ async def tools(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
+@requirement("clients:oauth")
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
-def test_a_client_that_registers_itself_connects_to_read(server: LiveServer, mode: str) -> None:
-    client = connector(server)
+def test_a_client_that_registers_itself_connects_to_read(oauth_server: LiveServer, mode: str) -> None:
+    client = connector(oauth_server)
 
     assert client.talk(tools, mode) == READ_TOOLS
 
@@ -128,8 +114,11 @@ def test_a_client_that_registers_itself_connects_to_read(server: LiveServer, mod
     assert len(client.asked) == 1
 
 
-def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(server: LiveServer) -> None:
-    client = connector(server, access="read_write")
+@requirement("clients:oauth")
+def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(
+    oauth_server: LiveServer,
+) -> None:
+    client = connector(oauth_server, access="read_write")
 
     assert client.talk(tools) == {*READ_TOOLS, "rename"}
 
@@ -137,7 +126,8 @@ def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(s
     assert client.tokens.scope == "mcp:read mcp:write"
 
 
-def test_a_client_is_known_by_its_metadata_document(server: LiveServer, certificates: Any) -> None:
+@requirement("clients:oauth")
+def test_a_client_is_known_by_its_metadata_document(oauth_server: LiveServer, certificates: Path) -> None:
     metadata = {
         "client_name": "Documented",
         "redirect_uris": ["http://127.0.0.1/callback"],
@@ -146,7 +136,7 @@ def test_a_client_is_known_by_its_metadata_document(server: LiveServer, certific
         "token_endpoint_auth_method": "none",
     }
     with documents.served(certificates, metadata) as client_id:
-        client = connector(server)
+        client = connector(oauth_server)
         client.client_metadata_url = client_id
 
         assert client.talk(tools) == READ_TOOLS
@@ -156,8 +146,9 @@ def test_a_client_is_known_by_its_metadata_document(server: LiveServer, certific
     assert any("127.0.0.1" in page.text and "Documented" in page.text for page in client.person.pages)
 
 
-def test_a_refused_write_steps_up_and_then_works(server: LiveServer) -> None:
-    client = connector(server)
+@requirement("clients:oauth")
+def test_a_refused_write_steps_up_and_then_works(oauth_server: LiveServer) -> None:
+    client = connector(oauth_server)
     client.talk(tools)
     client.answers = {"access": "read_write"}
 
@@ -173,8 +164,9 @@ def test_a_refused_write_steps_up_and_then_works(server: LiveServer) -> None:
     assert client.tokens.scope == "mcp:read mcp:write"
 
 
-def test_a_step_up_offers_the_account_of_before(server: LiveServer) -> None:
-    client = connector(server, "both", account="elsewhere")
+@requirement("clients:oauth")
+def test_a_step_up_offers_the_account_of_before(oauth_server: LiveServer) -> None:
+    client = connector(oauth_server, "both", account="elsewhere")
     client.talk(tools)
     client.answers = {}
 
@@ -186,23 +178,25 @@ def test_a_step_up_offers_the_account_of_before(server: LiveServer) -> None:
     assert client.talk(which)["account"] == "elsewhere"
 
 
-def test_a_viewer_is_not_offered_to_write(server: LiveServer) -> None:
-    client = connector(server, "viewer")
+@requirement("clients:oauth")
+def test_a_viewer_is_not_offered_to_write(oauth_server: LiveServer) -> None:
+    client = connector(oauth_server, "viewer")
 
     assert client.talk(tools) == READ_TOOLS
 
     assert client.person.offered()["access"] == ["read"]
 
 
-def test_an_expired_token_is_refreshed_without_the_person(server: LiveServer) -> None:
-    client = connector(server)
+@requirement("clients:oauth")
+def test_an_expired_token_is_refreshed_without_the_person(oauth_server: LiveServer) -> None:
+    client = connector(oauth_server)
     seen: list[OAuthToken] = []
 
     async def stay_for_longer_than_an_hour(session: Client) -> set[str]:
         assert await tools(session) == READ_TOOLS
         assert client.tokens is not None
         seen.append(client.tokens)
-        await asyncio.to_thread(server.run, "tests.conformance.test_oauth_sdk:expire_access_tokens")
+        await asyncio.to_thread(oauth_server.run, "tests.conformance.test_oauth_sdk:expire_access_tokens")
         client.provider.context.token_expiry_time = 1.0
         return await tools(session)
 
@@ -213,15 +207,16 @@ def test_an_expired_token_is_refreshed_without_the_person(server: LiveServer) ->
     assert len(client.asked) == 1
 
 
-def test_a_person_who_declines_is_taken_at_her_word(server: LiveServer) -> None:
-    client = connector(server, decision="deny")
+@requirement("clients:oauth")
+def test_a_person_who_declines_is_taken_at_her_word(oauth_server: LiveServer) -> None:
+    client = connector(oauth_server, decision="deny")
 
     with pytest.raises(ExceptionGroup):
         client.talk(tools)
 
     (back,) = client.came_back
     assert said_to_client(back)["error"] == "access_denied"
-    assert said_to_client(back)["iss"] == server.url
+    assert said_to_client(back)["iss"] == oauth_server.url
     assert client.tokens is None
 
 
