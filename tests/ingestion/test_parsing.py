@@ -15,73 +15,8 @@ from hypothesis import strategies as st
 from ingestion import parsing
 from ingestion.parsing import Batch, Malformed, Rejection, check_batch
 from ingestion.timestamps import parse_timestamp
-from tests.ingestion.pushing import MOMENT, event
-
-texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
-    ["", "a\0", "x" * 255, "x" * 256, "😀" * 100, "😀" * 101, "\ud800", "a\udc00b"]
-)
-numbers = (
-    st.integers(-(10**21), 10**21)
-    | st.decimals(allow_nan=False, allow_infinity=False, places=13)
-    | st.decimals(allow_nan=False, allow_infinity=False)
-    | st.sampled_from(
-        [Decimal("1E-12"), Decimal("1E-13"), Decimal("1E+19"), Decimal("1E+20"), 10**5000, Decimal("-0")]
-    )
-)
-moments = st.datetimes().map(str) | st.sampled_from(
-    [
-        MOMENT,
-        "Fri, 20 Nov 2026 12:00:00 GMT",
-        "20 Nov 2026",
-        "Nov 2026",
-        "",
-        "2026-11-20 12:00 XYZ",
-        MOMENT + "\0",
-    ]
-)
-dimensions = st.dictionaries(texts, texts, max_size=3)
-others = st.none() | st.booleans() | texts | numbers | dimensions | st.lists(texts, max_size=2)
-FIELDS = {
-    "customer_id": texts,
-    "customer_name": texts,
-    "metric": texts,
-    "unit": texts,
-    "quantity": numbers,
-    "dimensions": dimensions,
-    "timestamp": moments,
-    "unknown": others,
-}
-valid = st.fixed_dictionaries(
-    {
-        "customer_id": st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12),
-        "metric": st.just("requests"),
-        "quantity": st.integers(-5, 5) | st.decimals("-9", "9", places=12),
-        "timestamp": st.datetimes().map(str),
-    },
-    optional={"customer_name": texts, "unit": texts, "dimensions": dimensions},
-)
-likely = st.fixed_dictionaries(
-    {}, optional={name: kind | others if name != "unknown" else kind for name, kind in FIELDS.items()}
-)
-nearly = st.builds(lambda good, wrong: {**good, **wrong}, valid, likely)
-events = valid | nearly | likely | others
-
-
-def as_json(value: Any) -> str:
-    """JSON with Decimals as they are; json.dumps would make floats of them."""
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key)}:{as_json(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(as_json, value)) + "]"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(Decimal(value))  # str(int) refuses 5,000 digits
-    return json.dumps(value)
-
-
-def body_of(batch: list[Any]) -> bytes:
-    return ('{"events":' + as_json(batch) + "}").encode()
+from tests.ingestion.generated import body_of, events
+from tests.ingestion.pushing import event
 
 
 def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
@@ -200,7 +135,7 @@ def test_a_rejected_event_names_no_customer_and_no_metric() -> None:
     [
         b'{"events":[' + b"0," * 3_000_000 + b"0]}",
         b'{"events":[' + b"[]," * 1_000_000 + b"{}]}",
-        b'{"x":[' + b"0," * 1_000_000 + b'0],"\\u0065vents":[' + b'{"x":",]}"},' * 1_500 + b"0]}",
+        b'{"x":[' + b"0," * 600_000 + b'0],"\\u0065vents":[' + b'{"x":",]}"},' * 1_500 + b"0]}",
     ],
     ids=["numbers", "arrays", "after another array"],
 )

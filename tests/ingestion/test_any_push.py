@@ -1,0 +1,169 @@
+"""Whatever is pushed, the door answers in JSON, with 200 or 4xx, and counts every event once.
+
+2,000 requests in the suite; `make soak` sends 200,000 (SOAK=1), or as many as SOAK_INPUTS says.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import RequestFactory
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ingestion.views.push import push
+from tests.cast import Cast
+from tests.ingestion.generated import as_json, body_of, events, others
+from tests.ingestion.pushing import PATH, Door, event, open_door
+
+SOAK = bool(os.environ.get("SOAK"))
+INPUTS = int(os.environ.get("SOAK_INPUTS", "200000" if SOAK else "2000"))
+
+pytestmark = [pytest.mark.soak, pytest.mark.django_db]
+
+batches = st.lists(events, max_size=6)
+anything = st.recursive(
+    others | st.floats(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+)
+around = st.dictionaries(st.sampled_from(["events", "Events", "x", "\ud800"]), anything, max_size=3)
+whole = batches.map(body_of)
+cut = st.tuples(whole, st.integers(1, 80)).map(lambda pair: pair[0][: -pair[1]])
+nested = st.tuples(
+    st.sampled_from([b"[", b'{"events":[', b'{"events":[{"x":[', b'{"a":']), st.integers(1, 3_000)
+).map(lambda pair: pair[0] * pair[1])
+swapped = st.tuples(whole, st.integers(0, 10**6), st.binary(min_size=1, max_size=3)).map(
+    lambda three: three[0][: three[1] % len(three[0])] + three[2] + three[0][three[1] % len(three[0]) + 1 :]
+)
+bodies = (
+    whole
+    | cut
+    | swapped
+    | nested
+    | st.binary(max_size=80)
+    | (anything | around).map(lambda value: as_json(value).encode())
+)
+headers = st.dictionaries(
+    st.sampled_from(["HTTP_CONTENT_ENCODING", "CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_ACCEPT", "HTTP_TRANSFER_ENCODING",
+                     "HTTP_EXPECT", "HTTP_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_COOKIE", "QUERY_STRING"]),
+    st.text(st.characters(codec="latin-1", exclude_categories=()), max_size=20)
+    | st.sampled_from(["", "0", "-1", "7", "9" * 30, "gzip", "GZIP", "identity", "br", "chunked", "text/html", "multipart/form-data"]),
+    max_size=4,
+)  # fmt: skip
+
+
+def sized(share: float) -> Callable[[Any], Any]:
+    return settings(
+        max_examples=max(1, int(INPUTS * share)),
+        deadline=None,
+        database=None,
+        derandomize=not SOAK,  # the suite is the same every time; the soak explores
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def sent(door: Door, body: bytes, **given: str) -> tuple[int, dict[str, Any]]:
+    request = RequestFactory().generic("POST", PATH, body, content_type="application/json")
+    request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given})
+    if "CONTENT_LENGTH" in given:
+        request.META.update({"wsgi.input": BytesIO(body), "wsgi.input_terminated": True})
+    answer = push(request)
+    assert answer["Content-Type"] == "application/json"
+    return answer.status_code, json.loads(answer.content)
+
+
+def stored() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM lake_usageinbox")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def check(status: int, said: dict[str, Any], added: int, submitted: int | None = None) -> None:
+    assert status == 200 or 400 <= status < 500
+    if status != 200:
+        assert said.keys() == {"error"}
+        assert said["error"].keys() == {"code", "message"}
+        assert added == 0
+        return
+    assert said.keys() == {"accepted", "rejected", "errors"}
+    indexes = [error["index"] for error in said["errors"]]
+    assert indexes == sorted(set(indexes))
+    assert len(indexes) == said["rejected"]
+    assert said["accepted"] == added
+    if submitted is not None:
+        assert said["accepted"] + said["rejected"] == submitted
+        assert all(0 <= index < submitted for index in indexes)
+
+
+@sized(0.4)
+@given(body=bodies, given_headers=headers)
+def test_any_bytes_and_headers_get_a_proper_answer(
+    door: Door, body: bytes, given_headers: dict[str, str]
+) -> None:
+    before = stored()
+
+    status, said = sent(door, body, **given_headers)
+
+    check(status, said, stored() - before)
+
+
+@sized(0.4)
+@given(batch=batches)
+def test_any_batch_is_counted_whole(door: Door, batch: list[Any]) -> None:
+    before = stored()
+
+    status, said = sent(door, body_of(batch))
+
+    assert status == 200
+    check(status, said, stored() - before, submitted=len(batch))
+
+
+@sized(0.1)
+@given(body=whole | swapped, damage=st.tuples(st.integers(0, 10**6), st.binary(max_size=3)) | st.none())
+def test_any_gzip_gets_a_proper_answer(door: Door, body: bytes, damage: tuple[int, bytes] | None) -> None:
+    packed = gzip.compress(body)
+    if damage:
+        place = damage[0] % len(packed)
+        packed = packed[:place] + damage[1] + packed[place + 1 :]
+    before = stored()
+
+    status, said = sent(door, packed, HTTP_CONTENT_ENCODING="gzip")
+
+    check(status, said, stored() - before)
+
+
+@sized(0.1)
+@given(
+    wrong=st.integers(0, 7),
+    field=st.sampled_from(
+        ["customer_id", "metric", "quantity", "dimensions", "timestamp", "unit", "customer_name"]
+    ),
+    value=anything,
+)
+def test_a_wrong_value_anywhere_keeps_its_index_and_the_others(
+    door: Door, wrong: int, field: str, value: Any
+) -> None:
+    batch = [event() for _ in range(8)]
+    batch[wrong] = event(**{field: value})
+    before = stored()
+
+    status, said = sent(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
+
+    if status == 400:  # NaN and Infinity are no JSON
+        return
+    check(status, said, stored() - before, submitted=8)
+    assert [error["index"] for error in said["errors"]] in ([], [wrong])
