@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
 
-from accounts.models import Account, AuditEntry, MCPKey, Membership, User
+from accounts.models import Account, AuditEntry, MCPKey, Membership, OAuthConnection, User
 
 # Generic for the type checker alone.
 if TYPE_CHECKING:
@@ -17,14 +17,8 @@ else:
     ModelAdmin = admin.ModelAdmin
 
 
-class AccountOwnedAdmin(ModelAdmin):
-    """Rows of all accounts, to look at. Changes go through the services, which validate and audit."""
-
-    list_filter = ("account",)
-
-    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        rows: models.QuerySet[Any] = self.model.objects.unscoped()  # operators look over all accounts
-        return rows.select_related("account")
+class LookedAtAdmin(ModelAdmin):
+    """To look at. Changes go through the services, which validate and audit."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -34,6 +28,16 @@ class AccountOwnedAdmin(ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class AccountOwnedAdmin(LookedAtAdmin):
+    """Rows of all accounts."""
+
+    list_filter = ("account",)
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        rows: models.QuerySet[Any] = self.model.objects.unscoped()  # operators look over all accounts
+        return rows.select_related("account")
 
 
 @admin.register(User)
@@ -66,3 +70,30 @@ class MCPKeyAdmin(AccountOwnedAdmin):
 @admin.register(AuditEntry)
 class AuditEntryAdmin(AccountOwnedAdmin):
     list_display = ("at", "account", "actor_label", "action", "target")
+
+
+@admin.register(OAuthConnection)
+class OAuthConnectionAdmin(AccountOwnedAdmin):
+    list_display = ("application", "account", "user", "access", "created_at", "last_used_at")
+    list_select_related = ("application", "account", "user")
+
+
+class OAuthClientAdmin(LookedAtAdmin):
+    """django-oauth-toolkit registers it. Deleting a client that deceives people ends its connections."""
+
+    list_display = ("client_id", "name", "registration_source", "client_type", "created", "last_consent_at")
+    list_filter = ("registration_source",)
+    search_fields = ("client_id", "name")
+    exclude = ("client_secret",)
+    view_on_site = False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+
+class OAuthIssuedAdmin(LookedAtAdmin):
+    """Codes and tokens, registered by django-oauth-toolkit: when and for whom, nothing of the secret's hash."""
+
+    list_display = ("id", "user", "application", "created")
+    list_select_related = ("user", "application")
+    exclude = ("code", "code_challenge", "token", "token_checksum", "replay_salt")

@@ -152,6 +152,7 @@ LAKE_URL: str = env.str("LAKE_URL", str(VAR_DIR / "lake"))
 LAKE_CACHE_BYTES: int = env.int("LAKE_CACHE_BYTES", 10 * 1024**3)
 LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
 LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
+LAKE_ANSWERS_BYTES: int = env.int("LAKE_ANSWERS_BYTES", 64 * 1024**2)
 LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
 
 # The MCP door.
@@ -226,6 +227,7 @@ CELERY_BEAT_SCHEDULE = {
     for task, seconds in {
         "costs.run_due_imports": 60,
         "lake.sweep": 3_600,
+        "accounts.sweep_connections": 3_600,
         "costs.remove_forgotten_uploads": 86_400,
     }.items()
 }

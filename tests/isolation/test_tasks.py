@@ -20,6 +20,7 @@ TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module
 
 # Tasks that look over all accounts, each with its reason. They take no arguments.
 SWEEPS = {
+    "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "lake.sweep": "removes files that no account's manifest names",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",

@@ -84,7 +84,7 @@ def test_one_unknown_scheme_does_not_refuse_the_others(cast: Cast) -> None:
 
     assert said["redirect_uris"] == CURSOR["redirect_uris"][:2]
     client = OAuthClient(said["client_id"], redirect_uri=CURSOR["redirect_uris"][0])
-    assert client.connect(cast.member)
+    assert client.connect(cast.member).scope == "mcp:read"
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,7 @@ def test_who_asks_is_an_address_or_a_network(
     body = json.dumps(PYTHON)
 
     answers = [
-        Client(**{"REMOTE_ADDR": "192.0.2.10", **who}).post(
-            "/oauth/register", body, content_type="application/json"
-        )  # type: ignore[arg-type]
+        Client().post("/oauth/register", body, "application/json", **{"REMOTE_ADDR": "192.0.2.10", **who})  # type: ignore[arg-type]
         for who in (first, second)
     ]
 

@@ -1,0 +1,311 @@
+"""Clients known by the URL of their metadata document: ours of the famous ones, fetched of the others, safely."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from accounts.models import OAuthApplication
+from accounts.oauth.known_clients import copy_of
+from finops.lib import clock
+from tests.accounts.oauth.documents import Documents, local_documents
+from tests.accounts.oauth.flow import OAuthClient, status_at_door
+from tests.cast import Cast, signed_in
+
+CALLBACK = "https://client.example/callback"
+DOCUMENT = {"client_name": "Example", "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
+KNOWN = [
+    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"),
+    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.com/api/mcp/auth_callback"),
+    ("https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:54545/callback"),
+    ("https://claude.ai/oauth/claude-code-client-metadata", "http://127.0.0.1:3118/callback"),
+    ("https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"),
+    ("https://chatgpt.com/oauth/abc_1/client.json", "https://chatgpt.com/connector/oauth/abc_1"),
+    ("https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:1455/callback"),
+    ("https://cursor.com/oauth/mcp-client.json", "http://localhost:8787/callback"),
+    ("https://cursor.com/oauth/mcp-client.json", "https://www.cursor.com/agents/mcp/oauth/callback"),
+    ("https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
+    ("https://vscode.dev/oauth/client-metadata.json", "https://vscode.dev/redirect"),
+    ("https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:19876/callback"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_backoff() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def documents(tmp_path: Path, settings: Any) -> Iterator[Documents]:
+    with local_documents(tmp_path, settings) as served:
+        yield served
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names that something asked the DNS for; each is unknown."""
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, *args: Any, **kwargs: Any) -> Any:
+        asked.append(host)
+        raise socket.gaierror("no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def ask(cast: Cast, client_id: str, redirect_uri: str = CALLBACK) -> Any:
+    client = OAuthClient(client_id, redirect_uri=redirect_uri)
+    return signed_in(cast.member).get(client.authorize_url())
+
+
+@pytest.mark.parametrize(("client_id", "redirect_uri"), KNOWN)
+def test_the_clients_most_people_use_connect_without_any_network(
+    cast: Cast, no_network: list[str], client_id: str, redirect_uri: str
+) -> None:
+    client = OAuthClient(client_id, redirect_uri=redirect_uri)
+    page = ask(cast, client_id, redirect_uri)
+
+    assert page.context["client_host"] == client_id.split("/")[2]
+    assert page.context["verified"] is True
+    assert status_at_door(client.connect(cast.member).access) == 200
+    assert no_network == []
+
+
+def test_a_famous_client_sends_nobody_elsewhere(cast: Cast, no_network: list[str]) -> None:
+    answer = ask(cast, KNOWN[0][0], "https://evil.example/api/mcp/auth_callback")
+
+    assert answer.status_code == 400
+    assert no_network == ["claude.ai"]
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://chatgpt.com/oauth/../client.json",
+        "https://chatgpt.com/oauth/a/b/client.json",
+        "https://claude.ai.evil.example/oauth/mcp-oauth-client-metadata",
+    ],
+)
+def test_a_lookalike_has_no_copy(client_id: str) -> None:
+    assert copy_of(client_id) is None
+
+
+def test_a_client_is_what_its_document_says(cast: Cast, documents: Documents) -> None:
+    client_id = documents.publish("/mcp.json", DOCUMENT)
+    client = OAuthClient(client_id, redirect_uri=CALLBACK)
+
+    assert status_at_door(client.connect(cast.member).access) == 200
+
+    assert documents.asked == ["/mcp.json"]
+    row = OAuthApplication.objects.get()
+    assert (row.client_id, row.client_type, row.registration_source) == (client_id, "public", "cimd")
+    assert ask(cast, client_id).context["client_host"] == "client.example"
+
+
+def test_a_fresh_document_is_not_fetched_again_and_a_stale_one_is(cast: Cast, documents: Documents) -> None:
+    client_id = documents.publish("/mcp.json", DOCUMENT, Cache_Control="max-age=600")
+    ask(cast, client_id)
+    ask(cast, client_id)
+    left = OAuthApplication.objects.get().cimd_expires_at - clock.now()
+    assert timedelta(minutes=9) < left < timedelta(minutes=11)
+
+    OAuthApplication.objects.update(cimd_expires_at=clock.now() - timedelta(seconds=1))
+    documents.publish("/mcp.json", {**DOCUMENT, "client_name": "Renamed"})
+
+    assert ask(cast, client_id).context["application"].name == "Renamed"
+    assert len(documents.asked) == 2
+
+
+def test_a_stale_document_that_is_gone_for_now_still_counts(cast: Cast, documents: Documents) -> None:
+    client_id = documents.publish("/mcp.json", DOCUMENT)
+    ask(cast, client_id)
+    OAuthApplication.objects.update(cimd_expires_at=clock.now() - timedelta(seconds=1))
+    documents.publish("/mcp.json", b"", status=503)
+
+    assert ask(cast, client_id).status_code == 200
+
+
+def test_a_document_that_names_more_than_we_serve_is_taken_for_what_we_serve(
+    cast: Cast, documents: Documents
+) -> None:
+    """ChatGPT's has key-pair authentication beside none; others name grants and callbacks of other systems."""
+    client_id = documents.publish(
+        "/mcp.json",
+        {
+            **DOCUMENT,
+            "redirect_uris": [CALLBACK, "some-app://x", "http://evil.example/cb", "javascript:alert(1)"],
+            "grant_types": ["authorization_code", "refresh_token", "urn:x:device_code"],
+            "token_endpoint_auth_method": "private_key_jwt",
+            "token_endpoint_auth_methods_supported": ["none", "private_key_jwt"],
+            "jwks_uri": "https://client.example/jwks.json",
+        },
+    )
+
+    assert ask(cast, client_id).status_code == 200
+    assert OAuthApplication.objects.get().redirect_uris == CALLBACK
+    assert ask(cast, client_id, "http://evil.example/cb").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("document", "options"),
+    [
+        ({**DOCUMENT, "client_id": "https://client.example/other.json"}, {}),
+        ({**DOCUMENT, "redirect_uris": []}, {}),
+        ({**DOCUMENT, "redirect_uris": ["http://evil.example/cb"]}, {}),
+        ({**DOCUMENT, "redirect_uris": "x"}, {}),
+        ({**DOCUMENT, "redirect_uris": [1]}, {}),
+        ({**DOCUMENT, "client_secret": "x"}, {}),
+        ({**DOCUMENT, "token_endpoint_auth_method": "client_secret_post"}, {}),
+        ({**DOCUMENT, "token_endpoint_auth_method": "private_key_jwt"}, {}),
+        ({**DOCUMENT, "grant_types": ["client_credentials"]}, {}),
+        ({**DOCUMENT, "padding": "x" * 20_000}, {}),
+        (b"[]", {}),
+        (b"<html>", {}),
+        (b"\xff", {}),
+        (b"[" * 9_000, {}),
+        (DOCUMENT, {"content_type": "text/html"}),
+        (DOCUMENT, {"status": 404}),
+        (DOCUMENT, {"status": 302, "Location": "/elsewhere.json"}),
+    ],
+    ids=str,
+)
+def test_a_document_that_cannot_be_trusted_is_an_unknown_client(
+    cast: Cast, documents: Documents, document: Any, options: dict[str, Any]
+) -> None:
+    client_id = documents.publish("/mcp.json", document, **options)
+    documents.publish("/elsewhere.json", {**DOCUMENT, "client_id": client_id})
+
+    assert ask(cast, client_id).status_code == 400
+    assert not OAuthApplication.objects.exists()
+    assert documents.asked == ["/mcp.json"]
+
+
+def test_a_failure_is_not_asked_for_again_at_once(cast: Cast, documents: Documents) -> None:
+    for _ in range(3):
+        ask(cast, f"{documents.base}/missing.json")
+
+    assert documents.asked == ["/missing.json"]
+
+
+def test_a_document_that_drips_is_given_up_on(cast: Cast, documents: Documents, settings: Any) -> None:
+    """The library's time-out is for each read; a byte a moment would hold a thread for hours."""
+    settings.OAUTH2_PROVIDER = {**settings.OAUTH2_PROVIDER, "CIMD_FETCH_TIMEOUT_SECONDS": 0.2}
+    documents.drip = 0.03
+    client_id = documents.publish("/mcp.json", {**DOCUMENT, "padding": "x" * 1000})
+    began = clock.now()
+
+    assert ask(cast, client_id).status_code == 400
+
+    assert clock.now() - began < timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://127.0.0.1/mcp.json",
+        "https://127.1/mcp.json",
+        "https://2130706433/mcp.json",
+        "https://0x7f000001/mcp.json",
+        "https://[::1]/mcp.json",
+        "https://[::ffff:127.0.0.1]/mcp.json",
+        "https://[::ffff:169.254.169.254]/latest",
+        "https://[64:ff9b::a9fe:a9fe]/latest",
+        "https://localhost/mcp.json",
+        "https://10.1.2.3/mcp.json",
+        "https://172.16.0.1/mcp.json",
+        "https://192.168.0.1/mcp.json",
+        "https://100.64.0.1/mcp.json",
+        "https://169.254.169.254/latest/meta-data",
+        "https://0.0.0.0/mcp.json",
+        "https://[fd00::1]/mcp.json",
+        "https://[fe80::1]/mcp.json",
+        "https://user:pass@client.example/mcp.json",
+        "https://client.example",
+        "https://client.example/a/../b.json",
+        "https://client.example/mcp.json#x",
+        "https://client.example:99999/mcp.json",
+        "http://client.example/mcp.json",
+        "HTTPS://",
+    ],
+)
+def test_no_document_is_fetched_from_inside_our_network(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, client_id: str
+) -> None:
+    connected: list[Any] = []
+    monkeypatch.setattr("urllib3.HTTPSConnectionPool.urlopen", lambda *args, **kwargs: connected.append(args))
+
+    assert ask(cast, client_id).status_code == 400
+    assert connected == []
+
+
+def test_a_name_is_resolved_once_and_the_connection_goes_to_the_address_that_was_checked(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: the second answer of the name would be inside our network."""
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(host)
+        if host == "rebind.example" and asked.count(host) == 1:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", port))]
+        raise socket.gaierror("the test ends here")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    assert ask(cast, "https://rebind.example/mcp.json").status_code == 400
+    assert asked == ["rebind.example", "93.184.216.34"]
+
+
+def test_one_inside_address_among_public_ones_refuses_the_host(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(host)
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("93.184.216.34", "10.0.0.1")
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    assert ask(cast, "https://split.example/mcp.json").status_code == 400
+    assert asked == ["split.example"]
+
+
+def test_who_is_not_signed_in_makes_us_fetch_nothing(cast: Cast, no_network: list[str]) -> None:
+    client = OAuthClient("https://unknown.example/mcp.json", redirect_uri=CALLBACK)
+
+    assert Client().get(client.authorize_url()).status_code == 302
+    assert client.exchange("x").status_code == 401
+    assert client.refresh("x").status_code == 401
+    assert client.revoke("x").status_code == 401
+    assert no_network == []
+
+
+def test_one_address_makes_us_fetch_so_many_documents_a_minute(cast: Cast, no_network: list[str]) -> None:
+    for number in range(35):
+        ask(cast, f"https://c{number}.example/mcp.json")
+
+    assert len(no_network) == 30
+
+
+def test_a_document_never_takes_over_a_client_that_registered(cast: Cast, documents: Documents) -> None:
+    client_id = documents.publish("/mcp.json", DOCUMENT)
+    OAuthApplication.objects.create(
+        client_id=client_id,
+        client_type="public",
+        authorization_grant_type="authorization-code",
+        redirect_uris="https://ours.example/cb",
+    )
+
+    assert ask(cast, client_id).status_code == 400
+    assert documents.asked == []
