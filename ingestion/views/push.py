@@ -119,13 +119,14 @@ def _problem(refused: Refused) -> dict[str, dict[str, str]]:
 
 
 def _json(status: HTTPStatus, body: Any, headers: dict[str, str] | None = None) -> HttpResponse:
-    always = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(
-        msgspec.json.encode(body),
-        status=status,
-        content_type="application/json",
-        headers={**always, **(headers or {})},
-    )
+    content = msgspec.json.encode(body)
+    always = {
+        "Cache-Control": "no-store",
+        "Content-Length": str(len(content)),
+        "X-Content-Type-Options": "nosniff",
+    }
+    headers = {**always, **(headers or {})}
+    return HttpResponse(content, status=status, content_type="application/json", headers=headers)
 
 
 def push(request: HttpRequest) -> HttpResponse:
