@@ -25,6 +25,7 @@ PAGES = [
     "/a/acme/settings/mcp-keys/new/",
     "/a/acme/settings/members/",
     "/a/acme/settings/cost-view/",
+    "/a/acme/settings/connected-apps/",
     "/a/acme/settings/glossary/",
     "/a/acme/settings/account/",
     "/a/acme/settings/audit-log/",

@@ -1,0 +1,174 @@
+"""What a person reads before she consents, and when she cannot."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from accounts.models import User
+from tests.accounts.oauth.flow import CALLBACK, OAuthClient
+from tests.cast import Cast, signed_in
+
+CLAUDE = "https://claude.ai/oauth/mcp-oauth-client-metadata"
+CLAUDE_CODE = "https://claude.ai/oauth/claude-code-client-metadata"
+HEADING = re.compile(r'<span class="consent-host">([^<]*)</span>')
+
+
+def page_for(user: User, client: OAuthClient, **changes: Any) -> str:
+    answer = signed_in(user).get(client.authorize_url(**changes))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def heading(page: str) -> str:
+    (found,) = HEADING.findall(page)
+    return str(found)
+
+
+def offered(page: str, name: str) -> list[str]:
+    controls = re.findall(r"<input[^>]*>", page)
+    return [
+        match[1]
+        for control in controls
+        if f'name="{name}"' in control and (match := re.search(r'value="([^"]*)"', control))
+    ]
+
+
+def test_a_client_with_a_document_is_called_by_its_host(cast: Cast) -> None:
+    client = OAuthClient(CLAUDE, redirect_uri="https://claude.ai/api/mcp/auth_callback")
+
+    page = page_for(cast.member, client)
+
+    assert heading(page) == "claude.ai"
+    assert "It calls itself “Claude”." in page
+    assert CLAUDE in page
+    assert "https://claude.ai/api/mcp/auth_callback" in page
+    assert "Did you start this yourself" not in page
+
+
+def test_a_client_that_registered_is_called_by_where_it_is_sent_back_to(cast: Cast) -> None:
+    client = OAuthClient(redirect_uri="https://evil.example/cb", client_name="Claude")
+
+    page = page_for(cast.member, client)
+
+    assert heading(page) == "evil.example"
+    assert "It calls itself “Claude”, which anybody could." in page
+
+
+def test_a_program_on_this_computer_is_called_that_and_warned_of(cast: Cast) -> None:
+    page = page_for(cast.member, OAuthClient(client_name="Claude Code"))
+
+    assert heading(page) == "A program on your device"
+    assert "Did you start this yourself, just now?" in page
+    assert CALLBACK in page
+
+
+def test_a_document_does_not_take_the_warning_from_a_local_callback(cast: Cast) -> None:
+    page = page_for(cast.member, OAuthClient(CLAUDE_CODE, redirect_uri="http://localhost:5555/callback"))
+
+    assert heading(page) == "claude.ai"
+    assert "Did you start this yourself, just now?" in page
+
+
+def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> None:
+    client = OAuthClient(redirect_uri="cursor://claude.ai/oauth/callback", client_name="Cursor")
+
+    page = page_for(cast.member, client)
+
+    assert heading(page) == "A program on your device"
+    assert "Did you start this yourself, just now?" in page
+    assert "cursor://claude.ai/oauth/callback" in page
+
+
+def test_a_name_is_text_and_nothing_else(cast: Cast) -> None:
+    page = page_for(cast.member, OAuthClient(client_name='<img src="https://evil.example/x">'))
+
+    assert "<img" not in page
+
+
+def test_nothing_of_another_site_is_fetched(cast: Cast) -> None:
+    client = OAuthClient(
+        redirect_uri="https://evil.example/cb",
+        logo_uri="https://evil.example/logo.png",
+        client_uri="https://evil.example/",
+    )
+
+    page = page_for(cast.member, client)
+
+    fetched = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
+    assert [address for address in fetched if not address.startswith("/")] == []
+    assert "logo.png" not in page
+
+
+def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
+    page = page_for(cast.member, OAuthClient())
+
+    assert offered(page, "access") == ["read", "read_write"]
+    assert re.findall(r'value="(\w+)"\s+checked', page) == ["read"]
+    for right in ("create budgets", "create alert subscriptions", "create dashboards", "delete dashboards"):
+        assert right in " ".join(page.split())
+
+
+def test_what_was_not_asked_for_is_not_offered(cast: Cast) -> None:
+    page = page_for(cast.member, OAuthClient(), scope="mcp:read")
+
+    assert offered(page, "access") == ["read"]
+    assert "It did not ask to write." in page
+
+
+def test_a_viewer_is_told_why_she_cannot_let_it_write(cast: Cast) -> None:
+    page = page_for(cast.viewer, OAuthClient())
+
+    assert offered(page, "access") == ["read"]
+    assert "As Viewer you cannot allow that: ask an admin to make you Member" in page
+
+
+def test_a_person_in_two_accounts_chooses_one(cast: Cast) -> None:
+    page = page_for(cast.both, OAuthClient())
+
+    assert offered(page, "account") == ["acme", "elsewhere"]
+    assert page.count("data-reads-only=") == 1
+
+
+def test_a_person_without_account_learns_what_to_do_and_may_decline(cast: Cast) -> None:
+    nobody = User.objects.create_user("nobody@example.com", "a long enough secret")
+    client = OAuthClient()
+
+    page = page_for(nobody, client)
+    allowed = client.consent(nobody)
+
+    assert "You have no account to connect yet" in page
+    assert "to add <strong>nobody@example.com</strong>" in page
+    assert re.findall(r'name="decision"\s+value="(\w+)"', page) == ["deny"]
+    assert allowed.status_code == 422
+
+
+def test_she_sees_who_she_is_and_can_be_somebody_else(cast: Cast) -> None:
+    client = OAuthClient()
+    url = client.authorize_url()
+    browser = signed_in(cast.viewer)
+
+    page = browser.get(url).content.decode()
+    after = browser.post("/auth/logout/", {"next": url})
+
+    assert "Signed in as <strong>viewer@example.com</strong>" in page
+    assert after["Location"] == url
+    assert browser.get(url)["Location"].startswith("/auth/login/?next=/oauth/authorize")
+
+
+def test_an_unknown_client_gets_a_page_that_says_what_to_do(cast: Cast) -> None:
+    answer = signed_in(cast.member).get(OAuthClient("nobody").authorize_url())
+
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "remove this server, and add it again" in page
+    assert "Invalid client_id parameter value." in page
+    assert "/oauth/register" in page
+
+
+def test_a_callback_that_is_not_the_clients_is_never_opened(cast: Cast) -> None:
+    answer = signed_in(cast.member).get(OAuthClient().authorize_url(redirect_uri="https://evil.example/cb"))
+
+    assert answer.status_code == 400
+    assert "Mismatching redirect URI." in answer.content.decode()
+    assert "evil.example" not in answer.content.decode()
