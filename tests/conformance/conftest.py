@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.accounts.oauth.documents import Documents, LocalFetcher, local_documents
 from tests.cast import Cast
-from tests.conformance import documents
+from tests.conformance.documents import CERTIFICATE
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
 from tests.servers import LiveServer, serve
@@ -32,16 +33,19 @@ def keys(live_server_process: LiveServer) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("certificates")
+def client_documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Documents]:
+    """Where clients of these tests publish their metadata documents."""
+    nothing = SimpleNamespace(OAUTH2_PROVIDER={})
+    with local_documents(tmp_path_factory.mktemp("documents"), nothing) as documents:
+        yield documents
 
 
 @pytest.fixture(scope="session")
-def oauth_server(certificates: Path) -> Iterator[LiveServer]:
-    """With the cast, and toy tools of which one writes; it may fetch documents of clients from loopback."""
+def oauth_server(client_documents: Documents) -> Iterator[LiveServer]:
+    """With the cast, and toy tools of which one writes; it may fetch the documents of these tests."""
     settings = {
         "DJANGO_SETTINGS_MODULE": "tests.conformance.oauth_settings",
-        "SSL_CERT_FILE": str(documents.certificate(certificates)),
+        CERTIFICATE: str(LocalFetcher.certificate),
     }
     with serve(**settings) as server:
         server.run("tests.browser.people:cast")

@@ -1,4 +1,4 @@
-"""A live server for OAuth clients: toy tools that read and write, and documents of clients fetched from loopback."""
+"""A live server for OAuth clients: toy tools that read and write, and documents of clients fetched from this machine."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from tests.live_settings import OAUTH2_PROVIDER as PROVIDER
 
 TOYS = {"mcpserver.middleware.mcp_door": "tests.credentials.toys.toy_door"}
 MIDDLEWARE = [TOYS.get(name, name) for name in REAL]
-OAUTH2_PROVIDER = {**PROVIDER, "CIMD_METADATA_FETCHER": "tests.conformance.documents.LoopbackFetcher"}
+OAUTH2_PROVIDER = {**PROVIDER, "CIMD_METADATA_FETCHER": "tests.conformance.documents.LiveFetcher"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -21,7 +20,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from tests.conformance import documents
+from tests.accounts.oauth.documents import Documents
 from tests.conformance.person import Person, said_to_client
 from tests.conformance.requirements import requirement
 from tests.servers import LiveServer
@@ -127,23 +126,26 @@ def test_read_and_write_chosen_at_the_first_consent_shows_the_tools_that_write(
 
 
 @requirement("clients:oauth")
-def test_a_client_is_known_by_its_metadata_document(oauth_server: LiveServer, certificates: Path) -> None:
-    metadata = {
-        "client_name": "Documented",
-        "redirect_uris": ["http://127.0.0.1/callback"],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-    }
-    with documents.served(certificates, metadata) as client_id:
-        client = connector(oauth_server)
-        client.client_metadata_url = client_id
+def test_a_client_is_known_by_its_metadata_document(
+    oauth_server: LiveServer, client_documents: Documents
+) -> None:
+    client = connector(oauth_server)
+    client.client_metadata_url = client_documents.publish(
+        "/client.json",
+        {
+            "client_name": "Documented",
+            "redirect_uris": ["http://127.0.0.1/callback"],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+        },
+    )
 
-        assert client.talk(tools) == READ_TOOLS
+    assert client.talk(tools) == READ_TOOLS
 
     assert client.info is not None
-    assert client.info.client_id == client_id
-    assert any("127.0.0.1" in page.text and "Documented" in page.text for page in client.person.pages)
+    assert client.info.client_id == client.client_metadata_url
+    assert any("client.example" in page.text and "Documented" in page.text for page in client.person.pages)
 
 
 @requirement("clients:oauth")
