@@ -12,6 +12,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
+from finops.unitcosts.models import CustomerKey
 from ingestion.models import Customer
 from tests.cast import PASSWORD, make_cast
 from tests.finops.lake.facts import line, store
@@ -39,6 +40,9 @@ CUSTOMERS = [
     *(f"c-{n}" for n in range(9)),
 ]
 
+OWNERS = [*CUSTOMERS[:5], "Globex", "a-tag-value-that-no-customer-has"]
+"""Whose the machines and databases are, as their tags say."""
+
 
 def cast() -> dict[str, str]:
     """The cast, without any cost."""
@@ -57,6 +61,7 @@ def cast_with_costs() -> dict[str, str]:
         store(people.account, _lines(month, today), source_id=source.pk, month=month)
     with account_scope(people.account):
         _push_usage(people.account, today)
+        CustomerKey.objects.create(account=people.account, dimension="tag:customer")
     return {"slug": people.account.slug, "password": PASSWORD}
 
 
@@ -84,9 +89,10 @@ def _lines(month: date, today: date) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     day = month_start(month)
     while day < min(add_months(month, 1), today):
-        for provider, service, category, size in SERVICES:
+        for place, (provider, service, category, size) in enumerate(SERVICES):
             cost = Decimal(str(round(size * chance.uniform(0.8, 1.25), 4)))
             tags = {"env": chance.choice(["prod", "dev"])} if chance.random() < 0.8 else {}
+            tags |= {"customer": OWNERS[day.day % len(OWNERS)]} if place < 2 else {}
             rows.append(
                 line(
                     day,

@@ -1,0 +1,89 @@
+"""Unit economics as a person works it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+
+pytestmark = pytest.mark.browser
+
+URL = "/a/acme/unit-economics/"
+
+
+def asked(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(URL)
+    expect(page.get_by_role("heading", name="Customers, by tag:customer")).to_be_visible()
+
+    page.get_by_label("Usage metric").select_option("seats")
+    expect(page.get_by_role("heading", name="Cost per seat", exact=False).first).to_be_visible()
+    page.get_by_label("Granularity").select_option("week")
+    expect(page.locator(".answer-summary")).to_contain_text("the cost of one for the whole period")
+    page.get_by_role("button", name="Add cost filter").press("Enter")
+    value = page.get_by_label("Value of the filter")
+    value.fill("BigQuery")
+    value.press("Enter")
+    expect(page.locator("#filters .chip")).to_have_text("BigQuery")
+    expect(page.locator("[data-drawn]")).to_have_count(3)
+
+    page.wait_for_url("**f0v=BigQuery**")
+    assert (asked(page)["usage_metric"], asked(page)["granularity"]) == (["seats"], ["week"])
+    summary = page.locator(".answer-summary").inner_text()
+    page.reload()
+    expect(page.locator(".answer-summary")).to_have_text(summary)
+
+
+def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(URL)
+
+    page.get_by_role("link", name="Globex Gesellschaft").first.click()
+
+    expect(page.locator(".chip")).to_have_text("globex")
+    assert asked(page)["customers"] == ["globex"]
+    expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+    page.get_by_role("button", name="Remove globex").press("Enter")
+    expect(page.locator(".chip")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"^(?!.*customers=)"))
+
+
+def test_the_table_sorts_by_unit_cost_with_the_rest_last(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto(f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days")
+    table = page.locator("section", has=page.get_by_role("heading", name="Customers, by")).locator("table")
+
+    table.get_by_role("button", name="Cost per", exact=False).press("Enter")
+
+    values = [
+        float(each)
+        for each in table.locator("tbody tr td:last-child").evaluate_all(
+            "cells => cells.map((cell) => cell.dataset.value).filter((value) => value)"
+        )
+    ]
+    assert len(values) > 2
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_member_maps_a_value_by_keyboard_and_takes_it_back(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto(f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days")
+    field = page.get_by_label("Customer that Globex is")
+    expect(field).to_have_value("globex")
+
+    field.press("Enter")
+
+    expect(page.get_by_text("Cost of “Globex” belongs to globex from now on.")).to_be_visible()
+    expect(page.get_by_label("Customer that Globex is")).to_have_count(0)
+    page.get_by_role("link", name="Customer key").first.click()
+    page.get_by_role("button", name="Remove Globex").click()
+    page.get_by_role("button", name="Remove", exact=True).last.click()
+    expect(page.get_by_text("stands for itself again")).to_be_visible()

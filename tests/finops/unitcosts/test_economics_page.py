@@ -1,0 +1,281 @@
+"""Unit economics and the customer key as people see them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from ingestion.models import Customer
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source, cost
+from tests.ingestion.events import event, know, source_of, store
+
+PAGE = "/a/acme/unit-economics/"
+SETTINGS = "/a/acme/settings/customers/"
+ALIASES = f"{SETTINGS}aliases/"
+
+
+@pytest.fixture
+def sold(cast: Cast) -> Account:
+    """Ten days of cost and requests: two customers that match, a value of nobody, and one side only."""
+    today = datetime.now(UTC).date()
+    days = [today - timedelta(days=back) for back in range(1, 11)]
+    lines = [cost(day, 6, tags={"customer": "acme-corp"}) for day in days]
+    lines += [
+        cost(days[0], 30, tags={"customer": "globex"}),
+        cost(days[0], 9, tags={"customer": "Globex Inc"}),
+    ]
+    lines += [cost(days[0], "4.5"), cost(days[1], 7, currency="EUR", tags={"customer": "acme-corp"})]
+    events = [event(day, "acme-corp", 3, unit="call") for day in days]
+    events += [event(days[0], "globex", 10, unit="call"), event(days[0], "initech", 5, unit="call")]
+    events += [event(days[0], "silent", 5, metric="seats")]
+    with account_scope(cast.account):
+        add_source(cast.account, [*lines, cost(days[3], 2, tags={"customer": "silent"})])
+        know(cast.account, events, seats="average_of_days")
+        store(cast.account, events, source=source_of(cast.account))
+        Customer.objects.filter(customer_id="globex").update(name="Globex Corporation")
+        CustomerKey.objects.create(account=cast.account, dimension="tag:customer")
+    return cast.account
+
+
+def text_of(client: Client, url: str, **query: Any) -> str:
+    answer = client.get(f"{url}?{urlencode(query, doseq=True)}" if query else url)
+    assert answer.status_code == 200, answer.content
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
+
+
+def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
+    answer = client.get(f"{PAGE}?{urlencode({**query, 'format': 'csv'}, doseq=True)}")
+    text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, sold: Account) -> None:
+    page = text_of(signed_in(cast.viewer), PAGE)
+
+    assert "105.50 USD ÷ 45 call = 2.344 USD for each" in page
+    assert "Customers, by tag:customer" in page
+    assert "Globex Corporation globex 30.00 USD 10 3.00 USD" in page
+    assert "acme-corp 60.00 USD 30 2.00 USD" in page
+
+
+def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, sold: Account) -> None:
+    page = text_of(signed_in(cast.viewer), PAGE)
+
+    assert "Cost of no customer" in page
+    assert "Globex Inc 9.00 USD" in page
+    assert "(untagged) 4.50 USD" in page
+    assert re.search(r"initech .{0,3}0\.00 USD 5 Cost", page)
+    assert re.search(r"silent .{0,3}2\.00 USD — Usage", page)
+
+
+def test_the_first_page_has_charts_with_their_figures(cast: Cast, sold: Account) -> None:
+    answer = signed_in(cast.viewer).get(PAGE).content.decode()
+
+    assert [answer.count(f'data-name="{name}-USD"') for name in ("unit-cost", "cost", "usage")] == [1, 1, 1]
+    assert "Figures of these charts" in answer
+
+
+def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.viewer)
+
+    rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", top=10)
+    found = {(row["customer id"] or row["values"], row["currency"]): row for row in rows}
+
+    assert found["globex", "USD"] | {"reason": ""} == {
+        "customer id": "globex",
+        "name": "Globex Corporation",
+        "status": "matched",
+        "values": "",
+        "direct cost": "30.000000000000000000",
+        "allocated cost": "0",
+        "currency": "USD",
+        "cost": "30.000000000000000000",
+        "usage": "10.000000000000",
+        "unit cost": found["globex", "USD"]["unit cost"],
+        "reason": "",
+    }
+    assert float(found["globex", "USD"]["unit cost"]) == 3
+    assert found["initech", "USD"]["reason"] == "This customer has usage and no cost line with its id."
+    assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}
+
+
+def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.viewer)
+    asked = {"usage_metric": "seats", "mode": "total", "period": "last_7_days"}
+
+    answer = client.get(f"{PAGE}?{urlencode(asked)}", headers={"HX-Request": "true"})
+
+    assert answer["HX-Push-Url"] == f"{PAGE}?usage_metric=seats&period=last_7_days"
+    assert "<form" not in answer.content.decode()
+    whole = client.get(f"{PAGE}?{urlencode(asked)}").content.decode()
+    assert re.search(r'<option value="seats" selected', whole)
+    assert "&quot;usage_metric&quot;: &quot;seats&quot;" in whole
+
+
+def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, sold: Account) -> None:
+    answer = signed_in(cast.viewer).get(f"{PAGE}?usage_metric=reqeusts")
+
+    assert answer.status_code == 400
+    assert "Nearest: requests" in answer.content.decode()
+
+
+def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
+    page = text_of(signed_in(cast.viewer), PAGE)
+
+    assert "No usage yet" in page
+    assert "Make a usage source, generate its API key" in page
+
+
+def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, sold: Account) -> None:
+    page = text_of(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
+
+    assert "105.50 USD of cost and no unit cost for orders" in page
+    assert "Create a usage source on the Connections page" in page
+
+
+def test_without_a_customer_key_the_page_asks_for_one(cast: Cast, sold: Account) -> None:
+    with account_scope(sold):
+        CustomerKey.objects.all().delete()
+    client = signed_in(cast.viewer)
+
+    assert "Which cost belongs to which customer?" in text_of(client, PAGE)
+    refused = client.get(f"{PAGE}?usage_metric=requests&mode=per_customer")
+    assert refused.status_code == 400
+    assert "Choose the customer key" in refused.content.decode()
+
+
+def test_a_member_chooses_the_customer_key_from_the_tags_of_the_data(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.member)
+
+    page = client.post(f"{SETTINGS}key/", {"dimension": "account"}, follow=True).content.decode()
+    assert "Customers are found by account from now on." in page
+    assert re.search(r'<option value="account" selected', page)
+
+    assert client.post(f"{SETTINGS}key/", {"dimension": "tag:nothing"}).status_code == 422
+    with account_scope(sold):
+        assert CustomerKey.objects.get().dimension == "account"
+
+
+def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.member)
+    page = client.get(PAGE).content.decode()
+    form = re.search(
+        r'name="value" value="Globex Inc".*?name="customer_id".*?value="([^"]*)"', page, re.DOTALL
+    )
+    assert form is not None
+    assert form[1] == "globex"
+
+    asked = f"{PAGE}?usage_metric=requests&mode=per_customer&period=last_30_days"
+    answer = client.post(ALIASES, {"value": "Globex Inc", "customer_id": "globex", "next": asked})
+
+    assert answer["Location"] == asked
+    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in text_of(client, asked)
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://evil.example/", "//evil.example/a/acme/", "/a/elsewhere/", "/a/acme/\\evil"]
+)
+def test_mapping_leads_back_to_this_account_alone(cast: Cast, sold: Account, elsewhere: str) -> None:
+    said = {"value": "Globex Inc", "customer_id": "globex", "next": elsewhere}
+
+    location = signed_in(cast.member).post(ALIASES, said)["Location"]
+
+    assert location.startswith("/a/acme/")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"value": "Globex Inc", "customer_id": "globx"}, "Nearest: globex"),
+        ({"value": "", "customer_id": "globex"}, "Write the value"),
+        ({"value": "Globex Inc", "customer_id": ""}, "Choose the customer"),
+        ({"value": "a\x00b", "customer_id": "globex"}, "Null characters are not allowed"),
+    ],
+    ids=["unknown customer", "no value", "no customer", "null"],
+)
+def test_an_alias_that_cannot_be_is_refused_beside_its_field(
+    cast: Cast, sold: Account, said: dict[str, str], problem: str
+) -> None:
+    answer = signed_in(cast.member).post(ALIASES, said)
+
+    assert answer.status_code == 422
+    assert problem in answer.content.decode()
+    with account_scope(sold):
+        assert not CustomerAlias.objects.exists()
+
+
+def test_aliases_are_listed_searched_exported_and_removed(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.member)
+    for value in ("Globex Inc", "Globex Ltd"):
+        client.post(ALIASES, {"value": value, "customer_id": "globex"})
+    with account_scope(sold):
+        alias = CustomerAlias.objects.get(value="Globex Ltd")
+
+    assert "Globex Ltd globex" in text_of(client, SETTINGS, q="ltd")
+    exported = b"".join(client.get(f"{SETTINGS}?format=csv").streaming_content).decode()  # type: ignore[attr-defined]
+    assert [line.split(",")[:2] for line in exported.splitlines()[1:]] == [
+        ["Globex Inc", "globex"],
+        ["Globex Ltd", "globex"],
+    ]
+    gone = client.post(f"{ALIASES}{alias.pk}/remove/", follow=True).content.decode()
+    assert "stands for itself again" in gone
+    assert client.post(f"{ALIASES}{alias.pk}/remove/").status_code == 404
+
+
+def test_the_settings_page_lists_values_of_nobody_with_suggestions(cast: Cast, sold: Account) -> None:
+    page = signed_in(cast.member).get(SETTINGS).content.decode()
+
+    assert re.search(r'name="value" value="Globex Inc".*?value="globex"', page, re.DOTALL)
+    assert 'value="(untagged)"' not in page
+
+
+@pytest.mark.parametrize("url", [PAGE, SETTINGS])
+def test_a_viewer_reads_and_finds_nothing_to_change(cast: Cast, sold: Account, url: str) -> None:
+    page = signed_in(cast.viewer).get(url).content.decode()
+
+    assert '<button class="btn btn-sm" type="submit" aria-label="Map' not in page
+    assert "Globex Inc" in page
+    assert ("Members change this." in page) == (url == SETTINGS)
+
+
+@pytest.mark.parametrize("url", [f"{SETTINGS}key/", ALIASES])
+def test_a_viewer_may_write_nothing(cast: Cast, sold: Account, url: str) -> None:
+    said = {"dimension": "account", "value": "Globex Inc", "customer_id": "globex"}
+
+    assert signed_in(cast.viewer).post(url, said).status_code == 403
+
+    with account_scope(sold):
+        assert (CustomerKey.objects.get().dimension, CustomerAlias.objects.count()) == ("tag:customer", 0)
+
+
+@pytest.mark.parametrize("url", [PAGE, SETTINGS])
+def test_a_stranger_finds_no_page(cast: Cast, sold: Account, url: str) -> None:
+    assert signed_in(cast.stranger).get(url).status_code == 404
+
+
+@pytest.mark.parametrize(("url", "most"), [(PAGE, 24), (SETTINGS, 22)])
+def test_more_rows_make_no_more_queries(cast: Cast, sold: Account, url: str, most: int) -> None:
+    client = signed_in(cast.member)
+    client.get(url)
+    with CaptureQueriesContext(connection) as few:
+        client.get(url)
+    with account_scope(sold):
+        for number in range(20):
+            Customer.objects.create(account=sold, customer_id=f"more-{number}")
+            CustomerAlias.objects.create(account=sold, value=f"alias-{number}", customer_id="globex")
+    with CaptureQueriesContext(connection) as many:
+        client.get(url)
+
+    assert len(few) == len(many) <= most
