@@ -101,7 +101,7 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     try:
         key, plaintext = services.generate_usage_key(source=row, actor=request.actor)
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=409)
+        return _source_page(request, row, problem=error.message, status=422)
     return _key_page(request, row, key, plaintext)
 
 
@@ -117,7 +117,7 @@ def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpRespons
             source=row, actor=request.actor, replaces=int(replaces) if replaces.isdecimal() else None
         )
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=409)
+        return _source_page(request, row, problem=error.message, status=422)
     return _key_page(request, row, key, plaintext)
 
 
@@ -128,7 +128,7 @@ def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     try:
         services.revoke_usage_key(source=row, actor=request.actor)
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=409)
+        return _source_page(request, row, problem=error.message, status=422)
     messages.success(request, "The key is revoked. Whatever used it gets 401 from now on.")
     return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
 

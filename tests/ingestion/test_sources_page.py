@@ -129,7 +129,7 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
     regenerated_again = client.post(f"{page}key/regenerate/", form)
 
     for answer in (generated_again, regenerated_again):
-        assert answer.status_code == 409
+        assert answer.status_code == 422
         assert not KEY.search(answer.content.decode())
     assert "has a key already" in text_of(generated_again)
     assert "shown only once" in text_of(regenerated_again)
@@ -158,7 +158,7 @@ def test_a_source_that_pulls_has_no_key_card_and_refuses_a_forged_post(cast: Cas
 
     assert "API Key" not in page
     assert "Pull from a vendor" in page
-    assert forged.status_code == 409
+    assert forged.status_code == 422
     assert "it has no API key" in text_of(forged)
     assert key_of(source) is None
 
