@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+import psycopg
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
@@ -53,10 +55,23 @@ def _inside(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.St
 
 
 def _limit_transaction(*, read_only: bool, seconds: float) -> None:
-    """PostgreSQL itself refuses a write of a read tool, and ends a statement that outlives the call."""
+    """PostgreSQL itself refuses a write of a read tool, and ends a statement that outlives the call.
+
+    Called first in a transaction, when psycopg has not sent its BEGIN: then all of it is one round trip, not two.
+    """
     limits = f"SET LOCAL statement_timeout = {max(1, int(seconds * 1000))}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET TRANSACTION READ ONLY; {limits}" if read_only else limits)
+    if read_only:
+        limits = f"SET TRANSACTION READ ONLY; {limits}"
+    connection.ensure_connection()
+    driver: psycopg.Connection[Any] = connection.connection
+    if driver.info.transaction_status is not TransactionStatus.IDLE:
+        with connection.cursor() as cursor:
+            cursor.execute(limits)
+        return
+    with connection.wrap_database_errors:
+        result = driver.pgconn.exec_(f"BEGIN; {limits}".encode())
+        if result.status != ExecStatus.COMMAND_OK:
+            raise psycopg.errors.error_from_result(result, encoding="utf-8")
 
 
 def _noted(tool: Tool, outcome: Outcome) -> Outcome:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from accounts.models import Account
-from finops.lake import queries as lake_queries
-from finops.lake.schema import Kind
+from finops.lake.manifest import Manifest, cost_manifest
 from finops.lib import clock
 from finops.lib.periods import DateRange, month_end
 
@@ -124,7 +123,18 @@ def _covered(segment: Segment, months: list[date]) -> DateRange:
 
 
 def coverage(account: Account) -> Coverage:
-    """One query: a row for each live segment."""
-    segments = lake_queries.live_segments(account, Kind.COST, date.min, date.max)
-    rows = segments.values_list("source_id", "month", "first_day", "last_day", "rows")
-    return coverage_of(rows, today=clock.today())
+    """One query."""
+    return coverage_of_manifest(cost_manifest(account))
+
+
+def coverage_of_manifest(manifest: Manifest) -> Coverage:
+    """No query, and kept while the manifest is the same."""
+    return _coverage(manifest, clock.today())
+
+
+@lru_cache(maxsize=64)
+def _coverage(manifest: Manifest, today: date) -> Coverage:
+    rows = [
+        (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.segments
+    ]
+    return coverage_of(rows, today=today)

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from accounts.models import Account
-from finops.lake import queries as lake_queries
+from finops.lake.manifest import Manifest, cost_tag_keys
 from finops.lake.schema import tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
 
@@ -64,11 +64,13 @@ class DimensionContext:
     account: Account
     product_key: str = ""
     source_names: Mapping[str, str] = field(default_factory=dict)
+    manifest: Manifest | None = None
 
     @cached_property
     def tag_keys(self) -> list[str]:
-        """Every tag key of the account's cost lines. One query, when first asked."""
-        return lake_queries.tag_keys(self.account)
+        """Every tag key of the account's cost lines. One query, when first asked; none when they are known of the
+        manifest that the caller has just read."""
+        return cost_tag_keys(self.account, self.manifest)
 
 
 @dataclass(frozen=True)

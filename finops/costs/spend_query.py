@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 from msgspec import Meta
 
-from finops.lib.params import from_text
+from finops.lib.params import fields_of, from_text
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 
@@ -51,7 +51,7 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
         """
         raw: dict[str, Any] = {
             field.name: _field_value(field, [value for value in params[field.name] if value != ""])
-            for field in msgspec.structs.fields(cls)
+            for field in fields_of(cls)
             if field.name != "filters" and any(params.get(field.name, ()))
         }
         raw["filters"] = _filters_from(params)
@@ -60,7 +60,7 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
     def to_params(self) -> dict[str, list[str]]:
         """The URL parameters of this query; `from_params` gives an equal query. Defaults are left out."""
         params: dict[str, list[str]] = {}
-        for field in msgspec.structs.fields(type(self)):
+        for field in fields_of(type(self)):
             value = getattr(self, field.name)
             if field.name == "filters" or value in (None, [], field.default):
                 continue

@@ -12,7 +12,7 @@ _WORST_FIRST = (FAILING, STALE, NO_DATA, IMPORTING, HEALTHY)
 
 
 def data_health(account: Account) -> HealthAnswer:
-    """Every connection of the account and how it is, the unhealthy ones first. Three queries, none of the lake."""
+    """Every connection of the account and how it is, the unhealthy ones first. Two queries, none of the lake."""
     sources = load_sources(account)
     every = sorted(
         sources.health.values(), key=lambda source: (_WORST_FIRST.index(source.status), source.name)

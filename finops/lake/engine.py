@@ -23,8 +23,10 @@ from django.conf import settings
 
 from accounts.models import Account
 from finops.lake import compiler, snapshot
+from finops.lake.answered import Answered, Question
 from finops.lake.cache import DamagedFile
 from finops.lake.compiler import Build, File, Query, cost_table, fact_table
+from finops.lake.manifest import Manifest, cost_manifest
 from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
@@ -65,6 +67,7 @@ def run(
     build: Build,
     *,
     tag_keys: Collection[str] = (),
+    manifest: Manifest | None = None,
     deadline: float | None = None,
 ) -> pa.Table:
     """The answer of `build(facts)` over the account's own facts of these days (inclusive).
@@ -76,12 +79,23 @@ def run(
     sum, count, min, max, CASE, truncate dates and rank; ratios and products belong in Python `Decimal`. The
     result has exactly the types of the expression. Without facts, the answer is that over an empty table.
 
+    A question about cost over files that it was answered over before is not run again. `manifest` is what the
+    caller has just read of `cost_manifest`, else it is read here.
+
     `deadline` is a value of `time.monotonic()`; without one, LAKE_DEADLINE_SECONDS from now. Waiting for a
     core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them UserError with advice.
     """
     if deadline is None:
         deadline = time.monotonic() + settings.LAKE_DEADLINE_SECONDS
+    _check(deadline)
     query = compiler.compile_query(kind, build, tag_keys)
+    if kind is Kind.COST and settings.LAKE_ANSWERS_BYTES:
+        manifest = manifest or cost_manifest(account)
+        if manifest.account_id != account.pk:
+            raise ValueError("the manifest is of another account")
+        known = _answered.get(_question(query, manifest.paths(start, end), start, end))
+        if known is not None:
+            return known
     try:
         return _answer(account, query, start, end, deadline)
     except _Unreadable:
@@ -107,7 +121,16 @@ def _answer(account: Account, query: Query, start: date, end: date, deadline: fl
     files = _local(found.files, deadline)
     sql = query.sql(files, start, end, waiting=found.waiting is not None)
     table = _instance().execute(sql, deadline, waiting=found.waiting)
-    return table if table.schema == query.result else table.cast(query.result)
+    if table.schema != query.result:
+        table = table.cast(query.result)
+    if query.kind is Kind.COST:
+        question = _question(query, [file.path for file in found.files], start, end)
+        _answered.keep(question, table, settings.LAKE_ANSWERS_BYTES)
+    return table
+
+
+def _question(query: Query, paths: Sequence[str], start: date, end: date) -> Question:
+    return Question.of(storage().readable_directory, query, paths, start, end)
 
 
 def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
@@ -172,6 +195,7 @@ class _Instance:
 
 _instances: dict[Path, _Instance] = {}
 _making = threading.Lock()
+_answered = Answered()
 _of_the_parent: list[dict[Path, _Instance]] = []
 
 
@@ -189,9 +213,9 @@ def _instance() -> _Instance:
 def _forget_after_fork() -> None:
     """A child makes its own instance. The parent's is kept alive, unused: closing it would wait for threads that
     only the parent has."""
-    global _instances, _making
+    global _instances, _making, _answered
     _of_the_parent.append(_instances)
-    _instances, _making = {}, threading.Lock()
+    _instances, _making, _answered = {}, threading.Lock(), Answered()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

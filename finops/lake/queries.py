@@ -13,6 +13,7 @@ from django.db.models import F, Func, Max, Min, QuerySet, Sum, TextField, Value
 
 from accounts.models import Account
 from finops.lake import schema
+from finops.lake.manifest import cost_tag_keys
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 
@@ -120,9 +121,7 @@ def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
 
 def tag_keys(account: Account) -> list[str]:
     """Every tag key that a live cost segment has, sorted."""
-    every = _live(account, Kind.COST).annotate(name=Func(F("columns"), function="jsonb_array_elements_text"))
-    names = every.values_list("name", flat=True).distinct()
-    return sorted(schema.tag_key(name) for name in names if schema.is_key_column(name))
+    return cost_tag_keys(account)
 
 
 def dimension_keys(account: Account) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +12,12 @@ import msgspec
 from finops.lib.errors import UserError
 
 Question = TypeVar("Question", bound=msgspec.Struct)
+
+
+@cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a Struct. Kept, because reading the annotations takes a quarter of a millisecond."""
+    return msgspec.structs.fields(kind)
 
 
 def from_text(raw: Mapping[str, Any], kind: type[Question]) -> Question:

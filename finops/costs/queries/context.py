@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,11 +23,12 @@ from finops.costs.answers import (
     TagKeyInfo,
 )
 from finops.costs.coverage import Coverage
-from finops.costs.dimensions import DimensionContext, registry
-from finops.costs.queries.cost_view import cost_view, view_used
+from finops.costs.dimensions import registry
+from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import HEALTHY, Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lake import engine
+from finops.lake.manifest import cost_tag_keys
 from finops.lake.schema import Kind, tag_column
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
@@ -44,14 +46,14 @@ def account_context(
     """Account, access, cost view, currencies, sources, dimensions, tag keys and glossary.
 
     Coverage of a tag key is the share of the cost lines of the last 30 days with data. Without a credential (a page)
-    access is that of a reader. Two lake queries; eight in PostgreSQL.
+    access is that of a reader. Two lake queries; four in PostgreSQL, seven the first time.
     """
     sources = load_sources(account)
-    keys = DimensionContext(account).tag_keys
+    keys = cost_tag_keys(account, sources.manifest)
     coverage = sources.coverage
-    shown_keys = _tag_keys(account, coverage, keys, deadline)
+    shown_keys = _tag_keys(account, sources, keys, deadline)
     shown_sources = _worst_first(list(sources.health.values()))[:SHOWN_SOURCES]
-    currencies = _currencies(account, coverage, deadline)
+    currencies = _currencies(account, sources, deadline)
     facts = AnswerFacts(account, _recent(coverage), coverage, sources.health)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -59,7 +61,7 @@ def account_context(
         access=str(credential.access if credential else Access.READ),
         today=coverage.today,
         fiscal_start_month=account.fiscal_start_month,
-        view=view_used(cost_view(account), basis=None, charge_categories=()),
+        view=view_used(sources.view, basis=None, charge_categories=()),
         currencies=currencies,
         data_from=coverage.first_day,
         data_through=coverage.complete_through,
@@ -90,10 +92,12 @@ def _recent(coverage: Coverage) -> DateRange:
     return DateRange(last - timedelta(days=RECENT_DAYS - 1), last)
 
 
-def _currencies(account: Account, coverage: Coverage, deadline: float | None) -> list[str]:
+def _currencies(account: Account, sources: Sources, deadline: float | None) -> list[str]:
+    coverage = sources.coverage
     if coverage.first_day is None or coverage.last_day is None:
         return []
-    table = _run(account, coverage.first_day, coverage.last_day, _currency_expression, [], deadline)
+    days = DateRange(coverage.first_day, coverage.last_day)
+    table = _run(account, sources, days, _currency_expression, [], deadline)
     return sorted(table["currency"].to_pylist())
 
 
@@ -101,20 +105,26 @@ def _currency_expression(table: Any) -> Any:
     return table.select(currency=table.currency.coalesce(NO_CURRENCY)).distinct()
 
 
+@dataclass(frozen=True)
+class _Tagged:
+    """How many lines have each key; equal for equal keys, so that the lake compiles it once."""
+
+    keys: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        tagged = {f"key{index}": table[tag_column(key)].count() for index, key in enumerate(self.keys)}
+        return table.aggregate(lines=table.count(), **tagged)
+
+
 def _tag_keys(
-    account: Account, coverage: Coverage, keys: Sequence[str], deadline: float | None
+    account: Account, sources: Sources, keys: Sequence[str], deadline: float | None
 ) -> list[TagKeyInfo]:
     """The keys on most lines, the most used first."""
     counted = list(keys)[:COUNTED_KEYS]
     if not counted:
         return []
-    days = _recent(coverage)
-
-    def expression(table: Any) -> Any:
-        tagged = {f"key{index}": table[tag_column(key)].count() for index, key in enumerate(counted)}
-        return table.aggregate(lines=table.count(), **tagged)
-
-    row = _run(account, days.start, days.end, expression, counted, deadline).to_pylist()[0]
+    days = _recent(sources.coverage)
+    row = _run(account, sources, days, _Tagged(tuple(counted)), counted, deadline).to_pylist()[0]
     lines = Decimal(row["lines"])
     infos = [
         TagKeyInfo(key=key, coverage=ratio(Decimal(row[f"key{index}"]), lines))
@@ -124,9 +134,23 @@ def _tag_keys(
 
 
 def _run(
-    account: Account, start: date, end: date, build: Any, keys: Sequence[str], deadline: float | None
+    account: Account,
+    sources: Sources,
+    days: DateRange,
+    build: Any,
+    keys: Sequence[str],
+    deadline: float | None,
 ) -> pa.Table:
-    return engine.run(account, Kind.COST, start, end, build, tag_keys=keys, deadline=deadline)
+    return engine.run(
+        account,
+        Kind.COST,
+        days.start,
+        days.end,
+        build,
+        tag_keys=keys,
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
 
 
 def _summary(account: Account, sources: Sources, currencies: Sequence[str]) -> str:

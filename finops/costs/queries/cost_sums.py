@@ -110,7 +110,7 @@ def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = 
     sources = load_sources(account)
     question = resolve_query(account, query, sources)
     plan = replace(plan_of(question), top=ALL_GROUPS)
-    sums = run_plan(account, plan, deadline)
+    sums = run_plan(account, plan, deadline, sources.manifest)
     facts = SpendFacts(
         account=account,
         query=query,
@@ -118,6 +118,6 @@ def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = 
         view=question.view,
         compared=question.compared,
         sources=sources,
-        findings=look_up(account, plan, deadline) if plan.filters else FilterFindings(),
+        findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
     )
     return CostRead(facts, sums)

@@ -15,6 +15,7 @@ from finops.costs.answers import FilterUsed
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
+from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib.errors import nearest
 from finops.lib.spoken import cut
@@ -36,13 +37,15 @@ class FilterFindings:
     warnings: list[str] = field(default_factory=list)
 
 
-def look_up(account: Account, plan: SpendPlan, deadline: float | None) -> FilterFindings:
+def look_up(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
+) -> FilterFindings:
     """One lake query over the filtered columns; a second one when a value is not in the data of these days."""
     exact = [item for item in plan.filters if item.is_exact]
-    present = _ask(account, plan, exact, deadline, only_wanted=True)
+    present = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
     missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
-    known = _ask(account, plan, [item for item, _ in lost], deadline, only_wanted=False)
+    known = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     warnings = [
         _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
@@ -60,6 +63,7 @@ def _ask(
     plan: SpendPlan,
     items: Sequence[ResolvedFilter],
     deadline: float | None,
+    manifest: Manifest | None,
     *,
     only_wanted: bool,
 ) -> dict[int, Found]:
@@ -72,6 +76,7 @@ def _ask(
         max(days.end for days in plan.ranges),
         _ValuesBuild(tuple(items), only_wanted),
         tag_keys=plan.tag_keys,
+        manifest=manifest,
         deadline=deadline,
     )
     return _by_filter(table)

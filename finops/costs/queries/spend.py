@@ -9,13 +9,14 @@ from finops.costs.answers import SpendAnswer, ViewUsed
 from finops.costs.comparison import Compared, compared_days
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
-from finops.costs.queries.cost_view import ALL, cost_view, view_used
+from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendBuild, SpendPlan, SpendSum, read_sums
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.lake import engine
+from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -40,19 +41,21 @@ class Question:
     compared: Compared | None
 
 
-def query_spend(account: Account, query: SpendQuery, *, deadline: float | None = None) -> SpendAnswer:
+def query_spend(
+    account: Account, query: SpendQuery, *, sources: Sources | None = None, deadline: float | None = None
+) -> SpendAnswer:
     """The spend that a query asks for, in the account's cost view unless the query overrides it.
 
     Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
-    for what the caller can repair. Cost: one lake query for both sides of a comparison and all parts of the totals;
-    one small one more when filters name values, and another when a value is not in the data. PostgreSQL: four
-    queries, one more when a tag is used, one more for each lake query.
+    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals;
+    one small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
+    queries, one more when a tag is used, one or two more for each lake query.
     """
-    sources = load_sources(account)
+    sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
-    sums = run_plan(account, plan, deadline)
-    findings = look_up(account, plan, deadline) if plan.filters else FilterFindings()
+    sums = run_plan(account, plan, deadline, sources.manifest)
+    findings = look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings()
     facts = SpendFacts(
         account=account,
         query=query,
@@ -66,15 +69,14 @@ def query_spend(account: Account, query: SpendQuery, *, deadline: float | None =
 
 
 def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Question:
-    """Everything that a query names, found. Two queries of PostgreSQL, one when no tag is used. Raises UserError."""
-    settings = cost_view(account)
-    context = DimensionContext(account, settings.product_key, sources.names)
+    """Everything that a query names, found. One query of PostgreSQL, none when no tag is used. Raises UserError."""
+    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
     days = asked_days(account, query)
     _check_buckets(query, days)
     return Question(
         query=query,
         days=days,
-        view=view_used(settings, basis=query.basis, charge_categories=query.charge_categories),
+        view=view_used(sources.view, basis=query.basis, charge_categories=query.charge_categories),
         dimensions=_dimensions(context, query),
         filters=tuple(resolve_filters(context, query.filters)),
         compared=_compared(query, days, sources),
@@ -147,7 +149,9 @@ def plan_of(question: Question) -> SpendPlan:
     )
 
 
-def run_plan(account: Account, plan: SpendPlan, deadline: float | None) -> list[SpendSum]:
+def run_plan(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
+) -> list[SpendSum]:
     """The one lake query of a plan. Raises UserError when a plan of all groups has more sums than fit in memory."""
     table = engine.run(
         account,
@@ -156,6 +160,7 @@ def run_plan(account: Account, plan: SpendPlan, deadline: float | None) -> list[
         max(days.end for days in plan.ranges),
         SpendBuild.of(plan),
         tag_keys=plan.tag_keys,
+        manifest=manifest,
         deadline=deadline,
     )
     if plan.top == ALL_GROUPS and table.num_rows > MAX_SUMS:

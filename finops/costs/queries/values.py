@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,13 +13,14 @@ import pyarrow as pa
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
-from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount, ViewUsed
+from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import Dimension, DimensionContext, registry
-from finops.costs.queries.cost_view import ALL, cost_view, view_used
+from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.lake import engine
+from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
@@ -36,7 +37,8 @@ class _Page:
     """What is asked of the lake."""
 
     dimension: Dimension
-    view: ViewUsed
+    basis: str
+    categories: tuple[str, ...]
     search: str
     days: DateRange
     limit: int
@@ -62,26 +64,28 @@ def list_dimension_values(
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise UserError(f"limit: {limit} is not between 1 and {MAX_LIMIT}.", field="limit", value=limit)
-    sources, settings = load_sources(account), cost_view(account)
-    context = DimensionContext(account, settings.product_key, sources.names)
+    sources = load_sources(account)
+    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
     found = registry.resolve(context, dimension, field="dimension")
     asked = days or _recent(sources.coverage)
     question = (found.name, search.strip().lower(), asked.start, asked.end)
+    view = view_used(sources.view, basis=None, charge_categories=())
     page = _Page(
         dimension=found,
-        view=view_used(settings, basis=None, charge_categories=()),
+        basis=view.basis,
+        categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
         search=search.strip(),
         days=asked,
         limit=limit,
         offset=offset_of(cursor, *question),
     )
-    values, total = _read(_run(account, page, deadline))
+    values, total = _read(_run(account, page, deadline, sources.manifest))
     after = page.offset + len(values)
     facts = AnswerFacts(account, asked, sources.coverage, sources.health)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(page, total),
-        view=page.view,
+        view=view,
         dimension=found.name,
         start_date=asked.start,
         end_date=asked.end,
@@ -116,16 +120,30 @@ def _recent(coverage: Coverage) -> DateRange:
     return DateRange(last - timedelta(days=DEFAULT_DAYS - 1), last)
 
 
-def _run(account: Account, page: _Page, deadline: float | None) -> pa.Table:
+def _run(account: Account, page: _Page, deadline: float | None, manifest: Manifest) -> pa.Table:
     return engine.run(
         account,
         Kind.COST,
         page.days.start,
         page.days.end,
-        lambda lines: _expression(page, lines),
+        _ValuesBuild(replace(page, days=_ANY_DAYS)),
         tag_keys=page.dimension.tag_keys,
+        manifest=manifest,
         deadline=deadline,
     )
+
+
+_ANY_DAYS = DateRange(date.min, date.max)
+
+
+@dataclass(frozen=True)
+class _ValuesBuild:
+    """The values of a page, equal for equal pages whatever the days, so that the lake compiles each shape once."""
+
+    page: _Page
+
+    def __call__(self, lines: Any) -> Any:
+        return _expression(self.page, lines)
 
 
 def _expression(page: _Page, table: Any) -> Any:
@@ -151,9 +169,7 @@ def _lines(page: _Page, table: Any) -> Any:
         value=value.coalesce(page.dimension.absent),
         label=label,
         currency=lines.currency.coalesce(NO_CURRENCY),
-        amount=ibis.ifelse(
-            counts(lines, _categories(page.view)), lines[COST_COLUMNS[page.view.basis]], _zero()
-        ),
+        amount=ibis.ifelse(counts(lines, page.categories), lines[COST_COLUMNS[page.basis]], _zero()),
     )
 
 
@@ -168,10 +184,6 @@ def _found(page: _Page, text: Any) -> Any:
     part = folded.contains(ibis.literal(page.search).lower())
     names = [ibis.literal(name).lower() for name in candidates(page.dimension.name, page.search)]
     return (part | folded.isin(names)).fill_null(False)
-
-
-def _categories(view: ViewUsed) -> list[str]:
-    return [] if view.charge_categories == [ALL] else view.charge_categories
 
 
 def _zero() -> Any:

@@ -13,7 +13,8 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.costs.charts import largest_currency_first, series_tables
 from finops.costs.models import CostImport
-from finops.costs.queries import query_spend, source_health
+from finops.costs.queries import query_spend
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -25,7 +26,8 @@ TRENDS = {"months": "13 months", "days": "30 days"}
 @account_page()
 @require_safe
 def overview(request: AccountRequest) -> HttpResponse:
-    sources = source_health(request.account)
+    found = load_sources(request.account)
+    sources = list(found.health.values())
     running = CostImport.objects.filter(status__in=["queued", "running"]).select_related("source")
     context: dict[str, Any] = {
         "sources": sources,
@@ -37,17 +39,17 @@ def overview(request: AccountRequest) -> HttpResponse:
     if newest is None:
         return render(request, "costs/overview_empty.html", context)
     try:
-        context |= _figures(request, newest, context["trend"])
+        context |= _figures(request, found, newest, context["trend"])
     except UserError as error:
         context["error"] = error.message
     return render(request, "costs/overview.html", context)
 
 
-def _figures(request: AccountRequest, newest: date, trend: str) -> dict[str, Any]:
+def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
     """Two lake queries: the month by service with its comparison, and the trend."""
     month = month_query(newest)
-    spent = largest_currency_first(query_spend(request.account, month))
-    shown = largest_currency_first(query_spend(request.account, _trend_query(newest, trend)))
+    spent = largest_currency_first(query_spend(request.account, month, sources=sources))
+    shown = largest_currency_first(query_spend(request.account, _trend_query(newest, trend), sources=sources))
     return {
         "spent": spent,
         "month": month_start(spent.period.start_date),

@@ -1,0 +1,84 @@
+"""Answers that DuckDB gave lately, by exactly what was asked: files never change, so neither does what was read of them.
+
+Nothing here can be stale. The files of a question come from the manifest, anew for each question, and a month that was
+swapped has files of other names; what nobody can ask for any more is dropped as the least recently used.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from finops.lake.compiler import Query
+
+PART: Final = 16
+"""An answer that takes more than this part of the room is not kept: it would push out many."""
+
+_TEXT_BYTES: Final = 64
+"""What a text of Python takes besides its characters, about."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that decides DuckDB's answer. The files are those of one account, under names that nothing else has."""
+
+    directory: Path
+    body: str
+    table_expressions: tuple[str, ...]
+    needed: tuple[str, ...]
+    result: pa.Schema
+    files: tuple[str, ...]
+    start: date
+    end: date
+
+    @classmethod
+    def of(cls, directory: Path, query: Query, files: Sequence[str], start: date, end: date) -> Question:
+        return cls(
+            directory,
+            query.body,
+            query.table_expressions,
+            query.needed,
+            query.result,
+            tuple(files),
+            start,
+            end,
+        )
+
+    @property
+    def bytes(self) -> int:
+        texts = (self.body, *self.table_expressions, *self.files)
+        return sum(len(text) + _TEXT_BYTES for text in texts)
+
+
+class Answered:
+    """At most so many bytes of answers with their questions, for all threads. Room 0 keeps nothing."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[Question, tuple[pa.Table, int]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, question: Question) -> pa.Table | None:
+        with self._lock:
+            if question not in self._answers:
+                return None
+            self._answers.move_to_end(question)
+            return self._answers[question][0]
+
+    def keep(self, question: Question, table: pa.Table, room: int) -> None:
+        size = question.bytes + table.get_total_buffer_size()
+        if size * PART > room:
+            return
+        with self._lock:
+            self._bytes += size - self._answers.pop(question, (None, 0))[1]
+            self._answers[question] = (table, size)
+            while self._bytes > room:
+                _, (_, freed) = self._answers.popitem(last=False)
+                self._bytes -= freed

@@ -1,0 +1,99 @@
+"""The live cost segments of an account, kept in this process and checked against PostgreSQL at every use.
+
+Rows of the manifest never change but for being retired, and no two segments ever have the same path. So the paths that
+are live say everything, and one small statement for their digest tells whether what is known still holds: nothing here
+is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 40 ms with 1,200 segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from django.db import connection
+
+from accounts.models import Account
+from finops.lake import schema
+
+ACCOUNTS: Final = 128
+"""Accounts whose manifest is kept; a large one (five years of 20 sources) takes half a megabyte."""
+
+_LIVE: Final = "FROM lake_lakesegment WHERE account_id = %s AND kind = 'cost' AND retired_at IS NULL"
+_VERSION: Final = f"SELECT sha256(convert_to(string_agg(path, ',' ORDER BY id), 'UTF8')) {_LIVE}"
+_SEGMENTS: Final = (
+    f"SELECT ({_VERSION}), source_id, month, first_day, last_day, rows, path {_LIVE} ORDER BY month, path"
+)
+_COLUMNS: Final = f"SELECT ({_VERSION}), array(SELECT DISTINCT jsonb_array_elements_text(columns) {_LIVE})"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSegment:
+    """One row of the manifest, without its columns."""
+
+    source_id: int
+    month: date
+    first_day: date
+    last_day: date
+    rows: int
+    path: str
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """The live cost segments of an account at one moment, by month and path. The same object while nothing changed."""
+
+    account_id: int
+    version: bytes | None
+    segments: tuple[LiveSegment, ...]
+    _tag_keys: list[tuple[str, ...]] = field(default_factory=list)
+
+    def paths(self, start: date, end: date) -> list[str]:
+        """The files that a query over these days (inclusive) reads."""
+        return [each.path for each in self.segments if each.first_day <= end and each.last_day >= start]
+
+
+_known: dict[int, Manifest] = {}
+
+
+def cost_manifest(account: Account) -> Manifest:
+    """What counts now. One statement, two after a change."""
+    version = _bytes(_selected(_VERSION, account, 1)[0][0])
+    found = _known.get(account.pk)
+    return found if found is not None and found.version == version else _read(account)
+
+
+def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> list[str]:
+    """Every tag key that a live cost segment has, sorted. One statement, up to three after a change.
+
+    `manifest` is what the caller has just read, and saves the first.
+    """
+    found = manifest or cost_manifest(account)
+    if found._tag_keys:
+        return list(found._tag_keys[0])
+    version, columns = _selected(_COLUMNS, account, 2)[0]
+    keys = sorted(schema.tag_key(name) for name in columns if schema.is_key_column(name))
+    if _bytes(version) == found.version:
+        found._tag_keys.append(tuple(keys))
+    return keys
+
+
+def _read(account: Account) -> Manifest:
+    rows = _selected(_SEGMENTS, account, 2)
+    version = _bytes(rows[0][0]) if rows else None
+    read = Manifest(account.pk, version, tuple(LiveSegment(*row[1:]) for row in rows))
+    if len(_known) >= ACCOUNTS:
+        _known.clear()  # rare, and each costs one statement to read again
+    _known[account.pk] = read
+    return read
+
+
+def _selected(statement: str, account: Account, times: int) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [account.pk] * times)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _bytes(digest: memoryview | bytes | None) -> bytes | None:
+    return None if digest is None else bytes(digest)
