@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import inbox
+from finops.lake import inbox, locks
 from finops.lake import schema as schemas
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -136,6 +136,8 @@ def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[
 def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
     """Take every fact of a source out of all queries, waiting usage too: the source is being deleted."""
     with transaction.atomic():
+        if kind is Kind.USAGE:
+            locks.lock_usage(account)  # a flush has rows of the inbox first and the source's lock then
         _lock_source(account, kind, source_id)
         _live(account, kind, source_id).update(retired_at=clock.now())
         if kind is Kind.USAGE:

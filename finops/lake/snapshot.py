@@ -36,7 +36,7 @@ def take(account: Account, kind: Kind, start: date, end: date, columns: Sequence
     found = _selected(account, start, end, columns)
     files = sorted((_file(row, columns) for row in found if row[0]), key=lambda file: file.path)
     events = "".join(row[3] for row in found if row[3]).encode()
-    return Snapshot(files, _parsed(events, columns) if events else None)
+    return Snapshot(files, parsed(events, columns) if events else None)
 
 
 _EVERY: Final = """
@@ -58,16 +58,16 @@ In groups, because no value of PostgreSQL is larger than 1 GB."""
 
 _AND: Final = ", ',', "
 _MICROSECONDS: Final = "(extract(epoch FROM {}) * 1000000)::bigint"
-_TEXT: Final = """'"' || replace({}, '"', '""') || '"'"""
-_VALUES: Final[dict[str, str]] = {
-    # Numbers since 1970 and no text: how a date is written follows the server's settings.
+TEXT: Final = """'"' || replace({}, '"', '""') || '"'"""
+VALUES: Final[dict[str, str]] = {
+    # How a column of the inbox is written as CSV. Numbers since 1970 and no text: how a date is written follows the server's settings.
     "event_time": _MICROSECONDS.format("event_time"),
     "received_at": _MICROSECONDS.format("received_at"),
     "day": "(event_time AT TIME ZONE 'UTC')::date - date '1970-01-01'",
     "source": "source_id",
-    "customer_id": _TEXT.format("customer_id"),
-    "metric": _TEXT.format("metric"),
-    "unit": _TEXT.format("unit"),
+    "customer_id": TEXT.format("customer_id"),
+    "metric": TEXT.format("metric"),
+    "unit": TEXT.format("unit"),
     "quantity": "quantity",
     "batch": "batch",
     "position": "position",
@@ -78,7 +78,7 @@ _READ_AS: Final = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int
 
 def _selected(account: Account, start: date, end: date, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     keys = [_stored_text(column) for column in columns if schema.is_key_column(column)]
-    values = [_VALUES.get(column, _TEXT.format("(dimensions ->> %s)")) for column in columns]
+    values = [VALUES.get(column, TEXT.format("(dimensions ->> %s)")) for column in columns]
     # concat takes null as nothing, and at most 100 arguments.
     some = [f"concat({_AND.join(values[at : at + 50])})" for at in range(0, len(values), 50)]
     statement = _EVERY.format(values=_AND.join(some))
@@ -101,7 +101,8 @@ def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
     return SegmentFile(path, checksum, present)
 
 
-def _parsed(data: bytes, columns: Sequence[str]) -> pa.Table:
+def parsed(data: bytes, columns: Sequence[str]) -> pa.Table:
+    """The events that `VALUES` (and TEXT, for what the schema does not know) wrote as CSV, with their own types."""
     types = {name: _TYPES.get(name, pa.string()) for name in columns}
     table = csv.read_csv(
         pa.BufferReader(data),

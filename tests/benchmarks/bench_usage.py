@@ -159,7 +159,7 @@ def _parts(account: Account, waiting: int) -> Row:
         TURNS,
         manifest=lambda: queries.segment_files(account, Kind.USAGE, *YEAR, query.needed),
         select=lambda: snapshot._selected(account, *YEAR, query.needed),
-        parse=lambda: snapshot._parsed(data, query.needed) if data else None,
+        parse=lambda: snapshot.parsed(data, query.needed) if data else None,
         ranges=lambda: queries.data_range(account, Kind.USAGE),
         keys=lambda: queries.dimension_keys(account),
         duckdb=lambda: engine._instance().execute(sql, float("inf"), waiting=found.waiting),

@@ -1,0 +1,37 @@
+"""Locks in PostgreSQL that last until the end of the transaction."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from accounts.models import Account
+
+
+def lock_usage(account: Account) -> None:
+    """Wait until nobody else moves, rewrites or removes usage of the account; held until the transaction ends.
+
+    Flush, the last step of a merge, void, retention and the end of a source take it, so none of them sees another
+    half done. Pushes and questions never do.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_usage(account)])
+
+
+def try_lock_usage(account: Account) -> bool:
+    """The same without waiting: False when somebody else has it."""
+    return _tried(_usage(account))
+
+
+def try_lock_merging(account: Account) -> bool:
+    """Whether nobody else merges segments of the account; then nobody else does until the transaction ends."""
+    return _tried(f"usage merge {account.pk}")
+
+
+def _usage(account: Account) -> str:
+    return f"usage {account.pk}"
+
+
+def _tried(name: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
+        return bool(cursor.fetchone() == (True,))

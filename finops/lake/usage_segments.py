@@ -1,0 +1,61 @@
+"""Making new segments of usage count, and old ones count no more, within a transaction that holds `lock_usage`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+
+from accounts.models import Account
+from finops.lake import segments
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.segments import NewSegment
+from finops.lake.storage import storage
+from finops.lib import clock
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def new_files() -> Iterator[list[NewSegment]]:
+    """A list of files that are removed when the block, which lies within the transaction, ends with an error.
+
+    Not when the commit does: PostgreSQL may have done it and only the answer be lost. Such files, and those of a
+    killed process, go with the sweep a day later unless the manifest names them.
+    """
+    new: list[NewSegment] = []
+    try:
+        yield new
+    except BaseException:
+        for segment in new:
+            _remove(segment.path)
+        raise
+
+
+def _remove(path: str) -> None:
+    try:
+        storage().delete(path)
+    except Exception:  # the storage is what failed; the sweep takes it
+        logger.exception("lake: could not remove %s, which nothing names", path)
+
+
+def name_usage(account: Account, new: Sequence[NewSegment]) -> None:
+    """Make these segments of any of the account's sources count when the transaction commits."""
+    for source_id, of_source in groupby(sorted(new, key=_source), key=_source):
+        segments.add_segments(account=account, kind=Kind.USAGE, source_id=source_id, new=list(of_source))
+
+
+def _source(segment: NewSegment) -> int:
+    return segment.source_id
+
+
+def retire(account: Account, ids: Collection[int]) -> bool:
+    """Take these segments out of what counts. False, and nothing done, when one of them counts no more already."""
+    # Unscoped: tasks name the account themselves.
+    live = LakeSegment.objects.unscoped().filter(account=account, pk__in=ids, retired_at__isnull=True)
+    if live.count() != len(set(ids)):
+        return False
+    live.update(retired_at=clock.now())
+    return True

@@ -1,0 +1,119 @@
+"""Events as they waited in the inbox, made into the tables of segments: sorted, a column for each dimension key.
+
+Pure: no database, no files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.lake import schema as schemas
+from finops.lake.schema import Kind
+
+logger = logging.getLogger(__name__)
+
+SORTED_BY: Final = ("metric", "day", "customer_id")
+"""A question names one metric and some days: sorted so, it reads the row groups that have them and skips the rest."""
+
+DIMENSIONS: Final = "dimensions"
+"""The column of a table of waiting events that has their dimensions, as the text of a JSON object or null."""
+
+MAX_SEGMENTS: Final = 64
+"""Segments that one table is split into at most, because each has at most 1,000 dimension keys."""
+
+_SLICE_ROWS: Final = 16_384
+
+Dimensions = dict[str, str]
+_decode = msgspec.json.Decoder(dict[str, str]).decode
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one segment."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+
+def parts(waiting: pa.Table) -> Iterator[Part]:
+    """The segments that a table of waiting events becomes: one, and more only for more than 1,000 dimension keys.
+
+    `waiting` has the columns of USAGE_SCHEMA and DIMENSIONS. No event is lost. An event of more than 1,000 keys keeps
+    the first 1,000 by name; keys beyond 64 segments' worth leave the least used; the log says so.
+    """
+    order = pc.sort_indices(waiting, sort_keys=[(column, "ascending") for column in SORTED_BY])
+    rows = waiting.take(order)
+    texts = rows[DIMENSIONS].combine_chunks().dictionary_encode()
+    found = [_decode(text) for text in texts.dictionary.to_pylist()]
+    facts = rows.select(schemas.USAGE_SCHEMA.names)
+    for first, last, keys in _packed(found):
+        if last - first == len(found):
+            yield _part(facts, texts.indices, found, keys)
+        else:
+            chosen = _between(texts.indices, first, last)
+            yield _part(facts.filter(chosen), texts.indices.filter(chosen), found, keys)
+
+
+def _packed(found: list[Dimensions]) -> Iterator[tuple[int, int, list[str]]]:
+    """Neighbouring dimensions of at most 1,000 keys together: from, to (exclusive), keys. At least one."""
+    every = set().union(*found)
+    if len(every) <= schemas.MAX_KEYS:
+        yield 0, len(found), sorted(every)
+        return
+    first, keys, packed = 0, set[str](), 1
+    for place, dimensions in enumerate(found):
+        if len(keys) + len(dimensions) > schemas.MAX_KEYS and len(keys.union(dimensions)) > schemas.MAX_KEYS:
+            if packed == MAX_SEGMENTS:
+                break
+            if place > first:
+                yield first, place, _kept(found[first:place], keys)
+                packed += 1
+            first, keys = place, set()
+        keys.update(dimensions)
+    rest = found[first:]
+    yield first, len(found), _kept(rest, set().union(*rest))
+
+
+def _kept(found: Iterable[Dimensions], keys: set[str]) -> list[str]:
+    """Of more than 1,000 keys the most used, of those the first by name."""
+    if len(keys) <= schemas.MAX_KEYS:
+        return sorted(keys)
+    logger.warning("lake: events have %d dimension keys, a segment keeps %d", len(keys), schemas.MAX_KEYS)
+    used = Counter(chain.from_iterable(found))
+    return sorted(sorted(keys, key=lambda key: (-used[key], key))[: schemas.MAX_KEYS])
+
+
+def _between(codes: pa.Array, first: int, last: int) -> pa.Array:
+    """Events without dimensions go with the first part."""
+    chosen = pc.and_(pc.greater_equal(codes, first), pc.less(codes, last))
+    return pc.fill_null(chosen, first == 0)
+
+
+def _part(facts: pa.Table, codes: pa.Array, found: list[Dimensions], keys: list[str]) -> Part:
+    full = schemas.segment_schema(Kind.USAGE, keys)
+    return Part(full, _batches(facts.combine_chunks(), codes, found, keys, full))
+
+
+def _batches(
+    facts: pa.Table, codes: pa.Array, found: list[Dimensions], keys: list[str], full: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for start in range(0, facts.num_rows, _SLICE_ROWS):
+        base = facts.slice(start, _SLICE_ROWS)
+        here = codes.slice(start, _SLICE_ROWS).dictionary_encode()
+        known = [found[code] for code in here.dictionary.to_pylist()]
+        columns = [column.combine_chunks() for column in base.columns]
+        columns += [_values(known, here.indices, key) for key in keys]
+        yield pa.RecordBatch.from_arrays(columns, schema=full)
+
+
+def _values(known: list[Dimensions], indices: pa.Array, key: str) -> pa.Array:
+    return pa.array([dimensions.get(key) for dimensions in known], pa.string()).take(indices)
