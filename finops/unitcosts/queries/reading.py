@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -71,21 +71,14 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
-    aliases = aliases_of(account) if key else {}
     cost = read_costs(account, cost_question(query, key), deadline=deadline)
     reader = _UsageReader(account, metric, query, only, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
-    compared = cost.comparison
-    current = DateRange(compared.start_date, compared.end_date) if compared else None
-    previous = DateRange(compared.previous_start_date, compared.previous_end_date) if compared else None
-    customers = None
-    if key:
-        values = {part.keys[0] or "" for part in cost.sums}
-        customers = customers_of(
-            account, values, aliases, {group.value or "" for group in usage.groups} | set(only)
-        )
+    customers = _customers(account, cost, usage, only) if key else None
     if customers and only:
+        values = {part.keys[0] or "" for part in cost.sums}
         cost = cost.only({value for value in values if customers.id_of(value) in only})
+    current, previous = _compared(cost)
     return Facts(
         account=account,
         query=query,
@@ -99,6 +92,23 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=reader.read(previous) if previous else None,
         notes=[*_notes(metric, query), *strange],
+    )
+
+
+def _customers(account: Account, cost: CostRead, usage: UsageRead, only: Collection[str]) -> Customers:
+    values = {part.keys[0] or "" for part in cost.sums}
+    used = {group.value or "" for group in usage.groups}
+    return customers_of(account, values, aliases_of(account), used | set(only))
+
+
+def _compared(cost: CostRead) -> tuple[DateRange | None, DateRange | None]:
+    """The days of both sides of the comparison."""
+    days = cost.comparison
+    if days is None:
+        return None, None
+    return (
+        DateRange(days.start_date, days.end_date),
+        DateRange(days.previous_start_date, days.previous_end_date),
     )
 
 
