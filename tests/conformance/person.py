@@ -6,10 +6,13 @@ pressed, cookies kept, redirects followed while they stay on the console.
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
+import secrets
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import httpx
 
@@ -120,3 +123,24 @@ def said_to_client(url: str) -> dict[str, str]:
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     assert len(pairs) == len(dict(pairs)), pairs
     return dict(pairs)
+
+
+def connect(url: str, person: Person, **answers: str) -> str:
+    """An access token of the console at `url`, by a new client whom the person answers so."""
+    callback, verifier = "http://127.0.0.1:9/callback", secrets.token_urlsafe(48)
+    digest = hashlib.sha256(verifier.encode()).digest()
+    metadata = {"client_name": "tests", "redirect_uris": [callback]}
+    with httpx.Client(base_url=url, timeout=30) as http:
+        client_id = http.post("/oauth/register", json=metadata).json()["client_id"]
+        asked = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": callback,
+            "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            "code_challenge_method": "S256",
+            "resource": f"{url}/api/mcp",
+        }
+        said = said_to_client(person.answer(f"{url}/oauth/authorize?{urlencode(asked)}", **answers))
+        form = {"grant_type": "authorization_code", "client_id": client_id, "code": said["code"]}
+        form |= {"redirect_uri": callback, "code_verifier": verifier}
+        return str(http.post("/oauth/token", data=form).json()["access_token"])
