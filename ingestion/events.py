@@ -26,8 +26,8 @@ NOT_A_NUMBER: Final = "quantity must be a number"
 OUT_OF_RANGE: Final = "quantity must be below 10^20 in size with at most 12 decimal places"
 
 
-class PushedEvent(Struct):
-    """An event whose types and lengths are right; lengths count characters."""
+class PushedEvent(Struct, gc=False):
+    """An event whose types and lengths are right; lengths count characters. It can be part of no cycle."""
 
     customer_id: Annotated[str, Meta(min_length=1, max_length=MAX_CUSTOMER_ID)]
     metric: Annotated[str, Meta(min_length=1, max_length=MAX_METRIC)]

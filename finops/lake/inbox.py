@@ -16,7 +16,7 @@ from msgspec import Struct
 from accounts.models import Account
 
 
-class InboxEvent(Struct, frozen=True):
+class InboxEvent(Struct, frozen=True, gc=False):
     """One accepted event. `position` is its index in the pushed batch; `dimensions` is a JSON object's text."""
 
     position: int
