@@ -22,20 +22,21 @@ def hints_for(url: str) -> list[Hint]:
         Hint(
             "claude",
             "Claude",
-            "Settings → Connectors → Add custom connector. Paste the address, then Connect.",
+            "Settings (or Customize) → Connectors → Add custom connector. Paste the address, then Connect. In a Team or "
+            "Enterprise plan, an owner adds it first.",
             url,
         ),
         Hint(
             "chatgpt",
             "ChatGPT",
-            "Settings → Apps & Connectors → Advanced: turn on developer mode. Then Create, paste the address, "
-            "authentication OAuth.",
+            "Settings → Apps & Connectors → Advanced: turn on developer mode. Then Create, paste the address, and "
+            "choose OAuth.",
             url,
         ),
         Hint(
             "cursor",
             "Cursor",
-            "In ~/.cursor/mcp.json, then Connect under Settings → MCP.",
+            "In ~/.cursor/mcp.json, or .cursor/mcp.json of a project. Then Connect, under Cursor Settings → MCP.",
             _json({"mcpServers": {"finops": {"url": url}}}),
         ),
         Hint(
@@ -53,7 +54,7 @@ def hints_for(url: str) -> list[Hint]:
         Hint(
             "other",
             "Any other client",
-            "One that speaks to local programs only connects through mcp-remote.",
+            "One that starts local programs alone connects through mcp-remote.",
             f"npx mcp-remote {url}",
         ),
     ]

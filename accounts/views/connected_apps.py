@@ -14,6 +14,7 @@ from accounts.connect_hints import hints_for
 from accounts.doors import AccountRequest, account_page
 from accounts.models import OAuthConnection, Role
 from accounts.oauth.queries import ConnectedApp, connected_apps
+from accounts.oauth.redirects import is_loopback
 from accounts.oauth.services import disconnect
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
@@ -42,7 +43,13 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return csv_of("connected-apps", COLUMNS, shown.rows)
     url = f"{settings.PUBLIC_URL}/api/mcp"
-    context = {"listing": shown, "everybody": everybody, "mcp_url": url, "hints": hints_for(url)}
+    context = {
+        "listing": shown,
+        "everybody": everybody,
+        "mcp_url": url,
+        "mcp_url_is_local": is_loopback(url),
+        "hints": hints_for(url),
+    }
     return render(request, "accounts/connected_apps.html", context)
 
 
