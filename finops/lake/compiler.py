@@ -6,7 +6,7 @@ chosen files, in front of it. Values and names become text by the compilers of I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -98,6 +98,25 @@ def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
     """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
     columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
     return ibis.table({field.name: _ibis_type(field.type) for field in columns}, name=kind.value)
+
+
+def every_row(
+    files: Sequence[File], columns: Sequence[str], *, order: Sequence[str], without: Mapping[str, str]
+) -> str:
+    """The statement for all rows of these files, in an order, but for those whose text in a column is the given one."""
+    rows = exp.select(*map(_column, columns)).from_(_read_parquet(files, union_by_name=True))
+    for name, value in without.items():
+        rows = rows.where(exp.NEQ(this=_column(name), expression=exp.Literal.string(value)))
+    return rows.order_by(*map(_column, order)).sql(DIALECT)
+
+
+def rows_by_file(files: Sequence[File], column: str, value: str) -> str:
+    """The statement for how many rows have this text in a column: by `filename`, without files that have none."""
+    table = _read_parquet(files, union_by_name=False)
+    table.this.append("expressions", exp.EQ(this=exp.column("filename"), expression=exp.true()))
+    has = exp.EQ(this=_column(column), expression=exp.Literal.string(value))
+    counted = exp.select(_column("filename"), exp.alias_(exp.Count(this=exp.Star()), "rows"))
+    return counted.from_(table).where(has).group_by(_column("filename")).sql(DIALECT)
 
 
 def _needed(

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 SPILL_PER_MEMORY: Final = 4
 """Disk that a process may use for what does not fit its memory, as a multiple of it."""
+
+STREAMED_ROWS: Final = 16_384
+"""Rows that come in one batch where files are rewritten."""
 
 NARROWER: Final = "Ask for fewer days, group by fewer or coarser dimensions, or filter first."
 
@@ -111,6 +114,24 @@ def run(
         ) from error
 
 
+@contextmanager
+def reading(
+    segments: Sequence[SegmentFile], statement: Callable[[Sequence[File]], str]
+) -> Iterator[pa.RecordBatchReader]:
+    """What a statement over whole files gives, in batches, for what rewrites them; questions `run`.
+
+    Memory and spill are bounded as any query's; the rows are not held. It has no deadline and waits for its turn as
+    long as it takes. Raises LakeUnavailable for a file that cannot be had, DuckDB's and Arrow's errors for one that
+    breaks off.
+    """
+    try:
+        files = _local(segments, threading.TIMEOUT_MAX)
+    except _Unreadable as error:
+        raise LakeUnavailable(f"A file of the stored usage cannot be read just now: {error}") from error
+    with _instance().streaming(statement(files)) as batches:
+        yield batches
+
+
 class _Unreadable(Exception):
     """A file of the manifest is missing or damaged."""
 
@@ -180,6 +201,15 @@ class _Instance:
                 ) from error
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
                 raise _Unreadable(str(error)) from error
+            finally:
+                cursor.close()
+
+    @contextmanager
+    def streaming(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+        with self._turn(time.monotonic() + threading.TIMEOUT_MAX / 2):
+            cursor = self.connection.cursor()
+            try:
+                yield cursor.execute(sql).to_arrow_reader(STREAMED_ROWS)
             finally:
                 cursor.close()
 

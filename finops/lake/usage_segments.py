@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
+from django.db.models import QuerySet
+
 from accounts.models import Account
 from finops.lake import segments
 from finops.lake.models import LakeSegment
@@ -51,10 +53,16 @@ def _source(segment: NewSegment) -> int:
     return segment.source_id
 
 
+def live_usage(account: Account) -> QuerySet[LakeSegment]:
+    """The segments of usage that count."""
+    # Unscoped: tasks name the account themselves.
+    every = LakeSegment.objects.unscoped()
+    return every.filter(account=account, kind=Kind.USAGE.value, retired_at__isnull=True)
+
+
 def retire(account: Account, ids: Collection[int]) -> bool:
     """Take these segments out of what counts. False, and nothing done, when one of them counts no more already."""
-    # Unscoped: tasks name the account themselves.
-    live = LakeSegment.objects.unscoped().filter(account=account, pk__in=ids, retired_at__isnull=True)
+    live = live_usage(account).filter(pk__in=ids)
     if live.count() != len(set(ids)):
         return False
     live.update(retired_at=clock.now())

@@ -1,0 +1,83 @@
+"""From live segments to new ones: the same rows in fewer files, or without those of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import pyarrow as pa
+
+from accounts.models import Account
+from finops.lake import compiler, engine, schema, segments
+from finops.lake.models import LakeSegment
+from finops.lake.queries import SegmentFile
+from finops.lake.schema import Kind
+from finops.lake.segments import NewSegment
+from finops.lake.usage_table import SORTED_BY
+
+_BATCH: Final = "batch"
+
+
+class RowsLost(RuntimeError):
+    """A rewritten file does not have the rows that it should; it is not used, and what counted counts on."""
+
+
+def rewrite(
+    account: Account, old: Sequence[LakeSegment], *, rows: int, without: UUID | None = None
+) -> NewSegment:
+    """One new file, durable and not counting yet, of all rows of `old`, which are of one source and month.
+
+    Sorted by metric, day and customer; without the events of a batch. `rows` is how many it must come to: RowsLost
+    otherwise, and then no file stays. Memory is bounded by the engine's share and one row group. ValueError for more
+    than 1,000 dimension keys together. About a million rows a second.
+    """
+    full = schema.segment_schema(Kind.USAGE, sorted(set().union(*(segment.key_columns for segment in old))))
+    left_out = {_BATCH: str(without)} if without else {}
+    with closing(_rows(old, full, left_out)) as batches:
+        new = segments.write_segment(
+            account_id=account.pk,
+            kind=Kind.USAGE,
+            source_id=old[0].source_id,
+            month=old[0].month,
+            batches=batches,
+            schema=full,
+        )
+    if new.rows != rows:
+        segments.discard([new])
+        raise RowsLost(f"{[segment.path for segment in old]} have {rows} rows, and the new file {new.rows}.")
+    return new
+
+
+def rows_of_batch(old: Sequence[LakeSegment], batch: UUID) -> dict[int, int]:
+    """How many events of the batch a segment has, by the segment's id; those without any are not in it.
+
+    Reads one column of the files: about 50 million rows a second.
+    """
+    if not old:
+        return {}
+    statement = partial(compiler.rows_by_file, column=_BATCH, value=str(batch))
+    with engine.reading(_files(old), statement) as reader:
+        found = reader.read_all().to_pylist()
+    ids = {_name(segment.path): segment.pk for segment in old}
+    return {ids[_name(row["filename"])]: row["rows"] for row in found}
+
+
+def _rows(
+    old: Sequence[LakeSegment], full: pa.Schema, without: Mapping[str, str]
+) -> Generator[pa.RecordBatch, None, None]:
+    statement = partial(compiler.every_row, columns=full.names, order=SORTED_BY, without=without)
+    with engine.reading(_files(old), statement) as reader:
+        for batch in reader:
+            yield batch.cast(full)
+
+
+def _files(old: Sequence[LakeSegment]) -> list[SegmentFile]:
+    return [SegmentFile(segment.path, segment.checksum, frozenset(segment.columns)) for segment in old]
+
+
+def _name(path: str) -> str:
+    """The unguessable part, which no other file has."""
+    return path.rsplit("/", 1)[-1]

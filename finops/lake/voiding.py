@@ -1,0 +1,71 @@
+"""Taking usage out for good: one batch of it, or all that is older than an account keeps."""
+
+from __future__ import annotations
+
+from datetime import date
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import QuerySet, Sum
+
+from accounts.models import Account
+from finops.lake import locks, rewriting
+from finops.lake.models import LakeSegment
+from finops.lake.usage_segments import live_usage, name_usage, new_files, retire
+from finops.lib import clock
+
+
+@transaction.atomic
+def void_batch(*, account: Account, source_id: int, batch: UUID, first_day: date, last_day: date) -> int:
+    """Remove every event of a batch, waiting or in segments, when the transaction commits; how many there were.
+
+    The days are those of the batch's first and last event, inclusive. Once done, doing it again finds 0. Files that
+    have events of the batch are written anew without them: a second a million rows of `rows_to_look_through` that are
+    of such files. Pushes and questions go on; flushes of the account wait.
+    """
+    locks.lock_usage(account)
+    removed = _remove_waiting(account, source_id, batch)
+    found = list(_segments(account, source_id, first_day, last_day))
+    having = rewriting.rows_of_batch(found, batch)
+    with new_files() as new:
+        for segment in found:
+            left = segment.rows - having.get(segment.pk, 0)
+            if 0 < left < segment.rows:
+                new.append(rewriting.rewrite(account, [segment], rows=left, without=batch))
+        retire(account, having)
+        name_usage(account, new)
+    return removed + sum(having.values())
+
+
+def rows_to_look_through(*, account: Account, source_id: int, first_day: date, last_day: date) -> int:
+    """The rows of the segments that `void_batch` must read, and write anew at worst: how long it will take."""
+    rows = _segments(account, source_id, first_day, last_day).aggregate(rows=Sum("rows"))["rows"]
+    return rows or 0
+
+
+@transaction.atomic
+def drop_usage_before(*, account: Account, month: date) -> int:
+    """Take the events of all months before this one (its first day) out of what counts; how many in segments.
+
+    Whole segments go, and each is of one month: a month goes when all of it is too old, not day by day. Events of those
+    months that still wait go at the first time after their flush.
+    """
+    locks.lock_usage(account)
+    old = live_usage(account).filter(month__lt=month)
+    rows = old.aggregate(rows=Sum("rows"))["rows"]
+    old.update(retired_at=clock.now())
+    return rows or 0
+
+
+def _remove_waiting(account: Account, source_id: int, batch: UUID) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = %s AND batch = %s",
+            [account.pk, source_id, batch],
+        )
+        return int(cursor.rowcount)
+
+
+def _segments(account: Account, source_id: int, first_day: date, last_day: date) -> QuerySet[LakeSegment]:
+    of_source = live_usage(account).filter(source_id=source_id)
+    return of_source.filter(first_day__lte=last_day, last_day__gte=first_day).order_by("pk")
