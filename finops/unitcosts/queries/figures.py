@@ -10,6 +10,7 @@ from finops.costs.queries.buckets import Bucket
 from finops.costs.queries.spend_answer import ENOUGH_DAYS
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lib.money import added, ratio, subtracted
+from finops.lib.spoken import cut
 from finops.unitcosts.answers import (
     NO_COST,
     NO_CUSTOMER,
@@ -25,10 +26,12 @@ from finops.unitcosts.queries.join import Joined, joined
 from finops.unitcosts.queries.reading import Facts
 
 NOTHING = Decimal(0)
+NAME_LENGTH = 200
+SHOWN_VALUES = 10
 
 WHY = {
     NO_USAGE: "This customer has cost and no usage of the metric in these days.",
-    NO_COST: "This customer has usage and no cost line with its id.",
+    NO_COST: "This customer has usage, and no cost line that counts has its id.",
     UNKNOWN_CUSTOMER: "No customer has this id: map the value to a customer with an alias.",
     NO_CUSTOMER: "These cost lines have no value of the customer key.",
 }
@@ -129,13 +132,13 @@ def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
 
 def row_of(facts: Facts, row: Joined) -> UnitCostRow:
     usage = row.usage.whole if row.usage else None
-    why = facts.unused if row.status == NO_USAGE and facts.used is None else WHY.get(row.status, "")
+    why = WHY.get(row.status, "")
     unit_cost, reason = divided(row.cost, usage, unused=why)
     if row.status == NO_COST:
         unit_cost, reason = None, why
     return UnitCostRow(
         customer_id=row.customer_id,
-        name=row.name,
+        name=cut(row.name, NAME_LENGTH),
         status=row.status,
         direct_cost=row.cost,
         allocated_cost=NOTHING,
@@ -145,9 +148,17 @@ def row_of(facts: Facts, row: Joined) -> UnitCostRow:
         unit_cost=unit_cost,
         reason=reason,
         unit_cost_per_million=per_million(unit_cost),
-        values=row.values if row.values != [row.customer_id] else [],
+        values=_shown_values(row),
         series=_series(facts, row),
     )
+
+
+def _shown_values(row: Joined) -> list[str]:
+    """What of the customer key was added up, where it is not just the id."""
+    if row.values == [row.customer_id]:
+        return []
+    more = len(row.values) - SHOWN_VALUES
+    return row.values if more <= 0 else [*row.values[:SHOWN_VALUES], f"… and {more} more"]
 
 
 def _series(facts: Facts, row: Joined) -> dict[str, Decimal | None]:

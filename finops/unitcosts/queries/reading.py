@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.queries.cost_sums import CostRead, read_costs
-from finops.lib.errors import UserError, unknown_value
+from finops.lib.errors import UserError, nearest, unknown_value
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import listed
 from finops.unitcosts.queries.customers import (
     aliases_of,
     customers_of,
@@ -33,6 +33,7 @@ HOW_TO_PUSH = (
 )
 NO_METRIC = "sum"
 MAX_METRIC_LENGTH = 100
+SHOWN_METRICS = 5
 
 
 @dataclass(frozen=True)
@@ -149,9 +150,7 @@ def _metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
         names = [each.name.casefold() for each in metrics]
         if not difflib.get_close_matches(name.casefold(), names, n=1, cutoff=ALIKE):
             return None
-    raise unknown_value(
-        "usage_metric", cut(name, 100), [each.name for each in metrics], listed_by="getAccountContext"
-    )
+    raise unknown_value("usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext")
 
 
 def _unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: str) -> str:
@@ -160,10 +159,12 @@ def _unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: str) 
         return f"No usage event of {metric.name!r} is of these days."
     if not metrics:
         return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
-    names = listed([repr(cut(each.name, 60)) for each in metrics[:5]])
+    names = [each.name for each in metrics]
+    shown = nearest(asked, names) or names[:SHOWN_METRICS]
+    others = " and others" if len(shown) < len(names) else ""
     return (
-        f"No usage event has named the metric {cut(asked, 100)!r}; the account has {names}"
-        f"{' and more' if len(metrics) > 5 else ''}, getAccountContext lists them. {HOW_TO_PUSH}"
+        f"No usage event has named the metric {asked!r}; the account has {listed([repr(name) for name in shown])}{others}, "
+        f"getAccountContext lists them. {HOW_TO_PUSH}"
     )
 
 

@@ -7,12 +7,16 @@ from decimal import Decimal
 from accounts.models import Account
 from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
+from finops.lib.spoken import cut
 from finops.unitcosts.answers import UnitCostAnswer
 from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of
 from finops.unitcosts.queries.fold import folded, truncated_of
 from finops.unitcosts.queries.reading import read_facts
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+MAX_UNIT = 100
+"""Characters of a unit that are shown: whoever pushes may send any text."""
 
 
 def query_unit_cost(
@@ -39,7 +43,7 @@ def query_unit_cost(
         summary=summary_of(facts, totals, rows),
         usage_metric=facts.metric,
         aggregation=facts.usage.aggregation,
-        unit=facts.usage.unit,
+        unit=cut(facts.usage.unit, MAX_UNIT) if facts.usage.unit else None,
         customer_key=facts.key,
         view=facts.cost.facts.view,
         period=facts.cost.period,

@@ -102,12 +102,11 @@ def warnings_of(
     facts: Facts, spent: Sequence[SpendTotal], totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]
 ) -> list[str]:
     found = [*facts.notes]
-    found += [totals[0].reason] if totals and totals[0].usage is None else []
     found += _units(facts)
     found += _days(facts)
-    found += _currencies(totals)
+    found += _currencies(totals) if facts.used is not None else []
     found += [_unmatched(facts, total) for total in totals if total.unmatched_cost]
-    found += _one_sided(rows)
+    found += _one_sided(rows) if facts.used is not None else []
     found += facts.cost.warnings(spent)
     return list(dict.fromkeys(found))
 

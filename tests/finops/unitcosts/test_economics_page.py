@@ -107,7 +107,10 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
         "reason": "",
     }
     assert float(found["globex", "USD"]["unit cost"]) == 3
-    assert found["initech", "USD"]["reason"] == "This customer has usage and no cost line with its id."
+    assert (
+        found["initech", "USD"]["reason"]
+        == "This customer has usage, and no cost line that counts has its id."
+    )
     assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}
 
 

@@ -79,7 +79,7 @@ def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(ac
     assert (total.cost, total.currency, total.usage, total.unit_cost) == (60, "USD", None, None)
     assert "No usage has been pushed yet" in total.reason
     assert "POST events with this metric to /api/usage/events" in total.reason
-    assert total.reason in answer.warnings
+    assert total.reason in answer.summary
     assert "60.00 USD of cost and no unit cost for orders" in answer.summary
     assert rows_of(acme) == {"acme": ("unknown_customer", 60, None, None)}
 
@@ -211,7 +211,7 @@ def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme
 
     assert rows_of(acme) == {"acme": ("no_usage", 10, None, None), "globex": ("no_cost", 0, 4, None)}
     assert "no usage of the metric" in reasons["acme"]
-    assert "no cost line with its id" in reasons["globex"]
+    assert "no cost line that counts has its id" in reasons["globex"]
     assert (
         "Customers that do not match: 1 with cost and no usage and 1 with usage and no cost."
         in answer.warnings
