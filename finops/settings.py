@@ -286,4 +286,5 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
 }
 # auth.W004: User.email is unique, by a constraint on its lower case that the check does not see.
-SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004"]
+# oauth2_provider.W008: http redirects serve programs on the person's own machine; OAuthApplication.clean allows no other.
+SILENCED_SYSTEM_CHECKS: list[str] = ["auth.W004", "oauth2_provider.W008"]

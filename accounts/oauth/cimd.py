@@ -54,8 +54,9 @@ def _is_fresh(application: OAuthApplication) -> bool:
 
 
 def _allows(redirect_uris: list[str], asked: str) -> bool:
+    """A request that names none means the only one."""
     try:
-        return bool(redirect_to_uri_allowed(asked, redirect_uris))
+        return not asked or bool(redirect_to_uri_allowed(asked, redirect_uris))
     except ValueError:
         return False
 

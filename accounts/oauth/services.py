@@ -103,7 +103,10 @@ def sweep() -> int:
     OAuthRefreshToken.objects.filter(
         revoked__lt=now - timedelta(seconds=REPLAY_SECONDS), replay_salt__isnull=False
     ).update(replay_salt=None)
-    OAuthAccessToken.objects.filter(expires__lt=now).delete()
+    # One that a living refresh token hangs on stays: django-oauth-toolkit's `cleartokens` would take the refresh
+    # token for an orphan.
+    done = Q(refresh_token=None) | Q(refresh_token__revoked__isnull=False)
+    OAuthAccessToken.objects.filter(done, expires__lt=now).delete()
     OAuthRefreshToken.objects.filter(revoked__lt=now - timedelta(seconds=REFRESH_TOKEN_IDLE_SECONDS)).delete()
     OAuthGrant.objects.filter(expires__lt=now - timedelta(days=1)).delete()
     connections = _dead_connections(now)

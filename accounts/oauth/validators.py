@@ -169,8 +169,11 @@ class Validator(OAuth2Validator):
     ) -> bool:
         return {*request_scopes} <= {*self.get_original_scopes(refresh_token, request), OFFLINE_SCOPE}
 
-    def _save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
-        """Store the pair that `token` says, or make it say the pair that the refresh token gave before."""
+    def save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
+        """Store the pair that `token` says, or make it say the pair that the refresh token gave before.
+
+        The library opens a transaction here; ours has been open since the row was locked.
+        """
         made = vars(request)
         connection: OAuthConnection = made["connection"]
         granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(

@@ -124,6 +124,16 @@ def test_a_fresh_document_is_not_fetched_again_and_a_stale_one_is(cast: Cast, do
     assert len(documents.asked) == 2
 
 
+def test_a_client_that_names_no_callback_means_its_only_one(cast: Cast, documents: Documents) -> None:
+    client = OAuthClient(documents.publish("/mcp.json", DOCUMENT))
+
+    for _ in range(2):
+        page = signed_in(cast.member).get(client.authorize_url(redirect_uri=None))
+        assert page.context["redirect_uri"] == CALLBACK
+
+    assert len(documents.asked) == 1
+
+
 def test_a_stale_document_that_is_gone_for_now_still_counts(cast: Cast, documents: Documents) -> None:
     client_id = documents.publish("/mcp.json", DOCUMENT)
     ask(cast, client_id)

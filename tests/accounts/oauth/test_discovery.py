@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import oauth2_provider
 import pytest
 from django.test import Client
 from oauth2_provider import urls as library
@@ -117,6 +118,11 @@ def test_another_method_is_refused(path: str, allowed: str) -> None:
     answer = Client().delete(path)
 
     assert (answer.status_code, answer["Allow"]) == (405, allowed)
+
+
+def test_the_library_is_the_security_release_we_read() -> None:
+    """Fault H: older ones match redirects loosely, among other things. A newer one is read again before it is taken."""
+    assert oauth2_provider.__version__ == "3.4.1"
 
 
 def test_nothing_else_of_the_library_is_mounted() -> None:

@@ -19,6 +19,7 @@ from finops.lib import clock
 from mcpserver.views import PATH
 from tests.accounts.oauth.flow import OAuthClient, Tokens, status_at_door
 from tests.cast import Cast
+from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door, toy_server
 from tests.mcpserver.toys import make_toys
 
@@ -55,6 +56,7 @@ def test_a_read_only_token_sees_the_tools_it_may_call(cast: Cast) -> None:
     assert tools_of(write) - tools_of(read) >= {"rename"}
 
 
+@requirement("tools:step-up")
 def test_a_write_tool_asks_a_read_only_token_to_step_up(cast: Cast) -> None:
     answer = rename(OAuthClient().connect(cast.member))
 

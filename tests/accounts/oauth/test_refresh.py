@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, models
+from django.db import IntegrityError, connection, models
 
 from accounts.models import AuditEntry, OAuthAccessToken, OAuthConnection, OAuthRefreshToken
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
@@ -145,6 +145,16 @@ def test_another_resource_is_refused_and_nothing_is_used_up(cast: Cast) -> None:
     assert error_of(client.refresh(tokens.refresh, resource="https://other.example/mcp")) == "invalid_target"
 
     tokens_of(client.refresh(tokens.refresh, resource=None))
+
+
+def test_two_rows_never_hold_one_refresh_token(cast: Cast) -> None:
+    """Fault I: the library's own constraint lets two living ones through."""
+    OAuthClient().connect(cast.member)
+    row = OAuthRefreshToken.objects.get()
+    row.pk = row.access_token_id = None
+
+    with pytest.raises(IntegrityError, match="oauth_refresh_token_once"):
+        row.save(force_insert=True)
 
 
 def test_an_access_token_lives_for_an_hour(cast: Cast) -> None:

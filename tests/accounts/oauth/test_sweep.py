@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.core.management import call_command
 from django.db.models import F
 from django.utils import timezone
 
@@ -40,6 +41,17 @@ def test_a_living_connection_stays_and_can_be_refreshed(cast: Cast) -> None:
         tokens = tokens_of(client.refresh(tokens.refresh))
 
     assert status_at_door(tokens.access) == 200
+
+
+def test_the_librarys_own_sweep_ends_no_living_connection(cast: Cast) -> None:
+    client = OAuthClient()
+    tokens = client.connect(cast.member)
+    later(days=20)
+    sweep_connections()
+
+    call_command("cleartokens")
+
+    assert client.refresh(tokens.refresh).status_code == 200
 
 
 def test_a_connection_that_idled_for_thirty_days_is_gone(cast: Cast) -> None:
