@@ -100,6 +100,14 @@ def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(filled: Cast
     assert "/a/acme/usage/?metric=seats&amp;granularity=week&amp;customers=globex" in text
 
 
+def test_events_of_any_year_have_a_page(cast: Cast) -> None:
+    with account_scope(cast.account):
+        push(cast.account, [event(datetime(year, 1, 1, tzinfo=UTC), "ages", 1) for year in (1, 9999)])
+
+    for url in (URL, f"{URL}{pk_of(cast, 'ages')}/", "/a/acme/usage/"):
+        assert signed_in(cast.viewer).get(url).status_code == 200
+
+
 def test_a_customer_without_events_and_a_bad_period_still_have_a_page(filled: Cast) -> None:
     client = signed_in(filled.viewer)
 

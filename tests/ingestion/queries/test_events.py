@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import uuid
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -78,6 +79,22 @@ def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) 
     read = [int(one.quantity) for one in [*first.events, *second.events] if one.customer_id == "a"]
     assert sorted(read) == list(range(6))
     assert len(read) == len(set(read))
+
+
+def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
+    chance = random.Random(3)
+    moments = [
+        datetime(year, 3, 9, 23, 59, second, micro, tzinfo=UTC)
+        for year in (1, 1969, 2026, 9999)
+        for second, micro in [(59, 999_999), (0, 1), *((s, chance.randrange(10**6)) for s in range(5))]
+    ]
+    # Three at each moment, so that every cursor ends among events of one time.
+    push(acme, [event(moment, f"c{number}", number) for moment in moments for number in range(3)])
+
+    read = [(one.event_time, one.customer_id) for page in all_pages(acme, limit=2) for one in page.events]
+
+    assert len(read) == len(set(read)) == 3 * len(moments)
+    assert {moment for moment, _customer in read} == set(moments)
 
 
 def test_filters_are_joined(acme: Account) -> None:
