@@ -7,6 +7,7 @@ msgspec has found right, `violation` the whole truth, asked only where the quick
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from decimal import Context, Decimal, InvalidOperation
 from typing import Annotated, Any, Final
 
@@ -18,12 +19,14 @@ from ingestion.timestamps import parse_timestamp
 
 MAX_CUSTOMER_ID: Final = 255
 MAX_METRIC: Final = 100
+MAX_EVENT_ID: Final = 255
 QUANTITY_LIMIT: Final = 10**20
 PLACES: Final = 12
 
 NOT_AN_OBJECT: Final = "event must be an object"
 NOT_A_NUMBER: Final = "quantity must be a number"
 OUT_OF_RANGE: Final = "quantity must be below 10^20 in size with at most 12 decimal places"
+OTHER_CONTENT: Final = "event_id must not be that of an event with other content"
 
 
 class PushedEvent(Struct, gc=False):
@@ -36,6 +39,7 @@ class PushedEvent(Struct, gc=False):
     customer_name: str | None = None
     unit: str | None = None
     dimensions: dict[str, str] | None = None
+    event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
 
 
 class LooseEvent(Struct):
@@ -48,9 +52,11 @@ class LooseEvent(Struct):
     quantity: Raw = Raw()
     dimensions: Raw = Raw()
     timestamp: Raw = Raw()
+    event_id: Raw = Raw()
 
 
-_encode = msgspec.json.Encoder().encode
+# Dimensions in one order, whatever the sender's: what `digest_of` sees of two equal events is equal.
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def accepted(position: int, event: PushedEvent) -> InboxEvent | None:
@@ -60,24 +66,14 @@ def accepted(position: int, event: PushedEvent) -> InboxEvent | None:
         quantity = Decimal(quantity)
     elif type(quantity) is not Decimal or quantity.as_tuple().exponent < -PLACES:  # type: ignore[operator] # finite
         return None
-    if not -QUANTITY_LIMIT < quantity < QUANTITY_LIMIT:
-        return None
     moment = parse_timestamp(event.timestamp)
-    if moment is None:
+    if moment is None or not -_LIMIT < quantity < _LIMIT:
         return None
-    return InboxEvent(
-        position=position,
-        event_time=moment,
-        customer_id=event.customer_id,
-        metric=event.metric,
-        unit=event.unit or None,
-        quantity=quantity or _ZERO,
-        dimensions=_encode(event.dimensions).decode() if event.dimensions else None,
-    )
+    return _stored(position, moment, event.customer_id, event.metric, event.unit, quantity, event.dimensions)
 
 
 def violation(fields: Mapping[str, Any]) -> str | None:
-    """What is wrong with the first wrong field, in the spec's order of fields; None for a valid event."""
+    """What is wrong with the first wrong field, in the spec's order of fields, event_id last; None for a valid event."""
     for name, problem in _PROBLEMS.items():
         if found := problem(fields.get(name)):
             return found
@@ -100,18 +96,32 @@ def stored(position: int, fields: Mapping[str, Any]) -> InboxEvent:
     moment = parse_timestamp(fields["timestamp"])
     assert moment is not None  # noqa: S101 `violation` found none
     quantity = Decimal(fields["quantity"]).quantize(_LAST_PLACE, context=_WIDE)
+    customer, metric = fields["customer_id"], fields["metric"]
+    return _stored(position, moment, customer, metric, fields["unit"], quantity, fields["dimensions"])
+
+
+def _stored(
+    position: int,
+    moment: datetime,
+    customer_id: str,
+    metric: str,
+    unit: str | None,
+    quantity: Decimal,
+    dimensions: dict[str, str] | None,
+) -> InboxEvent:
     return InboxEvent(
-        position=position,
-        event_time=moment,
-        customer_id=fields["customer_id"],
-        metric=fields["metric"],
-        unit=fields["unit"] or None,
-        quantity=quantity or _ZERO,
-        dimensions=_encode(fields["dimensions"]).decode() if fields["dimensions"] else None,
+        position,
+        moment,
+        customer_id,
+        metric,
+        unit or None,
+        quantity or _ZERO,  # -0 is 0
+        _encode(dimensions).decode() if dimensions else None,
     )
 
 
 _ZERO = Decimal(0)
+_LIMIT = Decimal(QUANTITY_LIMIT)
 _LAST_PLACE = Decimal(1).scaleb(-PLACES)
 _WIDE = Context(prec=60)
 _ABSENT = (b"", b"null")
@@ -151,6 +161,7 @@ _READ: dict[str, Callable[[Raw], Any]] = {
     "quantity": _read_number,
     "dimensions": _reads(_DIMENSIONS),
     "timestamp": _reads(_TEXT),
+    "event_id": _reads(_TEXT),
 }
 
 
@@ -189,6 +200,13 @@ def _timestamp_problem(value: Any) -> str:
     return "" if fine else "timestamp must be a parseable date"
 
 
+_named_event = _short_text("event_id", MAX_EVENT_ID)
+
+
+def _event_id_problem(value: Any) -> str:
+    return "" if value is None else _named_event(value)
+
+
 _PROBLEMS: dict[str, Callable[[Any], str]] = {
     "customer_id": _short_text("customer_id", MAX_CUSTOMER_ID),
     "customer_name": _optional_text("customer_name"),
@@ -197,4 +215,5 @@ _PROBLEMS: dict[str, Callable[[Any], str]] = {
     "quantity": _quantity_problem,
     "dimensions": _dimensions_problem,
     "timestamp": _timestamp_problem,
+    "event_id": _event_id_problem,
 }

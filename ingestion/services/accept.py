@@ -1,17 +1,26 @@
-"""Accepting a pushed batch: whole, once, and only under a key that lives until the commit."""
+"""Accepting a pushed batch: whole, once, and only under a key that lives until the commit.
+
+Every push of an account takes its locks in one order, so pushes wait for each other and never in a circle: the key,
+the Idempotency-Key, event ids, customers, metrics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
 from finops.lake import inbox
+from finops.lake.inbox import InboxEvent
 from finops.lib import clock
 from ingestion.keys import PushCredential, lock_living_key
 from ingestion.parsing import Batch
+from ingestion.services import answers, event_ids, ledger
+from ingestion.services.answers import Retry
+from ingestion.services.event_ids import Judged
+from ingestion.services.receipts import Receipt
 
 
 class KeyEnded(Exception):
@@ -19,27 +28,81 @@ class KeyEnded(Exception):
 
 
 @transaction.atomic
-def accept_events(*, credential: PushCredential, batch: Batch) -> UUID:
-    """Store the valid events of a batch with the customers and metrics that they name; they count from the commit.
+def accept_events(
+    *, credential: PushCredential, batch: Batch, retry: Retry | None = None, dry_run: bool = False
+) -> Receipt:
+    """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
 
-    Raises KeyEnded when the key no longer lives, also for a batch without a valid event. Cost: one statement to look
-    at the key, and with events three more: customers, metrics, COPY.
+    A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
+    Raises KeyEnded when the key no longer lives, also for a batch without a valid event, and answers.OtherBody. Cost:
+    one statement to look at the key, one for the ledger; with events three more: customers, metrics, COPY; one or two
+    more with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_living_key(credential.key_id):
         raise KeyEnded
-    batch_id, now = uuid4(), clock.now()
-    if batch.events:
-        account = credential.account
-        _know_customers(account.pk, batch.names, now)
-        _know_metrics(account.pk, batch.metrics, now)
+    account_id = credential.account.pk
+    if dry_run:
+        return _tried(account_id, batch, retry)
+    if retry and (given := answers.claim(account_id=account_id, retry=retry)):
+        return given
+    batch_id = uuid4()
+    judged = event_ids.judge(account_id=account_id, batch=batch, batch_id=batch_id)
+    _store(credential, batch, batch_id, judged)
+    receipt = _receipt(batch_id, judged)
+    if retry:
+        answers.keep(account_id=account_id, retry=retry, receipt=receipt)
+    return receipt
+
+
+def _tried(account_id: int, batch: Batch, retry: Retry | None) -> Receipt:
+    if retry and (given := answers.find(account_id=account_id, retry=retry)):
+        return given
+    return _receipt(None, event_ids.judge(account_id=account_id, batch=batch, batch_id=None))
+
+
+def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
+    return Receipt.of(
+        batch=batch_id,
+        accepted=len(judged.events) + judged.duplicates,
+        duplicates=judged.duplicates,
+        rejected=judged.rejected,
+    )
+
+
+def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged) -> None:
+    now, account = clock.now(), credential.account
+    if judged.events:
+        _know_customers(account.pk, _last_names(judged.events, judged.names), now)
+        _know_metrics(account.pk, {event.metric for event in judged.events}, now)
         inbox.append(
             account=account,
             source_id=credential.source_id,
             batch=batch_id,
             received_at=now,
-            events=batch.events,
+            events=judged.events,
         )
-    return batch_id
+    ledger.write_batch(
+        batch_id=batch_id,
+        credential=credential,
+        received_at=now,
+        stored=judged.events,
+        duplicates=judged.duplicates,
+        rejected=len(judged.rejected),
+    )
+    ledger.write_rejected(
+        batch_id=batch_id, credential=credential, received_at=now, batch=batch, rejected=judged.rejected
+    )
+
+
+def _last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dict[str, str | None]:
+    """The customers of events, each with the last name given for it or None."""
+    last: dict[str, str | None] = {}
+    for event, name in zip(events, names, strict=True):
+        if name is not None:
+            last[event.customer_id] = name
+        else:
+            last.setdefault(event.customer_id, None)
+    return last
 
 
 # Rows that would not change are not touched, so most pushes lock none. The rest go in one order, so that two pushes

@@ -357,7 +357,7 @@ def test_a_push_costs_five_statements_beside_its_transaction(door: Door) -> None
     said = [query["sql"].split()[0] for query in queries.captured_queries]
 
     # In a test the transaction is a savepoint.
-    assert said == ["WITH", "SAVEPOINT", "SELECT", "INSERT", "INSERT", "COPY", "RELEASE"]
+    assert said == ["WITH", "SAVEPOINT", "SELECT", "WITH", "INSERT", "COPY", "RELEASE"]
 
 
 @each("body", [b"no json", b'{"events": []}'], ids=["refused", "empty"])
