@@ -162,6 +162,7 @@ MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
 
 # The push door.
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
+USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
@@ -226,9 +227,14 @@ CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
     for task, seconds in {
         "costs.run_due_imports": 60,
+        "ingestion.flush_due_usage": 15,
+        "ingestion.tidy_all_usage": 86_400,
         "lake.sweep": 3_600,
         "accounts.sweep_connections": 3_600,
         "costs.remove_forgotten_uploads": 86_400,
+        "ingestion.prune_rejected": 300,
+        "ingestion.sweep": 3_600,
+        "ingestion.expire_event_ids": 86_400,
     }.items()
 }
 

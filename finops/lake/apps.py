@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import AppConfig
-from django.db.models.signals import post_delete
+from django.db.models.signals import post_delete, pre_delete
 
 
 class LakeConfig(AppConfig):
@@ -12,8 +12,16 @@ class LakeConfig(AppConfig):
     verbose_name = "Lake"
 
     def ready(self) -> None:
+        pre_delete.connect(_wait_for_flush, sender="accounts.Account", dispatch_uid="lake.flush")
         # The inbox has no foreign keys, so nothing cascades into it.
         post_delete.connect(_discard_waiting, sender="accounts.Account", dispatch_uid="lake.inbox")
+
+
+def _wait_for_flush(instance: Any, **_: Any) -> None:
+    """Without it, a flush could name a new segment of the account between the last look for them and its end."""
+    from finops.lake import locks
+
+    locks.lock_usage(instance)
 
 
 def _discard_waiting(instance: Any, **_: Any) -> None:

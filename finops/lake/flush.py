@@ -25,6 +25,8 @@ CHUNK_BYTES: Final = 64 * 2**20
 """What one transaction moves at most, in events and in bytes of dimensions. Memory is about 1.5 KB an event, 400 MB
 for a chunk of the largest size, however much waits."""
 
+VACUUM_EVENTS: Final = 20_000
+
 
 @dataclass(frozen=True)
 class Flushed:
@@ -35,16 +37,17 @@ class Flushed:
     months: frozenset[tuple[int, date]]
 
 
-def flush_usage(account: Account) -> Flushed:
+def flush_usage(account: Account, *, wait: bool = True) -> Flushed:
     """Move the account's waiting events into segments, one for each source and month of a chunk.
 
-    What is pushed meanwhile may stay. Two flushes of one account take turns, chunk by chunk. Raises what the storage
-    raises; then everything that was not committed still waits, and no file of it is left.
+    What is pushed meanwhile may stay. Two flushes of one account take turns, chunk by chunk; without `wait` one that
+    meets another leaves the rest to it. Raises what the storage raises; then everything that was not committed still
+    waits, and no file of it is left.
     """
     left = waiting(account)
     new: list[NewSegment] = []
     while left > 0:
-        chunk = _flush_chunk(account)
+        chunk = _flush_chunk(account, wait=wait)
         if not chunk:
             break
         new += chunk
@@ -63,9 +66,23 @@ def waiting(account: Account) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _flush_chunk(account: Account) -> list[NewSegment]:
+def vacuum(events: int) -> None:
+    """Give the room of so many moved events back to the inbox; outside a transaction, else nothing.
+
+    PostgreSQL's own vacuum looks once a minute. An account at its full limit writes a million rows in that time, and
+    every question would read past them.
+    """
+    if events >= VACUUM_EVENTS and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0) lake_usageinbox")
+
+
+def _flush_chunk(account: Account, *, wait: bool) -> list[NewSegment]:
     with transaction.atomic():
-        locks.lock_usage(account)
+        if wait:
+            locks.lock_usage(account)
+        elif not locks.try_lock_usage(account):
+            return []
         groups = _taken(account)
         with new_files() as new:
             while groups:  # each is let go before the next is read: together they take three times the room

@@ -75,3 +75,18 @@ class LakeSegment(AccountOwned):
         """Tag keys (cost) or dimension keys (usage) of this file, and the column that holds each."""
         key_of: Any = schema.tag_key if self.kind == schema.Kind.COST else schema.dimension_key
         return {key_of(column): column for column in self.columns if schema.is_key_column(column)}
+
+
+class UsageFlushTrouble(AccountOwned):
+    """Flushes of the account fail: since when, why, and when the next is tried. Gone with the first that works."""
+
+    account = models.OneToOneField(
+        "accounts.Account", on_delete=models.CASCADE, related_name="usage_flush_trouble"
+    )
+    since = models.DateTimeField(default=clock.now)
+    attempts = models.PositiveIntegerField(default=1)
+    error = models.CharField(max_length=500)
+    retry_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.error

@@ -53,6 +53,13 @@ def _source(segment: NewSegment) -> int:
     return segment.source_id
 
 
+def accounts_with_usage() -> list[int]:
+    """The ids of accounts that have segments of usage."""
+    # Unscoped: the nightly pass serves every account.
+    every = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE.value, retired_at__isnull=True)
+    return list(every.order_by("account").values_list("account", flat=True).distinct())
+
+
 def live_usage(account: Account) -> QuerySet[LakeSegment]:
     """The segments of usage that count."""
     # Unscoped: tasks name the account themselves.

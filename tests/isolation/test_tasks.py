@@ -23,6 +23,11 @@ SWEEPS = {
     "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "lake.sweep": "removes files that no account's manifest names",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
+    "ingestion.flush_due_usage": "asks the database which inboxes are due, and queues them by account",
+    "ingestion.tidy_all_usage": "queues the nightly pass of every account that has usage",
+    "ingestion.prune_rejected": "keeps the newest rejected events of each source of every account",
+    "ingestion.sweep": "rolls old batches up into the month's sum of their own account, deletes answers by age",
+    "ingestion.expire_event_ids": "deletes ids by age, walking the whole table",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

@@ -1,0 +1,193 @@
+"""When a flush is due, and what happens when it fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from finops.lake import flush, flushing, locks, rewriting
+from finops.lake.flushing import Stuck, anybody_stuck, due_accounts, flush_if_due, stuck
+from finops.lake.models import UsageFlushTrouble
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.lake.events import Event, by, push
+from tests.finops.lake.test_flush import live
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@contextmanager
+def later(**delta: float) -> Iterator[datetime]:
+    with clock.frozen(NOW + timedelta(**delta)):
+        yield clock.now()
+
+
+@pytest.fixture
+def broken_lake(settings: Settings, tmp_path: Path) -> Path:
+    """A lake whose directory cannot be made: a file stands in its place, until a test removes it."""
+    in_the_way = tmp_path / "secret-lake"
+    in_the_way.write_text("")
+    settings.LAKE_URL = str(in_the_way)
+    return in_the_way
+
+
+@pytest.mark.django_db
+def test_an_account_is_due_when_an_event_has_waited_a_quarter_of_an_hour(cast: Cast) -> None:
+    with later():
+        push(cast.account, [Event()])
+    with later(minutes=14.9):
+        push(cast.other_account, [Event()])
+        assert due_accounts() == []
+        assert flush_if_due(cast.account) is None
+        assert flush.waiting(cast.account) == 1
+    with later(minutes=15):
+        assert due_accounts() == [cast.account.pk]
+        assert flush_if_due(cast.other_account) is None
+        flushed = flush_if_due(cast.account)
+        assert flushed is not None
+        assert flushed.events == 1
+        assert due_accounts() == []
+
+
+@pytest.mark.django_db
+def test_an_account_is_due_when_many_wait_and_the_fullest_comes_first(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 5)
+    push(cast.account, [Event()] * 4)
+    assert due_accounts() == []
+    push(cast.account, [Event()])
+    push(cast.other_account, [Event()] * 6)
+    assert due_accounts() == [cast.other_account.pk, cast.account.pk]
+
+
+@pytest.mark.django_db
+def test_what_became_many_by_the_flush_is_merged(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    for _ in range(8):
+        push(cast.account, [Event()])
+        flush_if_due(cast.account)
+    assert [segment.rows for segment in live(cast.account)] == [8]
+
+
+@pytest.mark.django_db
+def test_a_merge_that_fails_does_not_make_the_flush_fail(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    monkeypatch.setattr(rewriting, "rewrite", lambda *_, **__: 1 / 0)
+    for _ in range(8):
+        push(cast.account, [Event()])
+        assert flush_if_due(cast.account) is not None
+    assert "merging the usage" in caplog.text
+    assert by(cast.account, "metric") == {"calls": 8}
+    assert stuck(cast.account) is None
+
+
+@pytest.mark.django_db
+def test_a_flush_that_fails_is_tried_again_ever_later_until_it_works(cast: Cast, broken_lake: Path) -> None:
+    with later():
+        push(cast.account, [Event()])
+    assert stuck(cast.account) is not None
+    tries: list[float] = []
+    at = 900.0
+    while len(tries) < 9:
+        with later(seconds=at):
+            assert flush_if_due(cast.account) is None
+            trouble = UsageFlushTrouble.objects.unscoped().get()
+            tries.append((trouble.retry_at - clock.now()).total_seconds())
+            assert due_accounts() == []
+            assert flush_if_due(cast.account) is None, "not before its time"
+            assert UsageFlushTrouble.objects.unscoped().get().attempts == len(tries)
+        at += tries[-1]
+    assert tries == [15, 30, 60, 120, 240, 480, 600, 600, 600]
+    with later(seconds=at):
+        assert due_accounts() == [cast.account.pk]
+        assert by(cast.account, "metric") == {"calls": 1}
+        broken_lake.unlink()
+        assert flush_if_due(cast.account) is not None
+        assert by(cast.account, "metric") == {"calls": 1}
+        assert stuck(cast.account) is None
+    assert not UsageFlushTrouble.objects.unscoped().exists()
+
+
+@pytest.mark.django_db
+def test_health_says_since_when_and_why_without_saying_where(
+    cast: Cast, broken_lake: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with later():
+        push(cast.account, [Event()])
+    with later(minutes=15) as first, caplog.at_level(logging.ERROR):
+        assert stuck(cast.account) is None
+        flush_if_due(cast.account)
+        assert stuck(cast.account) == Stuck(first, "Not a directory")
+        assert "secret-lake" in caplog.text
+    with later(minutes=20):
+        flush_if_due(cast.account)
+        assert stuck(cast.account) == Stuck(first, "Not a directory")
+        assert stuck(cast.other_account) is None
+
+
+@pytest.mark.django_db
+def test_without_any_worker_health_says_so_after_an_hour(cast: Cast) -> None:
+    with later():
+        push(cast.account, [Event()])
+    with later(minutes=60):
+        assert (stuck(cast.account), anybody_stuck()) == (None, False)
+    with later(minutes=61):
+        assert stuck(cast.account) == Stuck(NOW + timedelta(minutes=1), "no worker has flushed it")
+        assert anybody_stuck()
+        flush_if_due(cast.account)
+        assert (stuck(cast.account), anybody_stuck()) == (None, False)
+
+
+@pytest.mark.django_db
+def test_trouble_of_an_inbox_that_was_emptied_otherwise_is_none(cast: Cast, broken_lake: Path) -> None:
+    with later():
+        push(cast.account, [Event()])
+    with later(minutes=15):
+        flush_if_due(cast.account)
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM lake_usageinbox")
+        assert stuck(cast.account) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flush_that_meets_another_leaves_the_account_to_it(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one has the lock on a connection of its own."""
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    push(cast.account, [Event()])
+    with connection.copy().cursor() as other:
+        other.execute("BEGIN")
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [locks._usage(cast.account)])
+        flushed: Any = flush_if_due(cast.account)
+        assert (flushed.events, flush.waiting(cast.account)) == (0, 1)
+        other.execute("ROLLBACK")
+    flushed = flush_if_due(cast.account)
+    assert (flushed.events, flush.waiting(cast.account)) == (1, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_inbox_gives_its_room_back_after_every_large_flush(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    monkeypatch.setattr(flush, "VACUUM_EVENTS", 1_000)
+    sizes = []
+    for _ in range(6):
+        push(cast.account, [Event()] * 2_000)
+        flush_if_due(cast.account)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
+            sizes.append(int(cursor.fetchone()[0]))
+    assert sizes[-1] <= sizes[0] * 2
