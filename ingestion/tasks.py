@@ -6,7 +6,12 @@ from datetime import timedelta
 
 from celery import shared_task
 
+from accounts.models import Account
+from finops.lake import flushing
+from finops.lake.merge import tidy_usage
+from finops.lake.usage_segments import accounts_with_usage
 from finops.lib import clock
+from ingestion import retention
 from ingestion.services import answers, event_ids, ledger
 
 
@@ -27,3 +32,31 @@ def sweep() -> None:
 def expire_event_ids() -> None:
     """Daily, because it reads the whole table: event ids that were received 35 days ago and earlier go."""
     event_ids.expire(clock.today() - timedelta(days=event_ids.DAYS))
+
+
+@shared_task(name="ingestion.flush_due_usage")
+def flush_due_usage() -> None:
+    """Every 15 seconds: accounts with many waiting events, or old ones, become a task each; the next time asks anew."""
+    for account_id in flushing.due_accounts():
+        flush_usage.apply_async([account_id], expires=15)
+
+
+@shared_task(name="ingestion.flush_usage")
+def flush_usage(account_id: int) -> None:
+    """Move an account's waiting events into segments; one that is not due, or is flushed elsewhere, is left alone."""
+    flushing.flush_if_due(Account.objects.get(pk=account_id))
+
+
+@shared_task(name="ingestion.tidy_all_usage")
+def tidy_all_usage() -> None:
+    """Nightly: every account with usage becomes a task."""
+    for account_id in accounts_with_usage():
+        tidy_account.apply_async([account_id], expires=86_400)
+
+
+@shared_task(name="ingestion.tidy_usage")
+def tidy_account(account_id: int) -> None:
+    """Drop what is older than the account keeps, and leave each month of a source with one segment."""
+    account = Account.objects.get(pk=account_id)
+    retention.drop_old_usage(account=account)
+    tidy_usage(account)
