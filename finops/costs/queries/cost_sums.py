@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
@@ -56,7 +57,7 @@ class CostRead:
     def days_with_data(self) -> int:
         return self.facts.sources.coverage.days_with_data(self.days)
 
-    @property
+    @cached_property
     def buckets(self) -> list[Bucket]:
         return buckets_of(self.facts.plan.granularity, self.days, self.facts.sources.coverage)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from finops.costs.answers import Change, SpendTotal
 from finops.costs.queries.buckets import Bucket
 from finops.costs.queries.spend_answer import ENOUGH_DAYS
@@ -12,6 +14,7 @@ from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.spoken import cut
 from finops.unitcosts.answers import (
+    MATCHED,
     NO_COST,
     NO_CUSTOMER,
     NO_USAGE,
@@ -149,7 +152,6 @@ def row_of(facts: Facts, row: Joined) -> UnitCostRow:
         reason=reason,
         unit_cost_per_million=per_million(unit_cost),
         values=_shown_values(row),
-        series=_series(facts, row),
     )
 
 
@@ -161,11 +163,17 @@ def _shown_values(row: Joined) -> list[str]:
     return row.values if more <= 0 else [*row.values[:SHOWN_VALUES], f"… and {more} more"]
 
 
-def _series(facts: Facts, row: Joined) -> dict[str, Decimal | None]:
-    """The unit cost of a customer that has cost and usage, bucket by bucket."""
-    if row.usage is None or row.status == NO_COST:
-        return {}
-    return {bucket.start.isoformat(): _of_bucket(row, bucket) for bucket in facts.cost.buckets}
+def with_series(facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[Joined]) -> list[UnitCostRow]:
+    """The rows, those of customers that have cost and usage with their unit cost in each bucket."""
+    known = {(row.customer_id, row.currency): row for row in every if row.status == MATCHED}
+    return [_with_series(facts, row, known.get((row.customer_id, row.currency))) for row in rows]
+
+
+def _with_series(facts: Facts, row: UnitCostRow, found: Joined | None) -> UnitCostRow:
+    if found is None:
+        return row
+    series = {bucket.start.isoformat(): _of_bucket(found, bucket) for bucket in facts.cost.buckets}
+    return replace(row, series=series)
 
 
 def _of_bucket(row: Joined, bucket: Bucket) -> Decimal | None:

@@ -9,7 +9,7 @@ from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
 from finops.lib.spoken import cut
 from finops.unitcosts.answers import UnitCostAnswer
-from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of
+from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of, with_series
 from finops.unitcosts.queries.fold import folded, truncated_of
 from finops.unitcosts.queries.reading import read_facts
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
@@ -37,7 +37,7 @@ def query_unit_cost(
     every = joined_rows(facts, spent)
     totals = totals_of(facts, spent, every)
     found = [row_of(facts, row) for row in every]
-    rows = folded(found, query.top)
+    rows = with_series(facts, folded(found, query.top), every)
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(facts, totals, rows),

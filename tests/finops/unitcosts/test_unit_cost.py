@@ -429,3 +429,24 @@ def test_units_that_differ_are_warned_of(acme: Account) -> None:
 
     assert answer.unit is None
     assert "2 units (call and calls)" in " ".join(answer.warnings)
+
+
+def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5)])
+
+    answer = ask(acme, asked(start_date=day(1), end_date=day(15)))
+
+    assert answer.data_through == day(10)
+    assert answer.period.unfinished
+    assert any(said.startswith("Source 'Bill' is stale") for said in answer.warnings)
+
+
+def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finops.costs.queries.spend.MAX_SUMS", 2)
+    fill(acme, [spent(1, 60, "acme"), spent(1, 60, "globex"), spent(1, 60)], [used(1, "acme", 5)])
+
+    with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity, or filter"):
+        ask(acme, by_customer())
+    assert ask(acme, asked()).totals[0].cost == 180
