@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 from msgspec import structs
@@ -21,7 +21,14 @@ from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.periods import DateRange
 from ingestion.charts import usage_table
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries import CustomerUsage, customer_metrics, list_customers, metrics_of, query_usage
+from ingestion.queries import (
+    CustomerMetric,
+    CustomerUsage,
+    customer_metrics,
+    list_customers,
+    metrics_of,
+    query_usage,
+)
 from ingestion.usage_query import DEFAULT_DAYS, UsageQuery
 
 PAGE_ROWS = 100
@@ -39,7 +46,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
     metrics = metrics_of(request.account)
     if not metrics:
         return render(request, "ingestion/usage_empty.html", {"customers": True})
-    found = list_customers(request.account, _days(), metrics)
+    try:
+        found = list_customers(request.account, _days(), metrics)
+    except UserError as problem:
+        return render(request, "ingestion/customers.html", {"error": problem.message}, status=400)
     columns = _columns(metrics)
     shown = listing(request, found, columns, order="id")
     if wants_csv(request):
@@ -82,35 +92,43 @@ def _used(metric: str) -> Callable[[CustomerUsage], Decimal | None]:
     return lambda row: row.used.get(metric)
 
 
+METRIC_COLUMNS: list[Column[CustomerMetric]] = [
+    Column("metric", "Metric", lambda row: row.metric),
+    Column("events", "Events", lambda row: row.events, numeric=True),
+    Column("first", "First event", lambda row: row.first_event),
+    Column("last", "Last event", lambda row: row.last_event),
+]
+
+
 @account_page()
 @require_safe
-def customer(request: AccountRequest, customer_pk: int) -> HttpResponse:
+def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
     """Every metric the customer has events of: its usage over time. A bad query: 400 with what to mend."""
     row = get_object_or_404(Customer.objects.all(), pk=customer_pk)
-    found = customer_metrics(request.account, row.customer_id)
-    context: dict[str, Any] = {
-        "customer": row,
-        "found": found,
-        "periods": PERIODS,
-        "granularities": GRANULARITIES[1:],
-        "more_metrics": len(found) - CHARTS,
-    }
-    status = 200
     try:
-        query = _customer_query(request, row)
-        asked = [structs.replace(query, metric=metric.metric) for metric in found[:CHARTS]]
-        answers = [query_usage(request.account, one) for one in asked]
-        context |= {
-            "query": query,
-            "days": answers[0].period if answers else None,
-            "shown": [
-                (answer, usage_table(answer), one.to_params())
-                for answer, one in zip(answers, asked, strict=True)
-            ],
-        }
+        found = customer_metrics(request.account, row.customer_id)
+        if wants_csv(request):
+            return csv_of(f"metrics-{row.customer_id}", METRIC_COLUMNS, found)
+        status, context = 200, _charts(request, row, found)
     except UserError as problem:
-        status, context["error"] = 400, problem.message
-    return render(request, "ingestion/customer.html", context, status=status)
+        status, context = 400, {"error": problem.message}
+    choices = {"customer": row, "periods": PERIODS, "granularities": GRANULARITIES[1:]}
+    return render(request, "ingestion/customer.html", choices | context, status=status)
+
+
+def _charts(request: AccountRequest, row: Customer, found: list[CustomerMetric]) -> dict[str, Any]:
+    """A chart for each of the metrics with the most events. Two queries and a lake query for each."""
+    query = _customer_query(request, row)
+    asked = [structs.replace(query, metric=metric.metric) for metric in found[:CHARTS]]
+    answers = [query_usage(request.account, one) for one in asked]
+    return {
+        "found": found,
+        "query": query,
+        "more_metrics": len(found) - CHARTS,
+        "shown": [
+            (answer, usage_table(answer), one.to_params()) for answer, one in zip(answers, asked, strict=True)
+        ],
+    }
 
 
 def _customer_query(request: AccountRequest, row: Customer) -> UsageQuery:

@@ -102,7 +102,10 @@ def values(request: AccountRequest) -> HttpResponse:
     dimension = request.GET.get("dimension", "")
     if not dimension:
         return JsonResponse({"values": []})
-    found = suggest_values(request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS)
+    try:
+        found = suggest_values(request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS)
+    except UserError as problem:
+        return JsonResponse({"values": [], "error": problem.message}, status=400)
     return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in found]})
 
 

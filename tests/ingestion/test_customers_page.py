@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops.lib import clock
@@ -100,6 +101,18 @@ def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(filled: Cast
     assert "/a/acme/usage/?metric=seats&amp;granularity=week&amp;customers=globex" in text
 
 
+def test_the_metrics_of_a_customer_are_exported(filled: Cast) -> None:
+    answer: Any = signed_in(filled.viewer).get(f"{URL}{pk_of(filled, 'globex')}/", {"format": "csv"})
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+    assert {row["Metric"]: row["Events"] for row in rows} == {
+        "requests": "2",
+        "seats": "2",
+        "peak": "2",
+        "daily": "1",
+        "zzz fifth": "1",
+    }
+
+
 def test_events_of_any_year_have_a_page(cast: Cast) -> None:
     with account_scope(cast.account):
         push(cast.account, [event(datetime(year, 1, 1, tzinfo=UTC), "ages", 1) for year in (1, 9999)])
@@ -116,6 +129,19 @@ def test_a_customer_without_events_and_a_bad_period_still_have_a_page(filled: Ca
     wrong = client.get(f"{URL}{pk_of(filled, 'globex')}/", {"period": "forever"})
     assert wrong.status_code == 400
     assert "period: Invalid enum value" in wrong.content.decode()
+
+
+def test_a_lake_out_of_time_is_said_on_the_page(filled: Cast, settings: Settings) -> None:
+    settings.LAKE_DEADLINE_SECONDS = 0
+    for url in (
+        URL,
+        f"{URL}{pk_of(filled, 'globex')}/",
+        "/a/acme/usage/",
+        "/a/acme/usage/values/?dimension=x",
+    ):
+        answer = signed_in(filled.viewer).get(url)
+        assert answer.status_code == 400
+        assert "The query took longer than it may." in answer.content.decode()
 
 
 def test_a_strangers_account_has_none_of_these_customers(filled: Cast) -> None:
