@@ -8,7 +8,7 @@ A warning is a whole sentence; it reads what the answer has loaded already and a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from accounts.models import Account
@@ -24,7 +24,7 @@ class AnswerFacts:
     account: Account
     days: DateRange
     coverage: Coverage
-    sources: dict[int, SourceHealth]
+    sources: Mapping[int, SourceHealth]
 
 
 Warner = Callable[[AnswerFacts], list[str]]

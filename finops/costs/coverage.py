@@ -124,16 +124,12 @@ def _covered(segment: Segment, months: list[date]) -> DateRange:
 
 def coverage(account: Account) -> Coverage:
     """One query."""
-    return coverage_of_manifest(cost_manifest(account))
+    return coverage_of_manifest(cost_manifest(account), clock.today())
 
 
-def coverage_of_manifest(manifest: Manifest) -> Coverage:
-    """No query, and kept while the manifest is the same."""
-    return _coverage(manifest, clock.today())
-
-
-@lru_cache(maxsize=64)
-def _coverage(manifest: Manifest, today: date) -> Coverage:
+@lru_cache(maxsize=256)
+def coverage_of_manifest(manifest: Manifest, today: date) -> Coverage:
+    """No query, and kept while manifest and day are the same."""
     rows = [
         (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.segments
     ]

@@ -30,31 +30,18 @@ class Question:
     """All that decides DuckDB's answer. The files are those of one account, under names that nothing else has."""
 
     directory: Path
-    body: str
-    table_expressions: tuple[str, ...]
-    needed: tuple[str, ...]
-    result: pa.Schema
+    query: str
     files: tuple[str, ...]
     start: date
     end: date
 
     @classmethod
     def of(cls, directory: Path, query: Query, files: Sequence[str], start: date, end: date) -> Question:
-        return cls(
-            directory,
-            query.body,
-            query.table_expressions,
-            query.needed,
-            query.result,
-            tuple(files),
-            start,
-            end,
-        )
+        return cls(directory, query.identity, tuple(files), start, end)
 
     @property
     def bytes(self) -> int:
-        texts = (self.body, *self.table_expressions, *self.files)
-        return sum(len(text) + _TEXT_BYTES for text in texts)
+        return sum(len(text) + _TEXT_BYTES for text in (self.query, *self.files))
 
 
 class Answered:
@@ -67,10 +54,11 @@ class Answered:
 
     def get(self, question: Question) -> pa.Table | None:
         with self._lock:
-            if question not in self._answers:
+            found = self._answers.get(question)
+            if found is None:
                 return None
             self._answers.move_to_end(question)
-            return self._answers[question][0]
+            return found[0]
 
     def keep(self, question: Question, table: pa.Table, room: int) -> None:
         size = question.bytes + table.get_total_buffer_size()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import ibis
@@ -48,6 +48,12 @@ class Query:
     body: str
     table_expressions: tuple[str, ...]
     """What the expression uses twice, as Ibis names and compiles it."""
+
+    @cached_property
+    def identity(self) -> str:
+        """All that tells this query from others, files and days aside."""
+        parts = (self.kind.value, self.body, *self.table_expressions, *self.needed, str(self.result))
+        return "\x00".join(parts)
 
     def sql(self, files: Sequence[File], start: date, end: date, *, waiting: bool = False) -> str:
         """The statement over these files and these days (inclusive). UserError for text that SQL cannot hold.

@@ -19,12 +19,15 @@ from finops.lake import schema
 ACCOUNTS: Final = 128
 """Accounts whose manifest is kept; a large one (five years of 20 sources) takes half a megabyte."""
 
-_LIVE: Final = "FROM lake_lakesegment WHERE account_id = %s AND kind = 'cost' AND retired_at IS NULL"
-_VERSION: Final = f"SELECT sha256(convert_to(string_agg(path, ',' ORDER BY id), 'UTF8')) {_LIVE}"
+_LIVE: Final = "FROM lake_lakesegment WHERE account_id = %(account)s AND kind = 'cost' AND retired_at IS NULL"
+COST_VERSION: Final = f"(SELECT sha256(convert_to(string_agg(path, ',' ORDER BY id), 'UTF8')) {_LIVE})"
+"""The version of `account`'s manifest, for statements that read more than that."""
+
+_VERSION: Final = f"SELECT {COST_VERSION}"
 _SEGMENTS: Final = (
-    f"SELECT ({_VERSION}), source_id, month, first_day, last_day, rows, path {_LIVE} ORDER BY month, path"
+    f"SELECT {COST_VERSION}, source_id, month, first_day, last_day, rows, path {_LIVE} ORDER BY month, path"
 )
-_COLUMNS: Final = f"SELECT ({_VERSION}), array(SELECT DISTINCT jsonb_array_elements_text(columns) {_LIVE})"
+_COLUMNS: Final = f"SELECT {COST_VERSION}, array(SELECT DISTINCT jsonb_array_elements_text(columns) {_LIVE})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,12 @@ _known: dict[int, Manifest] = {}
 
 def cost_manifest(account: Account) -> Manifest:
     """What counts now. One statement, two after a change."""
-    version = _bytes(_selected(_VERSION, account, 1)[0][0])
+    return manifest_of(account, _selected(_VERSION, account)[0][0])
+
+
+def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest:
+    """What counts now, where a statement has just said COST_VERSION. One statement after a change, else none."""
+    version = _bytes(digest)
     found = _known.get(account.pk)
     return found if found is not None and found.version == version else _read(account)
 
@@ -71,7 +79,7 @@ def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> list[st
     found = manifest or cost_manifest(account)
     if found._tag_keys:
         return list(found._tag_keys[0])
-    version, columns = _selected(_COLUMNS, account, 2)[0]
+    version, columns = _selected(_COLUMNS, account)[0]
     keys = sorted(schema.tag_key(name) for name in columns if schema.is_key_column(name))
     if _bytes(version) == found.version:
         found._tag_keys.append(tuple(keys))
@@ -79,7 +87,7 @@ def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> list[st
 
 
 def _read(account: Account) -> Manifest:
-    rows = _selected(_SEGMENTS, account, 2)
+    rows = _selected(_SEGMENTS, account)
     version = _bytes(rows[0][0]) if rows else None
     read = Manifest(account.pk, version, tuple(LiveSegment(*row[1:]) for row in rows))
     if len(_known) >= ACCOUNTS:
@@ -88,9 +96,9 @@ def _read(account: Account) -> Manifest:
     return read
 
 
-def _selected(statement: str, account: Account, times: int) -> list[tuple[Any, ...]]:
+def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, [account.pk] * times)
+        cursor.execute(statement, {"account": account.pk})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from django.db import connection
 
 from accounts.models import Account
 from finops.costs.answers import ViewUsed
-from finops.costs.models import Basis
+from finops.costs.models import Basis, CostView
 from finops.lib.errors import unknown_value
 
 CHARGE_CATEGORIES = ("Usage", "Purchase", "Tax", "Credit", "Adjustment")
@@ -26,26 +25,15 @@ class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
     product_key: str = ""
 
 
-VIEW_COLUMNS = "v.basis, v.charge_categories, v.product_key"
-_VIEW = f"SELECT {VIEW_COLUMNS} FROM costs_costview v WHERE v.account_id = %s"  # noqa: S608 - of our own constant
-
-
 def cost_view(account: Account) -> CostViewSettings:
     """The account's cost view; billed and all charge categories when it never chose. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_VIEW, [account.pk])
-        row = cursor.fetchone()
-    return view_settings(*row) if row else CostViewSettings()
-
-
-def view_settings(
-    basis: str | None, categories: list[str] | None, product_key: str | None
-) -> CostViewSettings:
-    """The settings of a row's VIEW_COLUMNS, which are null where the account has no row."""
-    if basis is None:
-        return CostViewSettings()
-    return CostViewSettings(
-        basis=basis, charge_categories=tuple(categories or ()), product_key=product_key or ""
+    chosen = CostView.objects.filter(account=account).values_list("basis", "charge_categories", "product_key")
+    return next(
+        (
+            CostViewSettings(basis=basis, charge_categories=tuple(categories), product_key=product_key)
+            for basis, categories, product_key in chosen
+        ),
+        CostViewSettings(),
     )
 
 
