@@ -7,6 +7,7 @@ only those that fail again field by field.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Final
 
@@ -38,15 +39,31 @@ class Rejection(Struct, frozen=True):
 
 
 class Batch(Struct):
-    """A structurally valid body. `names`: the customers of its events, with the last name given or None."""
+    """A structurally valid body. Each event has at its place in `names` and `event_ids` what was given with it."""
 
-    events: list[InboxEvent]
-    rejected: list[Rejection]
-    names: dict[str, str | None]
+    events: list[InboxEvent] = []
+    names: list[str | None] = []
+    event_ids: list[str | None] = []
+    rejected: list[Rejection] = []
+    body: bytes = b""
 
     @property
-    def metrics(self) -> set[str]:
-        return {event.metric for event in self.events}
+    def submitted(self) -> int:
+        return len(self.events) + len(self.rejected)
+
+    def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
+        """The beginnings of these events as they were sent. What looks like a key of ours is not among it."""
+        pieces = _PIECES.decode(self.body).events if indexes else []
+        return [_excerpt(bytes(pieces[index]), longest) for index in indexes]
+
+
+_KEY = re.compile(r"(fuse|fmcp)_\w+")
+
+
+def _excerpt(piece: bytes, longest: int) -> str:
+    # A character is at most four bytes, and a key that is cut off at the end shall be found too.
+    text = piece[: 4 * longest + 400].decode(errors="ignore")
+    return _KEY.sub(r"\1_…", text).replace("\0", "")[:longest]
 
 
 class _Typed(Struct):
@@ -79,13 +96,13 @@ def _check(body: bytes) -> Batch:
         events = _one_by_one(body)
     # PostgreSQL's text holds no NUL; JSON can say it in this one way only.
     quick = b"\\u0000" not in body
-    batch = Batch([], [], {})
+    batch = Batch(body=body)
     for index, event in enumerate(events):
         found = accepted(index, event) if quick and isinstance(event, PushedEvent) else None
         if found is None:
             _look_closely(batch, index, event)
         else:
-            _add(batch, found, event.customer_name)  # type: ignore[union-attr] # found, so it is a PushedEvent
+            _add(batch, found, event.customer_name, event.event_id)  # type: ignore[union-attr] # found, so it is a PushedEvent
     return batch
 
 
@@ -95,15 +112,24 @@ def _look_closely(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
     if fields is None or problem:
         batch.rejected.append(Rejection(index, problem or ""))
     else:
-        _add(batch, stored(index, fields), fields["customer_name"])
+        _add(batch, stored(index, fields), fields["customer_name"], fields["event_id"])
 
 
-def _add(batch: Batch, event: InboxEvent, name: str | None) -> None:
+def _add(batch: Batch, event: InboxEvent, name: str | None, event_id: str | None) -> None:
     batch.events.append(event)
-    if name is not None:
-        batch.names[event.customer_id] = name
-    else:
-        batch.names.setdefault(event.customer_id, None)
+    batch.names.append(name)
+    batch.event_ids.append(event_id)
+
+
+def last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dict[str, str | None]:
+    """The customers of events, each with the last name given for it or None."""
+    last: dict[str, str | None] = {}
+    for event, name in zip(events, names, strict=True):
+        if name is not None:
+            last[event.customer_id] = name
+        else:
+            last.setdefault(event.customer_id, None)
+    return last
 
 
 def _one_by_one(body: bytes) -> list[PushedEvent | Raw]:

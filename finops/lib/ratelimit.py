@@ -23,10 +23,12 @@ from limits.strategies import MovingWindowRateLimiter
 
 @dataclasses.dataclass(frozen=True)
 class Hit:
-    """What became of it. `wait`: whole seconds until the next may come, 0 when this one may pass."""
+    """What became of it. `wait`: whole seconds until the next may come, 0 when this one may pass. `reset`: whole
+    seconds until the oldest that counts no longer does, so that `remaining` grows again."""
 
     remaining: int
     wait: int = 0
+    reset: int = 0
 
     @property
     def allowed(self) -> bool:
@@ -54,10 +56,11 @@ class ProcessWindows:
             free = limit - len(times)
             if cost <= free:
                 times.extend([now] * cost)
-                return Hit(free - cost)
+                return Hit(free - cost, reset=_until(times[0] + seconds, now) if times else 0)
             must_go = min(cost - free, len(times))
             until = times[must_go - 1] + seconds if must_go else now + seconds
-            return Hit(max(free, 0), max(1, math.ceil(until - now)))
+            wait = _until(until, now)
+            return Hit(max(free, 0), wait, _until(times[0] + seconds, now) if times else wait)
 
 
 class RedisWindows:
@@ -70,8 +73,12 @@ class RedisWindows:
         item = RateLimitItemPerSecond(limit, seconds)
         allowed = self._limiter.hit(item, whose, cost=cost)
         window = self._limiter.get_window_stats(item, whose)
-        wait = 0 if allowed else max(1, math.ceil(window.reset_time - time.time()))
-        return Hit(window.remaining, wait)
+        reset = _until(window.reset_time, time.time())
+        return Hit(window.remaining, 0 if allowed else reset, reset)
+
+
+def _until(moment: float, now: float) -> int:
+    return max(1, math.ceil(moment - now))
 
 
 @functools.cache

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from ingestion.services.accept import KeyEnded, accept_events
+from ingestion.services.answers import OtherBody, Retry
 from ingestion.services.keys import generate_usage_key, regenerate_usage_key, revoke_usage_key
 from ingestion.services.metrics import set_metric
+from ingestion.services.receipts import Receipt, Result
 from ingestion.services.sources import create_usage_source, rename_usage_source
 
 __all__ = [
     "KeyEnded",
+    "OtherBody",
+    "Receipt",
+    "Result",
+    "Retry",
     "accept_events",
     "create_usage_source",
     "generate_usage_key",

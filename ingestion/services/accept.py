@@ -6,17 +6,17 @@ the Idempotency-Key, event ids, customers, metrics.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from uuid import UUID, uuid4
 
+import msgspec
 from django.db import connection, transaction
 
 from finops.lake import inbox
-from finops.lake.inbox import InboxEvent
 from finops.lib import clock
 from ingestion.keys import PushCredential, lock_living_key
-from ingestion.parsing import Batch
+from ingestion.parsing import Batch, last_names
 from ingestion.services import answers, event_ids, ledger
 from ingestion.services.answers import Retry
 from ingestion.services.event_ids import Judged
@@ -72,7 +72,7 @@ def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
 def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged) -> None:
     now, account = clock.now(), credential.account
     if judged.events:
-        _know_customers(account.pk, _last_names(judged.events, judged.names), now)
+        _know_customers(account.pk, last_names(judged.events, judged.names), now)
         _know_metrics(account.pk, {event.metric for event in judged.events}, now)
         inbox.append(
             account=account,
@@ -94,42 +94,28 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Jud
     )
 
 
-def _last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dict[str, str | None]:
-    """The customers of events, each with the last name given for it or None."""
-    last: dict[str, str | None] = {}
-    for event, name in zip(events, names, strict=True):
-        if name is not None:
-            last[event.customer_id] = name
-        else:
-            last.setdefault(event.customer_id, None)
-    return last
-
-
 # Rows that would not change are not touched, so most pushes lock none. The rest go in one order, so that two pushes
 # naming the same customers wait for each other and never both. The conflict is with a push that came first by a
 # moment: it must not win over a name of ours, nor lose its own to our having none.
 _CUSTOMERS = """
+WITH asked AS MATERIALIZED (SELECT key AS id, value AS name FROM json_each_text(%(names)s::json))
 INSERT INTO ingestion_customer AS known (account_id, customer_id, name, first_seen_at)
 SELECT %(account)s, asked.id, coalesce(asked.name, ''), %(now)s
-  FROM unnest(%(ids)s::text[], %(names)s::text[]) AS asked(id, name)
+  FROM asked
   LEFT JOIN ingestion_customer was ON was.account_id = %(account)s AND was.customer_id = asked.id
  WHERE was.id IS NULL OR was.name <> asked.name
  ORDER BY asked.id COLLATE "C"
 ON CONFLICT (account_id, customer_id) DO UPDATE SET name = EXCLUDED.name
- WHERE known.customer_id = ANY(%(named)s::text[]) AND known.name <> EXCLUDED.name
+ WHERE known.name <> EXCLUDED.name
+   AND known.customer_id IN (SELECT asked.id FROM asked WHERE asked.name IS NOT NULL)
 """
 
 
 def _know_customers(account_id: int, names: Mapping[str, str | None], now: datetime) -> None:
-    asked: dict[str, int | datetime | list[str] | list[str | None]] = {
-        "account": account_id,
-        "now": now,
-        "ids": list(names),
-        "names": list(names.values()),
-        "named": [customer for customer, name in names.items() if name is not None],
-    }
+    # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
+    asked = msgspec.json.encode(names).decode()
     with connection.cursor() as cursor:
-        cursor.execute(_CUSTOMERS, asked)
+        cursor.execute(_CUSTOMERS, {"account": account_id, "now": now, "names": asked})
 
 
 _METRICS = """

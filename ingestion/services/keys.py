@@ -62,8 +62,9 @@ def revoke_usage_key(*, source: UsageSource, actor: Actor) -> None:
 
 def _lock_push_source(source: UsageSource) -> None:
     """Until the transaction ends nobody else changes the source's key."""
-    # Unscoped: the caller found the source in its account.
-    row = UsageSource.objects.unscoped().select_for_update().get(pk=source.pk)
+    # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source
+    # when it writes its batch, and would wait for us while we wait for it.
+    row = UsageSource.objects.unscoped().select_for_update(no_key=True).get(pk=source.pk)
     if row.kind != UsageSource.Kind.PUSH:
         raise UserError(
             f"{row.name} pulls usage with a vendor's credential, so it has no API key. "

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -25,21 +26,14 @@ from rest_framework.views import APIView
 
 from ingestion.body import Refused, read_body
 from ingestion.keys import PushCredential, authenticate_usage_key
-from ingestion.parsing import Malformed, Rejection, check_batch
-from ingestion.services import KeyEnded, accept_events
+from ingestion.parsing import Malformed, check_batch
+from ingestion.services import KeyEnded, OtherBody, Retry, accept_events
+from ingestion.throttle import AccountThrottle, headers_of
 
 PATH = "/api/usage/events"
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
 log = logging.getLogger(__name__)
-
-
-class Result(msgspec.Struct):
-    """The ingestion result: every event is in one of the two counts, every rejected one among the errors."""
-
-    accepted: int
-    rejected: int
-    errors: list[Rejection]
 
 
 class UsageKeyAuthentication(BaseAuthentication):
@@ -75,19 +69,61 @@ class UsageEvents(APIView):
     http_method_names = ["post"]
     authentication_classes = [UsageKeyAuthentication]
     permission_classes: list[Any] = []
-    throttle_classes: list[Any] = []
+    throttle_classes = [AccountThrottle]
     renderer_classes = [JSONRenderer]
     content_negotiation_class = AnyAccept
 
     def post(self, request: Request) -> HttpResponse:
         # The body is read here and not by DRF's parsers: they choose by content type, and take a chunked one for none.
-        batch = check_batch(read_body(request._request))
-        accept_events(credential=request.auth, batch=batch)
-        return _json(HTTPStatus.OK, Result(len(batch.events), len(batch.rejected), batch.rejected))
+        key, dry_run = _idempotency_key(request), _dry_run(request)
+        body = read_body(request._request)
+        receipt = accept_events(
+            credential=request.auth,
+            batch=check_batch(body),
+            retry=Retry.of(key, body) if key else None,
+            dry_run=dry_run,
+        )
+        return _json(HTTPStatus.OK, receipt.body, receipt.headers)
+
+    def throttled(self, request: Request, wait: float | None) -> None:
+        raise Refused(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            "rate_limited",
+            f"More than {settings.USAGE_RATE_LIMIT_PER_MINUTE:,} requests of the account in 60 seconds; nothing is stored.",
+            {"Retry-After": str(int(wait or 1))},
+        )
 
     def handle_exception(self, exc: Exception) -> HttpResponse:
         refused = _refusal(exc)
         return _json(refused.status, _problem(refused), refused.headers)
+
+    def finalize_response(
+        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        for name, value in headers_of(request).items():
+            response[name] = value
+        return response
+
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_FLAGS = {"": False, "false": False, "0": False, "true": True, "1": True}
+
+
+def _idempotency_key(request: Request) -> str:
+    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if key is None:
+        return ""
+    if not _KEY.fullmatch(key):
+        message = "Idempotency-Key must be 1 to 255 visible ASCII characters."
+        raise Refused(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", message)
+    return key
+
+
+def _dry_run(request: Request) -> bool:
+    said = request._request.GET.get("dry_run", "").lower()
+    if said not in _FLAGS:
+        raise Refused(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
+    return _FLAGS[said]
 
 
 def _refusal(error: Exception) -> Refused:
@@ -99,6 +135,9 @@ def _refusal(error: Exception) -> Refused:
         return _unauthorized(
             "The key was revoked or replaced while this request was under way; nothing is stored."
         )
+    if isinstance(error, OtherBody):
+        message = "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
+        return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
     if isinstance(error, MethodNotAllowed):
         return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Only POST.", {"Allow": "POST"})
     return _failure(error)
@@ -114,19 +153,19 @@ def _failure(error: Exception) -> Refused:
     return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
 
-def _problem(refused: Refused) -> dict[str, dict[str, str]]:
-    return {"error": {"code": refused.code, "message": refused.message}}
+def _problem(refused: Refused) -> bytes:
+    return msgspec.json.encode({"error": {"code": refused.code, "message": refused.message}})
 
 
-def _json(status: HTTPStatus, body: Any, headers: dict[str, str] | None = None) -> HttpResponse:
-    content = msgspec.json.encode(body)
+def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpResponse:
     always = {
         "Cache-Control": "no-store",
         "Content-Length": str(len(content)),
         "X-Content-Type-Options": "nosniff",
     }
-    headers = {**always, **(headers or {})}
-    return HttpResponse(content, status=status, content_type="application/json", headers=headers)
+    return HttpResponse(
+        content, status=status, content_type="application/json", headers={**always, **headers}
+    )
 
 
 def push(request: HttpRequest) -> HttpResponse:

@@ -165,9 +165,9 @@ def test_the_service_stores_under_the_key_and_says_the_batch(cast: Cast, door: D
     credential = authenticate_usage_key(door.key)
     assert credential is not None
 
-    batch = accept_events(credential=credential, batch=batch_of(event(), event()))
+    receipt = accept_events(credential=credential, batch=batch_of(event(), event()))
 
-    assert [row.batch for row in inbox()] == [str(batch)] * 2
+    assert [row.batch for row in inbox()] == [receipt.headers["Usage-Batch-Id"]] * 2
 
 
 # A key that ends while its push is under way

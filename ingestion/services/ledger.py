@@ -1,0 +1,129 @@
+"""The ledger: one row a push, in the transaction that stores its events. The sum of its rows is the meter.
+
+Rows older than LEDGER_DAYS are summed up by month and go. Of rejected events a source's newest are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+
+from finops.lake.inbox import InboxEvent
+from finops.lib import clock
+from ingestion.keys import PushCredential
+from ingestion.parsing import Batch, Rejection
+
+LEDGER_DAYS = 35
+REJECTED_OF_A_PUSH = 10
+REJECTED_OF_A_SOURCE = 100
+EXCERPT = 500
+
+_BATCH = """
+INSERT INTO ingestion_usagebatch
+       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
+VALUES (%s, %s, %s, 'push', %s, %s, %s, %s, %s, %s, '')
+"""
+
+
+def write_batch(
+    *,
+    batch_id: UUID,
+    credential: PushCredential,
+    received_at: datetime,
+    stored: Sequence[InboxEvent],
+    duplicates: int,
+    rejected: int,
+) -> None:
+    moments = [event.event_time for event in stored]
+    first, last = (min(moments).date(), max(moments).date()) if moments else (None, None)
+    values = (
+        *(batch_id, credential.account.pk, credential.source_id, received_at),
+        *(len(stored) + duplicates, rejected, duplicates, first, last),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_BATCH, values)
+
+
+_REJECTED = """
+INSERT INTO ingestion_rejectedevent (account_id, source_id, batch, received_at, position, error, excerpt)
+SELECT %s, %s, %s, %s, * FROM unnest(%s::int[], %s::text[], %s::text[])
+"""
+
+
+def write_rejected(
+    *,
+    batch_id: UUID,
+    credential: PushCredential,
+    received_at: datetime,
+    batch: Batch,
+    rejected: Sequence[Rejection],
+) -> None:
+    """The first few rejected events of a push. No statement when there are none."""
+    some = rejected[:REJECTED_OF_A_PUSH]
+    if not some:
+        return
+    indexes = [one.index for one in some]
+    excerpts = batch.excerpts(indexes, EXCERPT)
+    errors = [one.error for one in some]
+    values = (
+        *(credential.account.pk, credential.source_id, batch_id, received_at),
+        *(indexes, errors, excerpts),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_REJECTED, values)
+
+
+# One statement: whoever reads the meter finds a batch in the ledger or in the sum, and never in both.
+_ROLL_UP = """
+WITH gone AS (
+    DELETE FROM ingestion_usagebatch WHERE id IN (
+        SELECT id FROM ingestion_usagebatch WHERE account_id = %(account)s AND received_at < %(before)s
+         ORDER BY received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING received_at, accepted - duplicates AS events, voided_at
+), summed AS (
+    INSERT INTO ingestion_usagemeter AS meter (account_id, month, events)
+    SELECT %(account)s, date_trunc('month', received_at AT TIME ZONE 'UTC')::date, sum(events) FILTER (WHERE voided_at IS NULL)
+      FROM gone GROUP BY 2 HAVING count(*) FILTER (WHERE voided_at IS NULL) > 0 ORDER BY 2
+    ON CONFLICT (account_id, month) DO UPDATE SET events = meter.events + EXCLUDED.events
+)
+SELECT count(*) FROM gone
+"""
+_DUE = """
+SELECT id FROM accounts_account a
+ WHERE EXISTS (SELECT FROM ingestion_usagebatch b WHERE b.account_id = a.id AND b.received_at < %s)
+"""
+
+
+def roll_up(*, limit: int = 5_000) -> int:
+    """Move batches older than LEDGER_DAYS from the ledger into the months' sums; how many. A transaction every `limit`."""
+    before, moved = clock.now() - timedelta(days=LEDGER_DAYS), 0
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, [before])
+        due = [row[0] for row in cursor.fetchall()]
+        for account_id in due:
+            while True:
+                cursor.execute(_ROLL_UP, {"account": account_id, "before": before, "limit": limit})
+                some = int((cursor.fetchone() or (0,))[0])
+                moved += some
+                if some < limit:
+                    break
+    return moved
+
+
+_TOO_MANY = """
+DELETE FROM ingestion_rejectedevent WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (PARTITION BY source_id ORDER BY received_at DESC, id DESC) AS place
+          FROM ingestion_rejectedevent
+    ) AS placed WHERE place > %s)
+"""
+
+
+def prune_rejected() -> int:
+    """Keep each source's newest rejected events alone; how many went."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TOO_MANY, [REJECTED_OF_A_SOURCE])
+        return int(cursor.rowcount)
