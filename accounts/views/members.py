@@ -103,7 +103,9 @@ def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
     except UserError as error:
         messages.error(request, error.message)
         return redirect("members", slug=request.account.slug)
-    messages.success(request, f"{label} is no longer a member. Keys that they made keep working.")
+    messages.success(
+        request, f"{label} is no longer a member, nor are their apps. Keys that they made keep working."
+    )
     return redirect("home") if oneself else redirect("members", slug=request.account.slug)
 
 

@@ -183,7 +183,9 @@ def test_the_keyboard_alone_gives_read_and_write(new_page: NewPage, app: App) ->
     expect(page.get_by_role("radio", name="Read and write")).to_be_checked()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Allow")).to_be_focused()
+    allow = page.get_by_role("button", name="Allow")
+    expect(allow).to_be_focused()
+    expect(allow).to_be_enabled()
     page.keyboard.press("Enter")
     back_in_the_app(page)
 
@@ -208,6 +210,21 @@ def test_writing_is_no_choice_for_an_account_that_a_person_may_only_read(new_pag
     ).to_be_visible()
     page.get_by_role("radio", name="Acme").check()
     expect(write).to_be_enabled()
+
+
+def test_a_click_meant_for_a_window_that_just_closed_allows_nothing(new_page: NewPage, app: App) -> None:
+    page = new_page("member")
+    page.goto(app.authorize_url())
+    allow = page.get_by_role("button", name="Allow")
+    expect(allow).to_be_enabled()
+
+    page.evaluate("""() => {
+      dispatchEvent(new Event("focus"));
+      document.querySelector('[value="allow"]').click();
+    }""")
+
+    expect(allow).to_be_enabled()
+    assert app.answers == []
 
 
 def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
