@@ -10,6 +10,7 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.lake.flush import flush_usage
 from finops.lib.errors import UserError
 from ingestion.answers import EventsAnswer
 from ingestion.models import Customer
@@ -79,6 +80,18 @@ def test_events_pushed_between_two_pages_double_and_skip_nothing(acme: Account) 
     read = [int(one.quantity) for one in [*first.events, *second.events] if one.customer_id == "a"]
     assert sorted(read) == list(range(6))
     assert len(read) == len(set(read))
+
+
+def test_a_flush_between_two_pages_doubles_and_skips_nothing(acme: Account) -> None:
+    moments = [datetime(2026, 3, 9, 12, 0, 0, micro, tzinfo=UTC) for micro in (0, 1, 999_999)]
+    push(acme, [event(moments[number % 3], "a", number, unit="x") for number in range(12)])
+    before = all_pages(acme, limit=3)
+    first = ask(acme, limit=5)
+
+    flush_usage(acme)
+
+    second = ask(acme, limit=10, cursor=first.cursor)
+    assert [*first.events, *second.events] == [one for page in before for one in page.events]
 
 
 def test_pages_go_on_at_any_microsecond_of_any_year(acme: Account) -> None:
