@@ -1,0 +1,70 @@
+"""The steps of flush, merge and void, and a way to be there before and after each.
+
+    with watching(lambda step: …):
+        flush_usage(account)          # calls it with "before taken", "after taken", "before new_file", …
+
+Only calls of the thread that watches count.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from finops.lake import flush, locks, merge, rewriting, segments, storage, voiding
+
+STEPS: list[tuple[Any, str]] = [
+    (locks, "lock_usage"),
+    (locks, "try_lock_merging"),
+    (flush, "_taken"),
+    (flush, "name_usage"),
+    (merge, "_due"),
+    (merge, "retire"),
+    (merge, "name_usage"),
+    (voiding, "_remove_waiting"),
+    (voiding, "retire"),
+    (voiding, "name_usage"),
+    (rewriting, "rows_of_batch"),
+    (rewriting, "_rows"),
+    (segments, "_write"),
+    (segments, "_sha256"),
+    (segments, "_name"),
+    (storage.Storage, "new_file"),
+    (storage.LocalStorage, "put"),
+    (storage, "_fsync"),
+    (Path, "replace"),
+    (Path, "unlink"),
+    (BaseDatabaseWrapper, "_commit"),
+]
+
+
+@contextmanager
+def watching(at: Callable[[str], None]) -> Iterator[None]:
+    watched = threading.get_ident()
+
+    def tell(step: str) -> None:
+        if threading.get_ident() == watched:
+            at(step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for place, name in STEPS:
+            patch.setattr(place, name, _between(tell, getattr(place, name), name))
+        yield
+
+
+def _between(tell: Callable[[str], None], step: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def told(*args: Any, **kwargs: Any) -> Any:
+        tell(f"before {name}")
+        result = step(*args, **kwargs)
+        tell(f"after {name}")
+        return result
+
+    return told
