@@ -63,7 +63,7 @@ class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 # `customer_id` None: no known customer. `values` are those of the customer key that were added up, where they are not
-# the id itself. `other_rows`: so many rows that are not listed. `series`: unit cost by the bucket's first day.
+# the id itself. `other_rows`: this row sums so many that are not listed. `series`: unit cost by the bucket's first day.
 # `cost` is direct_cost + allocated_cost; there are no shared-cost splits yet, so nothing is allocated.
 class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """status: matched, no_usage, no_cost, unknown_customer, no_customer, rest."""

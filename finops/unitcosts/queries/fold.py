@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from finops.lib.money import added
+from finops.lib.spoken import listed
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -22,18 +23,17 @@ from finops.unitcosts.unit_cost_query import MAX_TOP
 
 Fits = Callable[[UnitCostAnswer], bool]
 
-_LISTS = ((MATCHED, NO_USAGE, NO_COST, REST), (UNKNOWN_CUSTOMER,), (NO_CUSTOMER,))
+_LISTS = ((MATCHED, REST), (NO_USAGE,), (NO_COST,), (UNKNOWN_CUSTOMER,), (NO_CUSTOMER,))
 
 ENOUGH_ROWS = 10
 """Rows that are worth more than their trends."""
 
 ROWS_PLAIN = "The rows' trends are left out: ask for a coarser granularity or fewer customers."
 ALL_PLAIN = "Trends are left out: ask for fewer days or a coarser granularity."
-NO_REST_USAGE = "None of these customers has usage of the metric in these days."
 
 
 def folded(rows: Sequence[UnitCostRow], keep: int) -> list[UnitCostRow]:
-    """The first `keep` customers and the first `keep` unmatched values of each currency; the rest of each summed."""
+    """The first `keep` of each status and currency, the others of it summed in one row: of `rest` where they matched."""
     found = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
@@ -46,15 +46,15 @@ def _rest(rows: Sequence[UnitCostRow]) -> list[UnitCostRow]:
     """One row for these; usage by customer adds up under every aggregation."""
     if not rows:
         return []
-    is_customers = rows[0].customer_id is not None or rows[0].status == REST
+    status = REST if rows[0].status in (MATCHED, REST) else rows[0].status
     cost = added(row.cost for row in rows)
     used = [row.usage for row in rows if row.usage is not None]
     usage = added(used) if used else None
-    unit_cost, reason = divided(cost, usage, unused=NO_REST_USAGE if is_customers else rows[0].reason)
+    unit_cost, reason = divided(cost, usage) if status == REST else (None, rows[0].reason)
     return [
         UnitCostRow(
             customer_id=None,
-            status=REST if is_customers else rows[0].status,
+            status=status,
             direct_cost=added(row.direct_cost for row in rows),
             allocated_cost=added(row.allocated_cost for row in rows),
             cost=cost,
@@ -70,17 +70,22 @@ def _rest(rows: Sequence[UnitCostRow]) -> list[UnitCostRow]:
 
 def truncated_of(rows: Sequence[UnitCostRow], top: int) -> str:
     """Says what is summed and how to narrow; empty when every row is listed."""
-    customers = sum(row.other_rows for row in rows if row.status == REST)
-    values = sum(row.other_rows for row in rows if row.status != REST)
-    parts = []
-    if customers:
-        parts.append(f"{customers} customers are summed in the row rest")
-    if values:
-        parts.append(f"{values} values of no known customer in one row")
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.status] = counts.get(row.status, 0) + row.other_rows
+    parts = [f"{counts[status]} {what}" for status, what in _SUMMED.items() if counts.get(status)]
     if not parts:
         return ""
     more = f"raise top (now {top}, at most {MAX_TOP})" if top < MAX_TOP else "filter the cost"
-    return f"{' and '.join(parts)}: {more}, or name customers."
+    return f"Summed in a row of their status are {listed(parts)}: {more}, or name customers."
+
+
+_SUMMED = {
+    REST: "customers in rest",
+    NO_USAGE: "customers without usage",
+    NO_COST: "customers without cost",
+    UNKNOWN_CUSTOMER: "values of no known customer",
+}
 
 
 def shortened(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:

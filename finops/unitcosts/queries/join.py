@@ -15,8 +15,8 @@ from finops.costs.queries.cost_sums import ValueCost
 from finops.lib.money import added
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_CUSTOMER, NO_USAGE, UNKNOWN_CUSTOMER
 
-ORDER = {MATCHED: 0, NO_USAGE: 0, NO_COST: 0, UNKNOWN_CUSTOMER: 1, NO_CUSTOMER: 2}
-"""Customers first, then values of no known customer, then cost without any value."""
+ORDER = {MATCHED: 0, NO_USAGE: 1, NO_COST: 2, UNKNOWN_CUSTOMER: 3, NO_CUSTOMER: 4}
+"""Customers with both sides first, then those with one, then values of no known customer, then cost without a value."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def joined(
     """A row for each customer or unmatched value in each currency that it has cost in.
 
     `absent` is the word for cost without a value. A customer with usage alone has one row, in the first of `currencies`.
-    A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, customers by
-    size of cost, then the unmatched.
+    A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, then
+    by status and size of cost.
     """
     rows: dict[tuple[str | None, str, str], Joined] = {}
     for cost in costs:

@@ -114,7 +114,7 @@ def _matching(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]
     may_map = request.membership.may(Role.MEMBER) and any(not row.other_rows for row in unknown)
     names = customer_names(request.account) if may_map else {}
     return {
-        "customers": _rows(answer, MATCHED, NO_USAGE, NO_COST, REST),
+        "customers": _rows(answer, MATCHED, REST),
         "unknown": unknown,
         "one_sided": _rows(answer, NO_USAGE, NO_COST),
         "names": names,

@@ -335,8 +335,28 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
 
     assert sum(row.cost for row in answer.rows) == answer.totals[0].cost == 930
     assert (rest.other_rows, rest.cost, rest.usage, rest.unit_cost) == (25, 325, 50, Decimal("6.5"))
-    assert answer.truncated.startswith("25 customers are summed in the row rest and 26 values")
+    assert "are 25 customers in rest and 26 values of no known customer" in answer.truncated
     assert "raise top (now 5, at most 100)" in answer.truncated
+
+
+def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> None:
+    lines = [spent(1, n, f"c{n:02}") for n in range(1, 11)] + [spent(1, 1, "silent")]
+    events = [used(1, f"c{n:02}", 2) for n in range(1, 11)] + [used(1, f"free-{n}", n) for n in range(1, 5)]
+    fill(acme, lines, [*events, event(date(2026, 1, 1), "silent", 1)])
+
+    answer = ask(acme, by_customer(top=2))
+
+    assert [row.customer_id for row in answer.rows if row.status in ("no_usage", "no_cost")] == [
+        "silent",
+        "free-4",
+        "free-3",
+        None,
+    ]
+    summed = [row for row in answer.rows if row.other_rows]
+    assert [(row.status, row.other_rows, row.usage, row.unit_cost) for row in summed] == [
+        ("rest", 8, 16, Decimal("2.25")),
+        ("no_cost", 2, 3, None),
+    ]
 
 
 def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:
