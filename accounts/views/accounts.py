@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
 from accounts.doors import AccountRequest, account_page
@@ -31,6 +32,9 @@ def create(request: SignedInRequest) -> HttpResponse:
             take_error(form, error)
         else:
             messages.success(request, f"The account {account.name} is ready. Connect a source of cost next.")
+            waiting = request.GET.get("next", "")
+            if waiting and url_has_allowed_host_and_scheme(waiting, allowed_hosts=None):
+                return redirect(waiting)  # to a client that waits for consent
             return redirect("connections", slug=account.slug)
     mine = Account.objects.filter(memberships__user=request.user.pk).order_by("name")
     return render(request, "accounts/create.html", {"form": form, "mine": mine})

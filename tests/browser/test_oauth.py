@@ -174,6 +174,26 @@ def test_a_person_who_denies_is_sent_back_with_her_answer(
     assert "code" not in answer
 
 
+def test_a_newcomer_signs_up_and_makes_an_account_on_the_way(new_page: NewPage, app: App) -> None:
+    page = new_page()
+    page.goto(app.authorize_url())
+    page.get_by_role("link", name="Sign Up").click()
+    page.get_by_label("Email").fill("newcomer@example.com")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign Up").click()
+    expect(page.get_by_role("heading", name="You have no account to connect yet")).to_be_visible()
+
+    page.get_by_role("link", name="Make an account").click()
+    page.get_by_label("Account name").fill("Newcomers")
+    page.get_by_role("button", name="Create account").click()
+    expect(page.get_by_text("You are Owner there.")).to_be_visible()
+    page.get_by_role("button", name="Allow").click()
+    back_in_the_app(page)
+
+    said = app.ask(app.token())
+    assert said.json()["result"]["structuredContent"]["account"]["name"] == "Newcomers"
+
+
 def test_the_keyboard_alone_gives_read_and_write(new_page: NewPage, app: App) -> None:
     page = new_page("owner")
     page.goto(app.authorize_url())

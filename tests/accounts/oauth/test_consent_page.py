@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from accounts.models import User
 from tests.accounts.oauth.flow import CALLBACK, OAuthClient
 from tests.cast import Cast, signed_in
@@ -141,6 +143,25 @@ def test_a_person_without_account_learns_what_to_do_and_may_decline(cast: Cast) 
     assert "to add <strong>nobody@example.com</strong>" in page
     assert re.findall(r'name="decision"\s+value="(\w+)"', page) == ["deny"]
     assert allowed.status_code == 422
+
+
+def test_making_an_account_leads_back_to_consent(cast: Cast) -> None:
+    nobody = User.objects.create_user("nobody@example.com", "a long enough secret")
+    url = OAuthClient().authorize_url()
+    browser = signed_in(nobody)
+    (link,) = re.findall(r'href="(/accounts/new/[^"]*)"', browser.get(url).content.decode())
+
+    answer = browser.post(link, {"name": "Newcomers"})
+
+    assert answer["Location"] == url
+    assert "Newcomers" in browser.get(url).content.decode()
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_making_an_account_leads_to_no_other_site(cast: Cast, elsewhere: str) -> None:
+    answer = signed_in(cast.stranger).post(f"/accounts/new/?next={elsewhere}", {"name": "Another"})
+
+    assert answer["Location"] == "/a/another/connections/"
 
 
 def test_she_sees_who_she_is_and_can_be_somebody_else(cast: Cast) -> None:
