@@ -190,6 +190,8 @@ def test_clients_with_a_secret_are_never_one_row(db: None) -> None:
     assert first["client_id"] != second["client_id"]
     assert first["client_secret"] != second["client_secret"]
     assert first["client_secret_expires_at"] == 0
+    stored = OAuthApplication.objects.get(client_id=first["client_id"]).client_secret
+    assert stored.startswith("finops_random_secret$")
 
 
 def test_a_name_holds_nothing_that_could_deceive(db: None) -> None:
