@@ -2,6 +2,7 @@
 
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
+from ingestion.queries.metering import metered, metered_by_month
 from ingestion.queries.metrics import MetricInfo, find_metric, metrics_of, usage_metrics
 from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_usage
 from ingestion.queries.usage_answer import query_usage, shortened
@@ -19,6 +20,8 @@ __all__ = [
     "find_metric",
     "list_customers",
     "list_usage_events",
+    "metered",
+    "metered_by_month",
     "metrics_of",
     "query_usage",
     "read_usage",

@@ -33,13 +33,18 @@ class Door:
     source: UsageSource
     key: str
 
-    def send(self, body: bytes | str, *, method: str = "POST", **headers: str) -> Any:
+    def send(self, body: bytes | str, *, method: str = "POST", path: str = "", **headers: str) -> Any:
+        """`path`: what comes after the endpoint's, as in ?dry_run=true. Keywords are headers."""
         given = {
             "authorization": f"Bearer {self.key}",
             **{name.replace("_", "-"): headers[name] for name in headers},
         }
         return Client().generic(
-            method, PATH, body, content_type="application/json", headers={k: v for k, v in given.items() if v}
+            method,
+            PATH + path,
+            body,
+            content_type="application/json",
+            headers={k: v for k, v in given.items() if v},
         )
 
     def push(self, *events: Any, **headers: str) -> Any:
