@@ -20,6 +20,8 @@ from limits import RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
+CLEARING_SECONDS = 30.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Hit:
@@ -42,15 +44,21 @@ class Windows(Protocol):
 
 
 class ProcessWindows:
-    """Exact across the threads of one process. Keeps at most `limit` times for each key."""
+    """Exact across the threads of one process. Keeps at most `limit` times for each key, and no key for long:
+    some keys are addresses, and anyone has many."""
 
     def __init__(self) -> None:
         self._times: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._empty_at: dict[str, float] = {}
+        self._next_clearing = 0.0
         self._lock = threading.Lock()
 
     def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
         with self._lock:
-            now, times = time.monotonic(), self._times[whose]
+            now = time.monotonic()
+            self._clear(now)
+            self._empty_at[whose] = max(self._empty_at.get(whose, 0.0), now + seconds)
+            times = self._times[whose]
             while times and times[0] <= now - seconds:
                 times.popleft()
             free = limit - len(times)
@@ -61,6 +69,14 @@ class ProcessWindows:
             until = times[must_go - 1] + seconds if must_go else now + seconds
             wait = _until(until, now)
             return Hit(max(free, 0), wait, _until(times[0] + seconds, now) if times else wait)
+
+    def _clear(self, now: float) -> None:
+        """Once in a while forgets the keys whose windows are over: a microsecond for each key there is."""
+        if now < self._next_clearing:
+            return
+        self._next_clearing = now + CLEARING_SECONDS
+        for whose in [key for key, moment in self._empty_at.items() if moment <= now]:
+            del self._times[whose], self._empty_at[whose]
 
 
 class RedisWindows:

@@ -75,6 +75,21 @@ def test_the_window_moves_on(windows: Windows) -> None:
         assert time.monotonic() < deadline
 
 
+def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are addresses of the whole Internet: each would stay in memory for ever."""
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    windows = ProcessWindows()
+    for number in range(1_000):
+        windows.hit(f"once {number}", limit=5)
+    windows.hit("long", limit=1, seconds=3_600)
+    now = 61.0
+
+    assert windows.hit("other", limit=5).allowed
+    assert not windows.hit("long", limit=1, seconds=3_600).allowed
+    assert len(windows._times) == 2
+
+
 def test_threads_together_get_exactly_the_limit(windows: Windows) -> None:
     passed: list[bool] = []
 
