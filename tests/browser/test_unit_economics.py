@@ -55,6 +55,11 @@ def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:
     expect(page.locator(".chip")).to_have_count(0)
     expect(page).to_have_url(re.compile(r"^(?!.*customers=)"))
 
+    page.get_by_label("Customer", exact=True).fill("c-1")
+    page.get_by_label("Customer", exact=True).press("Enter")
+    expect(page.locator(".chip")).to_have_text("c-1")
+    expect(page).to_have_url(re.compile("customers=c-1"))
+
 
 def test_the_table_sorts_by_unit_cost_with_the_rest_last(new_page: NewPage) -> None:
     page = new_page("viewer")

@@ -90,7 +90,9 @@ def _asked(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
     """The question of the URL, its days said: the form has to show which ones are meant."""
     if not any(name in UnitCostQuery.__struct_fields__ or name == "f0" for name in params):
         return first
-    query = UnitCostQuery.from_params({"usage_metric": [first.usage_metric], **params})
+    if not any(params.get("usage_metric", ())):
+        params = {**params, "usage_metric": [first.usage_metric]}
+    query = UnitCostQuery.from_params(params)
     if query.period or query.start_date or query.end_date:
         return query
     return structs.replace(query, period=DEFAULT_PERIOD)

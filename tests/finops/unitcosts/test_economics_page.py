@@ -127,6 +127,13 @@ def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast
     assert "&quot;usage_metric&quot;: &quot;seats&quot;" in whole
 
 
+def test_an_address_without_a_metric_asks_for_the_first(cast: Cast, sold: Account) -> None:
+    client = signed_in(cast.viewer)
+
+    for query in ("mode=total", "usage_metric=&mode=total", "f0=service&f0v="):
+        assert re.search(r'<option value="requests" selected', client.get(f"{PAGE}?{query}").content.decode())
+
+
 def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, sold: Account) -> None:
     answer = signed_in(cast.viewer).get(f"{PAGE}?usage_metric=reqeusts")
 
