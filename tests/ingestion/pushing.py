@@ -13,7 +13,9 @@ from django.test import Client
 
 from accounts.models import Account
 from ingestion import services
+from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
+from ingestion.parsing import Batch, check_batch
 from tests.cast import Cast
 
 PATH = "/api/usage/events"
@@ -75,6 +77,17 @@ def open_door(cast: Cast, account: Account | None = None, name: str = "Backend")
     source = services.create_usage_source(account=account or cast.account, actor=cast.actor, name=name)
     _key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
     return Door(source, plaintext)
+
+
+def credential_of(door: Door) -> PushCredential:
+    found = authenticate_usage_key(door.key)
+    assert found is not None
+    return found
+
+
+def batch_of(*events: dict[str, Any]) -> Batch:
+    """What the door makes of a body with these events."""
+    return check_batch(json.dumps({"events": events}).encode())
 
 
 def key_of(source: UsageSource) -> UsageKey | None:

@@ -1,0 +1,135 @@
+"""?dry_run=true: the same answer, and nothing stored. And event ids, Idempotency-Key and dry runs together."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+
+from accounts.scoping import account_scope
+from ingestion.models import Customer, UsageBatch, UsageMetric
+from ingestion.queries import metered_by_month
+from ingestion.services import Retry, accept_events
+from tests.cast import Cast
+from tests.ingestion.pushing import (
+    MOMENT,
+    Door,
+    batch_of,
+    credential_of,
+    event,
+    inbox,
+    key_of,
+    open_door,
+    reasons,
+)
+from tests.ingestion.test_push_storage import threads
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OTHER = "event_id must not be that of an event with other content"
+DRY = "?dry_run=true"
+each = pytest.mark.parametrize
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def event_id_rows() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM ingestion_usageeventid")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def batch_ids() -> list[str]:
+    return [str(row.id) for row in UsageBatch.objects.unscoped().order_by("received_at")]
+
+
+@each("said", ["?dry_run=true", "?dry_run=True", "?dry_run=1"])
+def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, door: Door, said: str) -> None:
+    batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
+    dry = door.push(*batch, path=said)
+    rows = (inbox(), batch_ids(), event_id_rows(), metered_by_month(cast.account))
+    with account_scope(cast.account):
+        known = Customer.objects.count() + UsageMetric.objects.count()
+    real = door.push(*batch)
+
+    assert (dry.status_code, dry.content) == (real.status_code, real.content)
+    assert dry.headers["Usage-Duplicates"] == real.headers["Usage-Duplicates"] == "1"
+    assert dry.headers["Usage-Rejected"] == real.headers["Usage-Rejected"] == "1"
+    assert "Usage-Batch-Id" not in dry.headers
+    assert (rows, known) == (([], [], 0, {}), 0)
+
+
+@each("said", ["?dry_run=false", "?dry_run=0", "?dry_run=", "?other=1"])
+def test_without_a_yes_it_is_no_dry_run(door: Door, said: str) -> None:
+    door.push(event(), path=said)
+
+    assert len(inbox()) == 1
+
+
+def test_a_doubtful_dry_run_is_refused(door: Door) -> None:
+    answer = door.push(event(), path="?dry_run=yes")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_parameter")
+    assert inbox() == []
+
+
+def test_a_dry_run_sees_what_is_stored(door: Door) -> None:
+    door.push(event(event_id="a"))
+
+    dry = door.push(event(event_id="a"), event(event_id="a", quantity=2), path=DRY)
+
+    assert reasons(dry, submitted=2) == {1: OTHER}
+    assert dry.headers["Usage-Duplicates"] == "1"
+
+
+def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(door: Door) -> None:
+    dry = door.push(event(), idempotency_key="k", path=DRY)
+    real = door.push(event(), idempotency_key="k")
+    again = door.push(event(), idempotency_key="k", path=DRY)
+    other = door.push(event(), event(), idempotency_key="k", path=DRY)
+
+    assert dry.content == real.content == again.content
+    assert "Idempotent-Replayed" not in real.headers
+    assert again.headers["Usage-Batch-Id"] == real.headers["Usage-Batch-Id"]
+    assert other.status_code == 422
+
+
+def test_a_dry_run_notes_the_use_of_the_key(door: Door) -> None:
+    door.push(event(), path=DRY)
+
+    key = key_of(door.source)
+    assert key is not None
+    assert key.last_used_at is not None
+
+
+def test_ids_and_key_together_a_retry_under_a_new_key_is_all_duplicates(door: Door) -> None:
+    first = door.push(event(event_id="a"), event(event_id="b"), idempotency_key="k")
+    again = door.push(event(event_id="a"), event(event_id="b"), idempotency_key="l")
+
+    assert first.content == again.content
+    assert again.headers["Usage-Duplicates"] == "2"
+    assert len(inbox()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pushes_with_the_same_ids_in_opposite_orders_never_lock_each_other_out(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = credential_of(door)
+    names = [f"e-{number}" for number in range(200)]
+
+    def send(turn: int) -> int:
+        order = names if turn % 2 else names[::-1]
+        batch = batch_of(*[event(event_id=name, customer_id=name, customer_name=str(turn)) for name in order])
+        retry = Retry.of(f"k-{turn}", b"body")
+        return int(accept_events(credential=credential, batch=batch, retry=retry).headers["Usage-Duplicates"])
+
+    with threads(4) as submit:
+        duplicates = [sent.result(timeout=120) for sent in [submit(send, turn) for turn in range(24)]]
+
+    assert sum(duplicates) == 23 * 200
+    assert len(inbox()) == 200
+    assert {row.event_time for row in inbox()} == {datetime.fromisoformat(MOMENT)}

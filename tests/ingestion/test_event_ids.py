@@ -1,0 +1,267 @@
+"""event_id: the same event sent again is accepted and stored once; another event under its id is rejected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.scoping import account_scope
+from finops.lib import clock
+from ingestion import tasks
+from ingestion.models import Customer, UsageMetric
+from ingestion.queries import metered_by_month
+from ingestion.services import accept_events, event_ids
+from tests.cast import Cast
+from tests.ingestion.pushing import (
+    Door,
+    batch_of,
+    credential_of,
+    event,
+    inbox,
+    open_door,
+    reasons,
+)
+from tests.ingestion.test_push_storage import someone_waits_for_us, threads, wait_until
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OTHER = "event_id must not be that of an event with other content"
+DRY = "?dry_run=true"
+each = pytest.mark.parametrize
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def event_id_rows() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM ingestion_usageeventid")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, door: Door) -> None:
+    first = door.push(event(event_id="a"), event())
+    again = door.push(event(event_id="a"), event())
+
+    assert (first.json()["accepted"], first.headers["Usage-Duplicates"]) == (2, "0")
+    assert (again.json()["accepted"], again.headers["Usage-Duplicates"]) == (2, "1")
+    assert len(inbox()) == 3
+    assert sum(metered_by_month(cast.account).values()) == 3
+
+
+def test_the_same_id_with_other_content_is_rejected_at_its_index(door: Door) -> None:
+    door.push(event(event_id="a", quantity=1))
+
+    answer = door.push(event(), event(event_id="a", quantity=2), event(quantity="x"))
+
+    assert reasons(answer, submitted=3) == {1: OTHER, 2: "quantity must be a number"}
+    assert answer.headers["Usage-Rejected"] == "2"
+    assert answer.headers["Usage-Duplicates"] == "0"
+    assert len(inbox()) == 2
+
+
+def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
+    answer = door.push(
+        event(event_id="a", quantity="x"),
+        event(event_id="a", quantity=1),
+        event(event_id="a", quantity=1),
+        event(event_id="a", quantity=2),
+    )
+
+    assert reasons(answer, submitted=4) == {0: "quantity must be a number", 3: OTHER}
+    assert answer.headers["Usage-Duplicates"] == "1"
+    assert [row.position for row in inbox()] == [1]
+
+
+@each(
+    ("one", "two"),
+    [
+        ({"quantity": 100}, {"quantity": 100.0}),
+        ({"timestamp": "2026-11-20T12:00:00Z"}, {"timestamp": "Fri, 20 Nov 2026 13:00:00 +0100"}),
+        ({"dimensions": {"a": "1", "b": "2"}}, {"dimensions": {"b": "2", "a": "1"}}),
+        ({"unit": ""}, {"unit": None}),
+        ({"dimensions": {}}, {}),
+        ({"customer_name": "A"}, {"customer_name": "B"}),
+        ({"note": 1}, {}),
+    ],
+    ids=["quantity", "timestamp", "dimensions", "unit", "no dimensions", "name", "unknown field"],
+)
+def test_content_is_what_an_event_says_not_how_it_is_written(
+    door: Door, one: dict[str, Any], two: dict[str, Any]
+) -> None:
+    door.push(event(event_id="a", **one))
+
+    assert door.push(event(event_id="a", **two)).headers["Usage-Duplicates"] == "1"
+
+
+@each(
+    "other",
+    [
+        {"quantity": 1.000000000001},
+        {"timestamp": "2026-11-20T12:00:00.000001Z"},
+        {"dimensions": {"a": "2"}},
+        {"unit": "u"},
+        {"metric": "m"},
+        {"customer_id": "c"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_each_field_of_an_event_is_content(door: Door, other: dict[str, Any]) -> None:
+    door.push(event(event_id="a", dimensions={"a": "1"}))
+
+    assert door.errors(event(event_id="a", **{"dimensions": {"a": "1"}, **other})) == {0: OTHER}
+
+
+def test_an_id_is_of_the_account(cast: Cast, door: Door) -> None:
+    second, elsewhere = open_door(cast, name="Second"), open_door(cast, cast.other_account)
+    door.push(event(event_id="a"))
+
+    assert second.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
+    assert elsewhere.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
+    assert elsewhere.errors(event(event_id="a", quantity=2)) == {0: OTHER}
+
+
+def test_a_duplicate_and_a_rejected_event_bring_no_name_customer_or_metric(cast: Cast, door: Door) -> None:
+    door.push(event(event_id="a", customer_name="New"))
+
+    door.push(
+        event(event_id="a", customer_name="Old"), event(event_id="a", customer_id="c", metric="m"), event()
+    )
+
+    with account_scope(cast.account):
+        assert dict(Customer.objects.values_list("customer_id", "name")) == {"cust-1": "New"}
+        assert list(UsageMetric.objects.values_list("name", flat=True)) == ["requests"]
+
+
+@each("value", ["", "x" * 256, "a\0", 5, True, {}, ["a"]], ids=str)
+def test_an_event_id_of_another_kind_is_a_violation(door: Door, value: Any) -> None:
+    assert door.error(event_id=value) == "event_id must be a non-empty string up to 255 characters"
+
+
+@each("value", [None, "x", "😀" * 255], ids=["null", "one", "255 emoji"])
+def test_an_event_id_may_be_null_and_255_characters_long(door: Door, value: Any) -> None:
+    assert door.error(event_id=value) == ""
+
+
+def test_ids_are_known_for_35_days(door: Door) -> None:
+    with clock.frozen(NOW):
+        door.push(event(event_id="a"))
+    with clock.frozen(NOW + timedelta(days=34)):
+        tasks.expire_event_ids()
+        assert door.push(event(event_id="a")).headers["Usage-Duplicates"] == "1"
+    with clock.frozen(NOW + timedelta(days=36)):
+        tasks.expire_event_ids()
+        assert door.push(event(event_id="a")).headers["Usage-Duplicates"] == "0"
+
+
+def test_expiry_walks_the_whole_table_in_parts(door: Door) -> None:
+    with clock.frozen(NOW):
+        for part in range(3):
+            door.push(*[event(event_id=f"{part}-{number}") for number in range(1_000)])
+    with clock.frozen(NOW + timedelta(days=1)):
+        door.push(event(event_id="new"))
+
+    assert event_ids.expire(date(2026, 11, 21), pages=5) == 3_000
+    assert event_id_rows() == 1
+
+
+def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, door: Door) -> None:
+    wrong = door.push(event(event_id="a", quantity=1), event(event_id="b"))
+    door.push(event(event_id="c"))
+
+    with transaction.atomic():
+        forgotten = event_ids.forget_batch(
+            account_id=cast.account.pk, batch_id=wrong.headers["Usage-Batch-Id"]
+        )
+
+    assert forgotten == 2
+    again = door.push(event(event_id="a", quantity=2), event(event_id="c"))
+    assert again.json()["rejected"] == 0
+    assert again.headers["Usage-Duplicates"] == "1"
+
+
+@each(("known", "statements"), [(False, 1), (True, 2)], ids=["new", "known"])
+def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool, statements: int) -> None:
+    events = [event(event_id=str(number)) for number in range(1_000)]
+    if known:
+        door.push(*events[:10])
+
+    with CaptureQueriesContext(connection) as queries:
+        door.push(*events)
+
+    assert len([one for one in queries.captured_queries if "usageeventid" in one["sql"]]) == statements
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    pushes=st.lists(
+        st.lists(
+            st.builds(
+                lambda name, quantity: event(event_id=name, quantity=quantity),
+                st.sampled_from([..., None, "a", "b", "c"]),
+                st.sampled_from([1, 2, "x"]),
+            ),
+            max_size=5,
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_is_sent_again_each_id_is_stored_once(
+    door: Door, cast: Cast, pushes: list[list[dict[str, Any]]]
+) -> None:
+    """A model of the rules over all pushes, with the counts of every answer."""
+    with transaction.atomic():
+        seen: dict[str, Any] = {}
+        for batch in pushes:
+            fates = Counter(fate(seen, one) for one in batch)
+            answer = door.push(*batch)
+            said = answer.json()
+            assert said["accepted"] == fates["new"] + fates["duplicate"]
+            assert said["rejected"] == fates["other"] + fates["wrong"]
+            assert int(answer.headers["Usage-Duplicates"]) == fates["duplicate"]
+            batch_id = answer.headers["Usage-Batch-Id"]
+            assert len([row for row in inbox() if row.batch == batch_id]) == fates["new"]
+        transaction.set_rollback(True)
+
+
+def fate(seen: dict[str, Any], one: dict[str, Any]) -> str:
+    if one["quantity"] == "x":
+        return "wrong"
+    name = one.get("event_id")
+    if name is None:
+        return "new"
+    if name not in seen:
+        seen[name] = one["quantity"]
+        return "new"
+    return "duplicate" if seen[name] == one["quantity"] else "other"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_event_in_two_pushes_at_once_is_stored_once(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = credential_of(door)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event(event_id="a")))
+            twin = submit(accept_events, credential=credential, batch=batch_of(event(event_id="a")))
+            wait_until(someone_waits_for_us)
+        second = twin.result(timeout=30)
+
+    assert second.headers["Usage-Duplicates"] == "1"
+    assert len(inbox()) == 1

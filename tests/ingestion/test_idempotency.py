@@ -1,0 +1,176 @@
+"""Idempotency-Key: a request sent again is answered again, and stored once."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from finops.lib import clock
+from ingestion import services, tasks
+from ingestion.models import PushAnswer, UsageBatch
+from ingestion.queries import metered_by_month
+from ingestion.services import Retry, accept_events
+from tests.cast import Cast
+from tests.ingestion.pushing import (
+    PATH,
+    Door,
+    batch_of,
+    credential_of,
+    event,
+    inbox,
+    open_door,
+)
+from tests.ingestion.test_push_storage import someone_waits_for_us, threads, wait_until
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+OTHER = "event_id must not be that of an event with other content"
+DRY = "?dry_run=true"
+each = pytest.mark.parametrize
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def batch_ids() -> list[str]:
+    return [str(row.id) for row in UsageBatch.objects.unscoped().order_by("received_at")]
+
+
+def test_a_retry_gets_the_same_answer_and_stores_nothing(cast: Cast, door: Door) -> None:
+    first = door.push(event(), event(quantity="x"), idempotency_key="k")
+    again = door.push(event(), event(quantity="x"), idempotency_key="k")
+
+    assert again.content == first.content
+    assert again.headers["Usage-Batch-Id"] == first.headers["Usage-Batch-Id"]
+    assert again.headers["Usage-Rejected"] == "1"
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert "Idempotent-Replayed" not in first.headers
+    assert len(inbox()) == len(batch_ids()) == 1
+    assert sum(metered_by_month(cast.account).values()) == 1
+
+
+def test_another_body_under_the_key_is_422_and_stores_nothing(door: Door) -> None:
+    door.push(event(), idempotency_key="k")
+
+    answer = door.push(event(), event(), idempotency_key="k")
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "idempotency_key_reused"
+    assert len(inbox()) == 1
+
+
+def test_the_same_body_under_another_key_or_account_or_without_is_another_push(
+    cast: Cast, door: Door
+) -> None:
+    elsewhere = open_door(cast, cast.other_account)
+    door.push(event(), idempotency_key="k")
+    door.push(event(), idempotency_key="l")
+    door.push(event())
+    elsewhere.push(event(), idempotency_key="k")
+
+    assert len(inbox()) == 4
+
+
+def test_an_answer_is_kept_for_24_hours(door: Door) -> None:
+    with clock.frozen(NOW):
+        door.push(event(), idempotency_key="k")
+    with clock.frozen(NOW + timedelta(hours=23, minutes=59)):
+        tasks.sweep()
+        assert "Idempotent-Replayed" in door.push(event(), idempotency_key="k").headers
+    with clock.frozen(NOW + timedelta(hours=24)):
+        fresh = door.push(event(), event(), idempotency_key="k")
+    with clock.frozen(NOW + timedelta(hours=47)):
+        assert "Idempotent-Replayed" in door.push(event(), event(), idempotency_key="k").headers
+    with clock.frozen(NOW + timedelta(hours=48)):
+        tasks.sweep()
+
+    assert fresh.json()["accepted"] == 2
+    assert not PushAnswer.objects.unscoped().exists()
+
+
+def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) -> None:
+    settings.USAGE_RATE_LIMIT_PER_MINUTE = 3
+    door.send(b"no json", idempotency_key="k")
+    door.push(event(), idempotency_key="k", authorization="Bearer nothing")
+    door.push(event(), idempotency_key="k", content_encoding="br")
+    stored = door.push(event(), event(), idempotency_key="k")
+    refused = door.push(event(), event(), idempotency_key="k")
+
+    assert stored.json()["accepted"] == 2
+    assert refused.status_code == 429
+
+
+def test_a_push_that_failed_uses_no_key(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("finops.lake.inbox.append", lambda **_: 1 / 0)
+        assert door.push(event(), idempotency_key="k").status_code == 500
+
+    answer = door.push(event(), idempotency_key="k")
+
+    assert "Idempotent-Replayed" not in answer.headers
+    assert len(inbox()) == 1
+
+
+@each("key", ["", "x" * 256, "a b", "é", "a\tb"], ids=["empty", "256", "space", "accent", "tab"])
+def test_a_key_of_another_form_is_refused(door: Door, key: str) -> None:
+    headers = {"authorization": f"Bearer {door.key}", "idempotency-key": key}
+    body = json.dumps({"events": [event()]})
+
+    answer = Client().generic("POST", PATH, body, headers=headers)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "invalid_idempotency_key"
+    assert inbox() == []
+
+
+def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
+    credential = credential_of(door)
+    retry = Retry.of("k", b"body")
+    accept_events(credential=credential, batch=batch_of(event()), retry=retry)
+    services.revoke_usage_key(source=door.source, actor=cast.actor)
+
+    with pytest.raises(services.KeyEnded):
+        accept_events(credential=credential, batch=batch_of(event()), retry=retry)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_identical_requests_at_once_are_one_push(cast: Cast) -> None:
+    door = open_door(cast)
+    credential, retry = credential_of(door), Retry.of("k", b"body")
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            first = accept_events(credential=credential, batch=batch_of(event()), retry=retry)
+            twin = submit(accept_events, credential=credential, batch=batch_of(event()), retry=retry)
+            wait_until(someone_waits_for_us)
+        second = twin.result(timeout=30)
+
+    assert second.body == first.body
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert len(inbox()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_when_the_first_of_two_identical_requests_fails_the_second_stores(cast: Cast) -> None:
+    door = open_door(cast)
+    credential, retry = credential_of(door), Retry.of("k", b"body")
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event(event_id="a")), retry=retry)
+            twin = submit(
+                accept_events, credential=credential, batch=batch_of(event(event_id="a")), retry=retry
+            )
+            wait_until(someone_waits_for_us)
+            transaction.set_rollback(True)
+        second = twin.result(timeout=30)
+
+    assert "Idempotent-Replayed" not in second.headers
+    assert second.headers["Usage-Duplicates"] == "0"
+    assert len(inbox()) == 1
