@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from typing import Any, cast
-from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, unquote_plus, urlencode, urlsplit, urlunsplit
 
 from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
@@ -113,9 +113,11 @@ class AuthorizeView(BaseAuthorizationView):
     def _asked(self) -> Asked:
         """Raises FatalClientError for what must not redirect, OAuthToolkitError for what the client is told."""
         core = self.get_oauthlib_core()
+        # The validator fetches documents for GET alone. Nobody who is signed out makes us fetch.
+        method = "GET" if self.request.user.is_authenticated else "HEAD"
         try:
             scopes, said = core.server.validate_authorization_request(
-                self._uri(), http_method="GET", headers=core.extract_headers(self.request)
+                self._uri(), http_method=method, headers=core.extract_headers(self.request)
             )
         except errors.FatalClientError as error:
             raise FatalClientError(error=error) from error
@@ -202,7 +204,7 @@ class AuthorizeView(BaseAuthorizationView):
     def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
         """Every answer names us (RFC 9207), so that a client with two servers cannot be mixed up."""
         parts = urlsplit(redirect_to)
-        said = [pair for pair in parts.query.split("&") if pair and pair.split("=")[0] != "iss"]
+        said = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.split("=")[0]) != "iss"]
         query = "&".join([*said, f"iss={quote(issuer(), safe='')}"])
         response: HttpResponse = super().redirect(urlunsplit(parts._replace(query=query)), application)
         return response

@@ -24,8 +24,32 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from accounts.oauth.cimd import DocumentFetcher
+from tests.accounts.oauth.flow import OAuthClient
+from tests.cast import Cast, signed_in
 
 HOST = "client.example"
+CALLBACK = "https://client.example/callback"
+DOCUMENT = {"client_name": "Example", "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
+KNOWN = [
+    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"),
+    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.com/api/mcp/auth_callback"),
+    ("https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:54545/callback"),
+    ("https://claude.ai/oauth/claude-code-client-metadata", "http://127.0.0.1:3118/callback"),
+    ("https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"),
+    ("https://chatgpt.com/oauth/abc_1/client.json", "https://chatgpt.com/connector/oauth/abc_1"),
+    ("https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:1455/callback"),
+    ("https://cursor.com/oauth/mcp-client.json", "http://localhost:8787/callback"),
+    ("https://cursor.com/oauth/mcp-client.json", "https://www.cursor.com/agents/mcp/oauth/callback"),
+    ("https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
+    ("https://vscode.dev/oauth/client-metadata.json", "https://vscode.dev/redirect"),
+    ("https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:19876/callback"),
+]
+
+
+def ask(cast: Cast, client_id: str, redirect_uri: str = CALLBACK) -> Any:
+    """What a member who is sent by this client sees."""
+    client = OAuthClient(client_id, redirect_uri=redirect_uri)
+    return signed_in(cast.member).get(client.authorize_url())
 
 
 class LocalFetcher(DocumentFetcher):

@@ -130,7 +130,7 @@ queries = st.tuples(st.sets(st.sampled_from(sorted(GOOD))), pairs).map(
 
 
 @pytest.fixture
-def person(no_network: None) -> Client:
+def person(no_documents: None) -> Client:
     OAuthApplication.objects.create(
         client_id=CLIENT_ID,
         client_type="public",
@@ -141,7 +141,7 @@ def person(no_network: None) -> Client:
 
 
 @pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+def no_documents(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
     monkeypatch.setattr("accounts.oauth.cimd.resolve_cimd_application", lambda client_id, request: None)
 
 
@@ -208,7 +208,7 @@ metadata = st.fixed_dictionaries(
 
 @many
 @given(said=metadata | anything, broken=st.binary(max_size=4))
-def test_the_registration_endpoint(no_network: None, said: Any, broken: bytes) -> None:
+def test_the_registration_endpoint(no_documents: None, said: Any, broken: bytes) -> None:
     windows.cache_clear()
     answers = [
         Client().post("/oauth/register", body, content_type="application/json")

@@ -174,7 +174,7 @@ def test_a_get_shows_the_page_and_stores_nothing(cast: Cast) -> None:
 
 
 def test_a_callback_with_a_query_of_its_own_keeps_it_and_names_one_issuer(cast: Cast) -> None:
-    callback = "https://client.example/callback?tenant=7&iss=forged"
+    callback = "https://client.example/callback?tenant=7&iss=forged&%69ss=forged"
     client = OAuthClient(redirect_uri=callback)
 
     said = answer_of(client.consent(cast.member))

@@ -2,68 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
-from django.test import Client
 
 from accounts.models import OAuthApplication
 from accounts.oauth.known_clients import copy_of
 from finops.lib import clock
-from tests.accounts.oauth.documents import Documents, local_documents
+from tests.accounts.oauth.documents import CALLBACK, DOCUMENT, KNOWN, Documents, ask
 from tests.accounts.oauth.flow import OAuthClient, status_at_door
 from tests.cast import Cast, signed_in
-
-CALLBACK = "https://client.example/callback"
-DOCUMENT = {"client_name": "Example", "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none"}
-KNOWN = [
-    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.ai/api/mcp/auth_callback"),
-    ("https://claude.ai/oauth/mcp-oauth-client-metadata", "https://claude.com/api/mcp/auth_callback"),
-    ("https://claude.ai/oauth/claude-code-client-metadata", "http://localhost:54545/callback"),
-    ("https://claude.ai/oauth/claude-code-client-metadata", "http://127.0.0.1:3118/callback"),
-    ("https://chatgpt.com/oauth/client.json", "https://chatgpt.com/connector_platform_oauth_redirect"),
-    ("https://chatgpt.com/oauth/abc_1/client.json", "https://chatgpt.com/connector/oauth/abc_1"),
-    ("https://chatgpt.com/oauth/codex/client.json", "http://127.0.0.1:1455/callback"),
-    ("https://cursor.com/oauth/mcp-client.json", "http://localhost:8787/callback"),
-    ("https://cursor.com/oauth/mcp-client.json", "https://www.cursor.com/agents/mcp/oauth/callback"),
-    ("https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
-    ("https://vscode.dev/oauth/client-metadata.json", "https://vscode.dev/redirect"),
-    ("https://opencode.ai/oauth/opencode/client.json", "http://127.0.0.1:19876/callback"),
-]
-
-
-@pytest.fixture(autouse=True)
-def _no_backoff() -> None:
-    cache.clear()
-
-
-@pytest.fixture
-def documents(tmp_path: Path, settings: Any) -> Iterator[Documents]:
-    with local_documents(tmp_path, settings) as served:
-        yield served
-
-
-@pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names that something asked the DNS for; each is unknown."""
-    asked: list[str] = []
-
-    def getaddrinfo(host: str, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
-        raise socket.gaierror("no such name")
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    return asked
-
-
-def ask(cast: Cast, client_id: str, redirect_uri: str = CALLBACK) -> Any:
-    client = OAuthClient(client_id, redirect_uri=redirect_uri)
-    return signed_in(cast.member).get(client.authorize_url())
 
 
 @pytest.mark.parametrize(("client_id", "redirect_uri"), KNOWN)
@@ -215,107 +164,3 @@ def test_a_document_that_drips_is_given_up_on(cast: Cast, documents: Documents, 
     assert ask(cast, client_id).status_code == 400
 
     assert clock.now() - began < timedelta(seconds=5)
-
-
-@pytest.mark.parametrize(
-    "client_id",
-    [
-        "https://127.0.0.1/mcp.json",
-        "https://127.1/mcp.json",
-        "https://2130706433/mcp.json",
-        "https://0x7f000001/mcp.json",
-        "https://[::1]/mcp.json",
-        "https://[::ffff:127.0.0.1]/mcp.json",
-        "https://[::ffff:169.254.169.254]/latest",
-        "https://[64:ff9b::a9fe:a9fe]/latest",
-        "https://localhost/mcp.json",
-        "https://10.1.2.3/mcp.json",
-        "https://172.16.0.1/mcp.json",
-        "https://192.168.0.1/mcp.json",
-        "https://100.64.0.1/mcp.json",
-        "https://169.254.169.254/latest/meta-data",
-        "https://0.0.0.0/mcp.json",
-        "https://[fd00::1]/mcp.json",
-        "https://[fe80::1]/mcp.json",
-        "https://user:pass@client.example/mcp.json",
-        "https://client.example",
-        "https://client.example/a/../b.json",
-        "https://client.example/mcp.json#x",
-        "https://client.example:99999/mcp.json",
-        "http://client.example/mcp.json",
-        "HTTPS://",
-    ],
-)
-def test_no_document_is_fetched_from_inside_our_network(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch, client_id: str
-) -> None:
-    connected: list[Any] = []
-    monkeypatch.setattr("urllib3.HTTPSConnectionPool.urlopen", lambda *args, **kwargs: connected.append(args))
-
-    assert ask(cast, client_id).status_code == 400
-    assert connected == []
-
-
-def test_a_name_is_resolved_once_and_the_connection_goes_to_the_address_that_was_checked(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DNS rebinding: the second answer of the name would be inside our network."""
-    asked: list[str] = []
-
-    def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
-        if host == "rebind.example" and asked.count(host) == 1:
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", port))]
-        raise socket.gaierror("the test ends here")
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-
-    assert ask(cast, "https://rebind.example/mcp.json").status_code == 400
-    assert asked == ["rebind.example", "93.184.216.34"]
-
-
-def test_one_inside_address_among_public_ones_refuses_the_host(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
-        return [
-            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("93.184.216.34", "10.0.0.1")
-        ]
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-
-    assert ask(cast, "https://split.example/mcp.json").status_code == 400
-    assert asked == ["split.example"]
-
-
-def test_who_is_not_signed_in_makes_us_fetch_nothing(cast: Cast, no_network: list[str]) -> None:
-    client = OAuthClient("https://unknown.example/mcp.json", redirect_uri=CALLBACK)
-
-    assert Client().get(client.authorize_url()).status_code == 302
-    assert client.exchange("x").status_code == 401
-    assert client.refresh("x").status_code == 401
-    assert client.revoke("x").status_code == 401
-    assert no_network == []
-
-
-def test_one_address_makes_us_fetch_so_many_documents_a_minute(cast: Cast, no_network: list[str]) -> None:
-    for number in range(35):
-        ask(cast, f"https://c{number}.example/mcp.json")
-
-    assert len(no_network) == 30
-
-
-def test_a_document_never_takes_over_a_client_that_registered(cast: Cast, documents: Documents) -> None:
-    client_id = documents.publish("/mcp.json", DOCUMENT)
-    OAuthApplication.objects.create(
-        client_id=client_id,
-        client_type="public",
-        authorization_grant_type="authorization-code",
-        redirect_uris="https://ours.example/cb",
-    )
-
-    assert ask(cast, client_id).status_code == 400
-    assert documents.asked == []

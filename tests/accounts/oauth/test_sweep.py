@@ -17,8 +17,8 @@ from accounts.models import (
 )
 from accounts.oauth.services import FORGOTTEN_DAYS, NEVER_CONNECTED_DAYS
 from accounts.tasks import sweep_connections
+from tests.accounts.oauth.documents import KNOWN
 from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, tokens_of
-from tests.accounts.oauth.test_cimd import KNOWN
 from tests.cast import Cast
 
 
