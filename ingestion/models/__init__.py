@@ -2,16 +2,19 @@ from __future__ import annotations
 
 from ingestion.models.ledger import PushAnswer, RejectedEvent, UsageBatch, UsageMeter, UsageRetention
 from ingestion.models.sources import UsageKey, UsageSource
+from ingestion.models.uploads import RejectedLine, UsageUpload
 from ingestion.models.usage import Customer, UsageMetric
 
 __all__ = [
     "Customer",
     "PushAnswer",
     "RejectedEvent",
+    "RejectedLine",
     "UsageBatch",
     "UsageKey",
     "UsageMeter",
     "UsageMetric",
     "UsageRetention",
     "UsageSource",
+    "UsageUpload",
 ]

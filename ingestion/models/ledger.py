@@ -33,6 +33,9 @@ class UsageBatch(AccountOwned):
     duplicates = models.IntegerField(default=0, help_text="Accepted, and stored by an earlier batch already.")
     first_day = models.DateField(null=True, blank=True, help_text="The first day that an event of it is of.")
     last_day = models.DateField(null=True, blank=True)
+    void_asked_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="A worker voids it; until then it counts."
+    )
     voided_at = models.DateTimeField(null=True, blank=True, editable=False)
     voided_by_label = models.CharField(max_length=254, blank=True, editable=False)
 
@@ -43,6 +46,11 @@ class UsageBatch(AccountOwned):
         indexes = [
             models.Index(fields=["account", "-received_at"], name="usage_batch_newest"),
             models.Index(fields=["source", "-received_at"], name="usage_batch_of_source"),
+            models.Index(
+                fields=["account"],
+                name="usage_batch_void_asked",
+                condition=Q(void_asked_at__isnull=False, voided_at__isnull=True),
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -58,6 +66,10 @@ class UsageBatch(AccountOwned):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_being_voided(self) -> bool:
+        return self.void_asked_at is not None and self.voided_at is None
 
     @property
     def stored(self) -> int:
