@@ -215,7 +215,7 @@ def test_the_definition_is_small() -> None:
 
 @pytest.mark.parametrize(
     ("more", "most"),
-    [({"mode": "total"}, 14), ({}, 17), ({"compare_to": "previous_period"}, 19)],
+    [({"mode": "total"}, 9), ({}, 12), ({"compare_to": "previous_period"}, 13)],
     ids=["total", "per customer", "compared"],
 )
 def test_more_customers_ask_no_more_queries(
