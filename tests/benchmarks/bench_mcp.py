@@ -40,7 +40,7 @@ from tests.servers import serve
 
 TURNS = 31
 REQUESTS, CLIENTS = 600, 4
-UNLIMITED = {"MCP_RATE_LIMIT_PER_MINUTE": "100000000"}
+UNLIMITED = {"MCP_RATE_LIMIT_PER_MINUTE": "100000000", "LAKE_ANSWERS_BYTES": "0"}
 
 QUESTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "context": ("getAccountContext", {}),
@@ -69,6 +69,9 @@ def measure() -> list[Row]:
     from django.conf import settings
 
     settings.MCP_RATE_LIMIT_PER_MINUTE = 100_000_000
+    settings.LAKE_ANSWERS_BYTES = (
+        0  # each turn asks the lake; bench_mcp_peer and bench_pages have the other case
+    )
     call_command("load_demo", verbosity=0)
     key = json.loads(handout.path().read_text())["mcp_key_read"]
     credential = authenticate_bearer(key)

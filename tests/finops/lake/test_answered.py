@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -17,9 +18,10 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from accounts.models import Account
-from finops.lake import engine, queries, segments
+from finops.lake import engine, inbox, queries, segments
 from finops.lake.answered import Answered, Question
 from finops.lake.compiler import compile_query
+from finops.lake.inbox import InboxEvent
 from finops.lake.manifest import cost_manifest
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -58,6 +60,26 @@ def test_an_equal_question_of_another_account_gets_that_accounts_answer(cast: Ca
     for _ in range(2):
         assert total(cast.account) == 1
         assert total(cast.other_account) == 2
+
+
+def test_usage_that_waits_is_counted_anew_and_usage_in_files_is_kept(cast: Cast) -> None:
+    moment = datetime(2026, 1, 5, tzinfo=UTC)
+
+    def push(quantity: int) -> None:
+        event = InboxEvent(0, moment, "c1", "requests", None, Decimal(quantity), None)
+        inbox.append(account=cast.account, source_id=1, batch=uuid4(), received_at=moment, events=[event])
+
+    def used() -> Decimal | None:
+        table = engine.run(
+            cast.account, Kind.USAGE, *EVER, lambda usage: usage.aggregate(total=usage.quantity.sum())
+        )
+        found: Decimal | None = table["total"][0].as_py()
+        return found
+
+    assert used() is None
+    for pushed, expected in ((1, 1), (2, 3), (4, 7)):
+        push(pushed)
+        assert used() == used() == expected
 
 
 def test_a_manifest_of_another_account_is_refused(cast: Cast) -> None:
