@@ -21,6 +21,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from finops.lake import flushing
+
 logger = logging.getLogger(__name__)
 
 # Anyone may ask; the lake, which may be remote and cost money a request, is tried this often at most.
@@ -37,11 +39,18 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when it can serve, 503 when a check fails. Says which, never why: the reason is in the log."""
+    """200 when it can serve, 503 when a check fails. Says which, never why: the reason is in the log.
+
+    `behind` names background work that is an hour late. It is no reason to send this process no requests: pushes are
+    accepted all the same.
+    """
     passed = {name: _passes(name, check) for name, check in CHECKS.items()}
     ready = all(passed.values())
     words = {name: "ok" if ok else "failed" for name, ok in passed.items()}
-    return JsonResponse({"ready": ready, "checks": words}, status=200 if ready else 503)
+    answer = {"ready": ready, "checks": words}
+    if ready and _usage_is_behind(int(time.monotonic() // LAKE_SECONDS)):
+        answer["behind"] = ["usage"]
+    return JsonResponse(answer, status=200 if ready else 503)
 
 
 def answer_probes(
@@ -85,6 +94,11 @@ def _lake_written(url: str, moment: int) -> bool:
     storage.pipe_file(path, b"ok")
     storage.rm_file(path)
     return True
+
+
+@lru_cache(maxsize=1)
+def _usage_is_behind(moment: int) -> bool:
+    return flushing.anybody_stuck()
 
 
 CHECKS: dict[str, Callable[[], bool]] = {"database": _database, "migrations": _migrations, "lake": _lake}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from accounts.models import Account
 from finops.costs.answers import AccountRef, HealthAnswer, SourceHealth
 from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, STALE, Sources, load_sources
+from finops.lake import flushing
+from finops.lake.flushing import Stuck
 from finops.lib.spoken import listed
 
 SHOWN = 50
@@ -12,23 +14,37 @@ _WORST_FIRST = (FAILING, STALE, NO_DATA, IMPORTING, HEALTHY)
 
 
 def data_health(account: Account) -> HealthAnswer:
-    """Every connection of the account and how it is, the unhealthy ones first. Two queries, none of the lake."""
-    sources = load_sources(account)
+    """Every connection of the account and how it is, the unhealthy ones first; and whether usage is stuck on its way.
+
+    Three queries, none of the lake's files.
+    """
+    sources, usage = load_sources(account), flushing.stuck(account)
     every = sorted(
         sources.health.values(), key=lambda source: (_WORST_FIRST.index(source.status), source.name)
     )
     unwell = [source for source in every if source.status not in (HEALTHY, IMPORTING)]
     return HealthAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, sources, unwell),
+        summary=_summary(account, sources, unwell) + (" Moving usage to the lake is stuck." if usage else ""),
         today=sources.coverage.today,
         data_from=sources.coverage.first_day,
         data_through=sources.coverage.complete_through,
         sources=every[:SHOWN],
         truncated=_truncated(len(every)),
-        warnings=[f"Source {source.name!r} is {_word(source)}: {source.reason}" for source in unwell[:SHOWN]],
+        warnings=_warnings(unwell[:SHOWN], usage),
         hint=_hint(every, unwell),
     )
+
+
+def _warnings(unwell: list[SourceHealth], usage: Stuck | None) -> list[str]:
+    warnings = [f"Source {source.name!r} is {_word(source)}: {source.reason}" for source in unwell]
+    if usage is not None:
+        warnings.append(
+            f"Usage events are accepted and counted, but have not been moved to the lake since "
+            f"{usage.since:%Y-%m-%d %H:%M} UTC: {usage.reason}. Nothing is lost, and it is tried again by itself; "
+            "if it stays so, the operator of this server must look into it."
+        )
+    return warnings
 
 
 def _word(source: SourceHealth) -> str:
