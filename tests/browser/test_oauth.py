@@ -247,6 +247,24 @@ def test_a_click_meant_for_a_window_that_just_closed_allows_nothing(new_page: Ne
     assert app.answers == []
 
 
+def test_an_app_with_a_scheme_of_its_own_gets_its_answer(
+    console: LiveServer, new_page: NewPage, app: App
+) -> None:
+    app.callback, app.name = "cursor://anysphere.cursor-mcp/oauth/callback", "Cursor"
+    page = new_page("member")
+    page.goto(app.authorize_url())
+    expect(page.get_by_role("heading", name="A program on your device")).to_be_visible()
+    allow = page.get_by_role("button", name="Allow")
+    expect(allow).to_be_enabled()
+
+    with page.expect_response(re.compile("/oauth/authorize")) as answered:
+        allow.click()
+
+    assert answered.value.status == 302
+    assert answered.value.headers["location"].startswith(f"{app.callback}?code=")
+    expect(page.get_by_text("Your answer was sent. Go back to the program")).to_be_visible()
+
+
 def test_somebody_else_can_sign_in_instead(new_page: NewPage, app: App) -> None:
     page = new_page("viewer")
     page.goto(app.authorize_url())
