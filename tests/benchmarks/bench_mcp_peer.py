@@ -2,11 +2,14 @@
 
 Ours is granian as `manage.py up` runs it; the peer is sdk_server.py, with the same query function and the same key
 check. One client for both, on the same cores. The two take turns in rounds, so what else the machine does hits both;
-a round's ratio is taken within it, and the median of the rounds is shown.
+a round's ratio is taken within it, and the median of the rounds is shown. BENCH_ROUNDS and BENCH_SECONDS say how many
+and how long. The query function keeps answers (ADR 0009), for both sides: two questions are asked again and again, the
+third is new each time.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -42,10 +45,14 @@ def _same(arguments: Mapping[str, Any]) -> Arguments:
     return lambda _turn: arguments
 
 
-def _other_days(turn: int) -> Mapping[str, Any]:
-    """Another question each time: 1 to 60 days that end on one of the last 300."""
-    end = clock.today() - timedelta(days=1 + turn * 7 % 300)
-    start = end - timedelta(days=turn * 13 % 60)
+_asked = itertools.count()
+
+
+def _other_days(_turn: int) -> Mapping[str, Any]:
+    """Another question each time, over all rounds: 1 to 60 days that end on one of the last 300."""
+    number = next(_asked)
+    end = clock.today() - timedelta(days=1 + number * 7 % 300)
+    start = end - timedelta(days=(number // 300 + number * 13) % 60)
     return {"start_date": start.isoformat(), "end_date": end.isoformat(), "group_by": ["service"]}
 
 
