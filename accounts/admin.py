@@ -90,6 +90,11 @@ class OAuthClientAdmin(LookedAtAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Its codes and tokens go with it, though nobody deletes one of those by hand."""
+        shown, counts, _not_allowed_alone, protected = super().get_deleted_objects(objs, request)
+        return shown, counts, set(), protected
+
 
 class OAuthIssuedAdmin(LookedAtAdmin):
     """Codes and tokens, registered by django-oauth-toolkit: when and for whom, nothing of the secret's hash."""
@@ -97,3 +102,7 @@ class OAuthIssuedAdmin(LookedAtAdmin):
     list_display = ("id", "user", "application", "created")
     list_select_related = ("user", "application")
     exclude = ("code", "code_challenge", "token", "token_checksum", "replay_salt")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """All of them, in place of a form: its choices would ask for rows of an account, and none is in scope."""
+        return [field.name for field in self.model._meta.fields if field.name not in self.exclude]
