@@ -235,6 +235,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.prune_rejected": 300,
         "ingestion.sweep": 3_600,
         "ingestion.expire_event_ids": 86_400,
+        "ingestion.void_due": 60,
     }.items()
 }
 

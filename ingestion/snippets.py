@@ -21,6 +21,7 @@ def snippets_for(url: str, key: str) -> list[Snippet]:
     return [
         Snippet("curl", "curl", "Run in a terminal.", _curl(url, key)),
         Snippet("python", "Python", "Standard library only, Python 3.7 or later.", _python(url, key)),
+        Snippet("node", "Node.js", "No package needed, Node 18 or later.", _node(url, key)),
     ]
 
 
@@ -53,4 +54,18 @@ request = urllib.request.Request(
 )
 answer = json.load(urllib.request.urlopen(request, timeout=30))
 print(answer)  # {{"accepted": 1, "rejected": 0, "errors": []}}
+"""
+
+
+def _node(url: str, key: str) -> str:
+    event = json.dumps(_event(), indent=2)
+    return f"""(async () => {{
+  const events = [{event}]; // up to 1,000 in one request
+  const answer = await fetch("{url}", {{
+    method: "POST",
+    headers: {{ Authorization: "Bearer {key}", "Content-Type": "application/json" }},
+    body: JSON.stringify({{ events }}),
+  }});
+  console.log(await answer.json()); // {{ accepted: 1, rejected: 0, errors: [] }}
+}})();
 """

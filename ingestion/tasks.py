@@ -11,8 +11,9 @@ from finops.lake import flushing
 from finops.lake.merge import tidy_usage
 from finops.lake.usage_segments import accounts_with_usage
 from finops.lib import clock
-from ingestion import retention
+from ingestion import retention, services
 from ingestion.services import answers, event_ids, ledger
+from ingestion.services.voiding import VOID_TASK
 
 
 @shared_task(name="ingestion.prune_rejected")
@@ -60,3 +61,16 @@ def tidy_account(account_id: int) -> None:
     account = Account.objects.get(pk=account_id)
     retention.drop_old_usage(account=account)
     tidy_usage(account)
+
+
+@shared_task(name="ingestion.void_due")
+def void_due() -> None:
+    """Every minute: accounts whose large batches wait to be voided become a task each."""
+    for account_id in services.accounts_with_voids_asked():
+        void_asked.apply_async([account_id], expires=60)
+
+
+@shared_task(name=VOID_TASK)
+def void_asked(account_id: int) -> None:
+    """Void what waits of an account."""
+    services.void_asked(account=Account.objects.get(pk=account_id))

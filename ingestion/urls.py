@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import customers, sources, usage
+from ingestion.views import batches, customers, sources, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
@@ -16,6 +16,9 @@ urlpatterns = [
     path("connections/usage/", sources.index, name="usage_sources"),
     path("connections/usage/new/", sources.new, name="usage_source_new"),
     path(f"{_SOURCE}/", sources.source, name="usage_source"),
+    path(f"{_SOURCE}/batches/", batches.batches, name="usage_batches"),
+    path(f"{_SOURCE}/batches/void/", batches.void, name="usage_batch_void"),
+    path(f"{_SOURCE}/rejected/", batches.rejected, name="usage_rejected"),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
     path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),

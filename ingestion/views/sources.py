@@ -21,6 +21,7 @@ from ingestion import services
 from ingestion.forms import UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
 from ingestion.snippets import snippets_for
+from ingestion.views.batches import recent
 from ingestion.views.push import PATH
 
 
@@ -157,6 +158,7 @@ def _source_page(
         "push_url": push_url(),
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "problem": problem,
+        **recent(request, row),
     }
     return render(request, "ingestion/source.html", context, status=status)
 

@@ -243,13 +243,13 @@ def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:
     assert [line.split(",")[0] for line in exported[1:]] == ["'=cmd()", "Alpha", "beta"]
 
 
-def test_the_key_page_has_a_snippet_for_the_shell_and_one_for_python(cast: Cast) -> None:
+def test_the_key_page_has_a_snippet_for_the_shell_one_for_python_and_one_for_node(cast: Cast) -> None:
     client = signed_in(cast.member)
 
     answer = client.post(f"{make(client)}key/generate/")
 
     page = answer.content.decode()
-    assert page.count(shown_key(answer)) == 3  # itself and in both snippets
+    assert page.count(shown_key(answer)) == 4  # itself and in three snippets
     assert "curl" in text_of(answer)
     assert "Python" in text_of(answer)
 

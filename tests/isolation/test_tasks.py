@@ -28,6 +28,7 @@ SWEEPS = {
     "ingestion.prune_rejected": "keeps the newest rejected events of each source of every account",
     "ingestion.sweep": "rolls old batches up into the month's sum of their own account, deletes answers by age",
     "ingestion.expire_event_ids": "deletes ids by age, walking the whole table",
+    "ingestion.void_due": "asks the database which accounts have batches to void, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

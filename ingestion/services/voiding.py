@@ -1,0 +1,138 @@
+"""Voiding a batch: its events leave every answer and the meter; that it was there stays in the ledger."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+from uuid import UUID, uuid5
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from kombu.exceptions import OperationalError
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.celery import app
+from finops.lake import voiding
+from finops.lib import clock
+from finops.lib.errors import UserError
+from ingestion.models import UsageBatch, UsageUpload
+
+logger = logging.getLogger(__name__)
+
+VOID_TASK: Final = "ingestion.void_asked"
+AT_ONCE: Final = 2_000_000
+"""Rows that may have to be written anew while the person waits: about two seconds. With more a worker does it."""
+
+
+@transaction.atomic
+def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
+    """Take a batch's events out of all answers and off the meter; its event ids may be sent again.
+
+    Answers the batch as it is then: voided, or being voided by a worker where many rows must be looked through. Twice
+    is once. Raises UserError for an upload that still runs. Who and when stay on the batch and in the audit log.
+    """
+    # Unscoped: the batch names its account.
+    row = (
+        UsageBatch.objects.unscoped()
+        .select_for_update(of=("self",))
+        .select_related("account")
+        .get(pk=batch.pk)
+    )
+    if row.voided_at or row.void_asked_at:
+        return row
+    upload = UsageUpload.objects.unscoped().filter(batch=row.pk).first()
+    if upload is not None and upload.is_unfinished:
+        raise UserError("This upload is still running. Void it when it has finished.")
+    events = row.stored
+    row.void_asked_at, row.voided_by_label = clock.now(), actor.label[:254]
+    row.save(update_fields=["void_asked_at", "voided_by_label"])
+    if _rows_to_look_through(row) <= AT_ONCE:
+        _void(row)
+    else:
+        account_id = row.account_id
+        transaction.on_commit(lambda: _ask_worker(account_id))
+    source = row.source
+    audit.record(
+        account=row.account,
+        actor=actor,
+        action="usage_batch.void",
+        target=source.name if source else "",
+        detail={"batch": str(row.pk), "received_at": row.received_at.isoformat(), "events": events},
+    )
+    return row
+
+
+def accounts_with_voids_asked() -> list[int]:
+    """The ids of accounts whose batches wait to be voided."""
+    # Unscoped: the queue serves every account.
+    return list(_asked().order_by("account").values_list("account", flat=True).distinct())
+
+
+def void_asked(*, account: Account) -> int:
+    """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped."""
+    done = 0
+    for pk in list(_asked().filter(account=account).values_list("pk", flat=True)):
+        with transaction.atomic():
+            rows = _asked().select_for_update(of=("self",), skip_locked=True).select_related("account")
+            row = rows.filter(pk=pk).first()
+            if row is not None:
+                _void(row)
+                done += 1
+    return done
+
+
+def _asked() -> QuerySet[UsageBatch]:
+    # Unscoped: a worker names the account itself.
+    return UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False, voided_at__isnull=True)
+
+
+def _rows_to_look_through(row: UsageBatch) -> int:
+    if row.first_day is None or row.last_day is None or row.source_id is None:
+        return 0
+    return voiding.rows_to_look_through(
+        account=row.account, source_id=row.source_id, first_day=row.first_day, last_day=row.last_day
+    )
+
+
+def _void(row: UsageBatch) -> None:
+    """In the caller's transaction, which holds the batch's row."""
+    if row.first_day is not None and row.last_day is not None and row.source_id is not None:
+        voiding.void_batch(
+            account=row.account,
+            source_id=row.source_id,
+            batch=row.pk,
+            first_day=row.first_day,
+            last_day=row.last_day,
+        )
+    upload = UsageUpload.objects.unscoped().filter(batch=row.pk).first()
+    _forget_ids(row.account_id, [row.pk] if upload is None else piece_ids(upload.batch, upload.pieces))
+    if upload is not None:
+        upload.status = UsageUpload.Status.VOIDED
+        upload.save(update_fields=["status"])
+    row.voided_at = clock.now()
+    row.save(update_fields=["voided_at"])
+
+
+def piece_ids(batch: UUID, pieces: int) -> list[UUID]:
+    """What the event ids of an upload are remembered under: a name for each of its pieces.
+
+    Not the batch's own for all: an id that comes twice in a file must be found to be another piece's.
+    """
+    return [uuid5(batch, str(number)) for number in range(pieces)]
+
+
+def _forget_ids(account_id: int, batches: list[UUID]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM ingestion_usageeventid WHERE account_id = %s AND batch = ANY(%s)",
+            [account_id, batches],
+        )
+
+
+def _ask_worker(account_id: int) -> None:
+    try:
+        app.send_task(VOID_TASK, args=[account_id], expires=3600)
+    except (OperationalError, OSError):
+        logger.warning("ingestion: no broker to void batches of account %s; beat will ask for it", account_id)

@@ -1,0 +1,145 @@
+"""A usage source's batches and rejected events: the newest on its page, all of them on pages of their own; voiding."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import date
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from ingestion import services
+from ingestion.models import RejectedEvent, UsageBatch, UsageSource, UsageUpload
+from ingestion.queries.activity import STEPS, Step, activity_chart, source_activity
+from ingestion.services.ledger import LEDGER_DAYS, REJECTED_OF_A_SOURCE
+
+SHOWN = 10
+LISTED = 500
+
+
+def state_of(batch: UsageBatch) -> str:
+    if batch.voided_at:
+        return "voided"
+    return "being voided" if batch.is_being_voided else "counts"
+
+
+BATCHES: list[Column[UsageBatch]] = [
+    Column("received", "Received", lambda row: row.received_at),
+    Column("state", "State", state_of),
+    Column("stored", "Events", lambda row: row.stored, numeric=True),
+    Column("rejected", "Rejected", lambda row: row.rejected, numeric=True),
+    Column("duplicates", "Duplicates", lambda row: row.duplicates, numeric=True),
+    Column("from", "Days from", lambda row: row.first_day),
+    Column("to", "Days to", lambda row: row.last_day),
+    Column("origin", "Came by", lambda row: row.get_origin_display()),
+    Column("batch", "Batch id", lambda row: str(row.pk)),
+    Column("accepted", "Accepted", lambda row: row.accepted, shown=False),
+    Column("voided", "Voided", lambda row: row.voided_at, shown=False),
+    Column("voided_by", "Voided by", lambda row: row.voided_by_label, shown=False),
+]
+
+REJECTED: list[Column[RejectedEvent]] = [
+    Column("received", "Received", lambda row: row.received_at),
+    Column("reason", "Reason", lambda row: row.error),
+    Column("position", "Index", lambda row: row.position, numeric=True),
+    Column("event", "Event, as it was sent", lambda row: row.excerpt),
+    Column("batch", "Batch id", lambda row: str(row.batch)),
+]
+
+
+def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
+    """What the source's page shows of what came in. Five statements, whatever there is."""
+    step: Step = "day" if request.GET.get("chart") == "day" else "hour"
+    activity = source_activity(source, step)
+    return {
+        "activity": activity,
+        "step": step,
+        "steps": list(STEPS),
+        "chart": activity_chart(activity, step),
+        "batches": list(UsageBatch.objects.filter(source=source)[:SHOWN]),
+        "rejected": list(_rejected_of(source)[:SHOWN]),
+        "uploads": list(UsageUpload.objects.filter(source=source)[:SHOWN]),
+        "ledger_days": LEDGER_DAYS,
+    }
+
+
+@account_page()
+@require_safe
+@never_cache
+def batches(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
+    """The newest batches, or the newest up to a day (`?until=2026-11-20`); the CSV has all that there are."""
+    source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
+    rows, until = _until(UsageBatch.objects.filter(source=source), request.GET.get("until", ""))
+    if wants_csv(request):
+        return csv_of(f"batches-{source.name}", BATCHES, rows.iterator(chunk_size=500))
+    shown = listing(request, rows[:LISTED], BATCHES, order="-received")
+    context = {
+        "source": source,
+        "listing": shown,
+        "until": until,
+        "listed": LISTED,
+        "ledger_days": LEDGER_DAYS,
+    }
+    return render(request, "ingestion/batches.html", context)
+
+
+def _until(rows: QuerySet[UsageBatch], asked: str) -> tuple[QuerySet[UsageBatch], date | None]:
+    try:
+        until = date.fromisoformat(asked)
+    except ValueError:
+        return rows, None
+    return rows.filter(received_at__date__lte=until), until
+
+
+@account_page()
+@require_safe
+@never_cache
+def rejected(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
+    source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
+    rows = _rejected_of(source)[:REJECTED_OF_A_SOURCE]
+    shown = listing(request, rows, REJECTED, order="-received")
+    if wants_csv(request):
+        return csv_of(f"rejected-{source.name}", REJECTED, shown.rows)
+    context = {"source": source, "listing": shown, "kept": REJECTED_OF_A_SOURCE}
+    return render(request, "ingestion/rejected.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def void(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    """Void the batch that the form names. Doing it twice is doing it once."""
+    source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
+    batch = get_object_or_404(UsageBatch.objects.all(), source=source, pk=_batch_id(request))
+    try:
+        voided = services.void_usage_batch(batch=batch, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _said(voided))
+    return redirect("usage_source", slug=request.account.slug, usage_source_id=source.pk)
+
+
+def _said(batch: UsageBatch) -> str:
+    if batch.is_being_voided:
+        return "The batch is being voided. Until a worker has done it, its events still count."
+    return "The batch is voided: its events are in no answer any more, and not on the meter."
+
+
+def _batch_id(request: AccountRequest) -> uuid.UUID:
+    try:
+        return uuid.UUID(request.POST.get("batch", ""))
+    except ValueError:
+        raise Http404("no such batch") from None
+
+
+def _rejected_of(source: UsageSource) -> QuerySet[RejectedEvent]:
+    return RejectedEvent.objects.filter(source=source).order_by("-received_at", "-batch", "position")

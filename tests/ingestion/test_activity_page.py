@@ -1,0 +1,256 @@
+"""A source's page: what came in, what was refused, and voiding a batch."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.lake.flush import flush_usage
+from finops.lake.usage_segments import live_usage
+from finops.lib import clock
+from ingestion import services
+from ingestion.models import UsageBatch
+from ingestion.queries import metered
+from ingestion.queries.activity import source_activity
+from ingestion.services import voiding
+from ingestion.tasks import void_asked, void_due
+from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import Door, event, inbox, open_door
+
+
+def text_of(answer: Any) -> str:
+    assert answer.status_code == 200
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def page_of(door: Door) -> str:
+    return f"/a/{door.source.account.slug}/connections/usage/{door.source.pk}/"
+
+
+def batch_of(answer: Any) -> str:
+    return str(answer.headers["Usage-Batch-Id"])
+
+
+def stored(account: Account) -> int:
+    """Events in answers: in segments, and waiting."""
+    return sum(live_usage(account).values_list("rows", flat=True)) + len(inbox())
+
+
+def test_a_new_source_says_that_nothing_came_yet(cast: Cast) -> None:
+    page = text_of(signed_in(cast.viewer).get(page_of(open_door(cast))))
+
+    assert "None in the last 35 days" in page
+    assert "nothing was pushed" in page
+    assert "No event of this source was rejected" in page
+    assert "Nothing was received in the last 35 days" in page
+
+
+def test_the_page_says_what_came_today_and_how_much_of_it_was_wrong(cast: Cast) -> None:
+    door = open_door(cast)
+    door.push(event(), event(quantity="5"), event(customer_id=""), event())
+
+    page = text_of(signed_in(cast.viewer).get(page_of(door)))
+
+    assert "Events today (UTC) 2" in page
+    assert "50 %: 2 of 4 rejected" in page.replace("50.0 %", "50 %")
+    assert "quantity must be a number" in page
+    assert "customer_id must be a non-empty string up to 255 characters" in page
+    assert "&quot;quantity&quot;: &quot;5&quot;" in page
+
+
+def test_a_rejected_event_shows_its_batch_and_place_and_no_key(cast: Cast) -> None:
+    door = open_door(cast)
+    answer = door.push(event(), event(unit=door.key, quantity="x"))
+
+    page = signed_in(cast.viewer).get(f"{page_of(door)}rejected/")
+
+    assert batch_of(answer) in page.content.decode()
+    assert door.key not in page.content.decode()
+    lines = (
+        signed_in(cast.viewer).get(f"{page_of(door)}rejected/?format=csv").getvalue().decode().splitlines()
+    )
+    assert lines[0] == 'Received,Reason,Index,"Event, as it was sent",Batch id'
+    assert ",quantity must be a number,1," in lines[1]
+
+
+def test_events_are_counted_in_the_hour_and_day_they_were_received(cast: Cast) -> None:
+    door = open_door(cast)
+    with clock.frozen(clock.now() - timedelta(hours=3)):
+        door.push(event(), event(customer_id=""))
+    with clock.frozen(clock.now() - timedelta(days=4)):
+        door.push(event(), event(), event())
+    door.push(event())
+
+    hours, days = source_activity(door.source), source_activity(door.source, "day")
+
+    assert [(bucket.stored, bucket.rejected) for bucket in hours.buckets if bucket.stored] == [(1, 1), (1, 0)]
+    assert hours.buckets[-4].stored == 1
+    assert len(hours.buckets) == 24
+    assert len(days.buckets) == 30
+    assert days.buckets[-5].stored == 3
+    assert sum(bucket.stored for bucket in days.buckets) == 5
+    assert hours.error_rate == pytest.approx(1 / 3)
+
+
+def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
+    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    other = open_door(cast, cast.other_account, name="One")
+    one.push(event(customer_id="", metric="of-one"))
+    two.push(event(customer_id="", metric="of-two"), event(), event())
+    other.push(event(customer_id="", metric="of-other"), event())
+
+    pages = [signed_in(cast.both).get(page_of(door)).content.decode() for door in (one, two, other)]
+
+    for place, own in enumerate(("of-one", "of-two", "of-other")):
+        assert [name in pages[place] for name in ("of-one", "of-two", "of-other")].count(True) == 1
+        assert own in pages[place]
+    assert source_activity(one.source).events_today == 0
+    assert source_activity(two.source).events_today == 2
+
+
+@pytest.mark.parametrize("path", ["", "batches/", "rejected/", "batches/?format=csv", "rejected/?format=csv"])
+def test_a_stranger_finds_nothing(cast: Cast, path: str) -> None:
+    door = open_door(cast)
+    door.push(event(), event(customer_id=""))
+
+    assert signed_in(cast.stranger).get(page_of(door) + path).status_code == 404
+    elsewhere = page_of(door).replace("/a/acme/", "/a/elsewhere/")
+    assert signed_in(cast.stranger).get(elsewhere + path).status_code == 404
+
+
+@pytest.mark.parametrize("flushed", [False, True], ids=["waiting", "in segments"])
+def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cast, flushed: bool) -> None:
+    door = open_door(cast)
+    bad, good = door.push(event(), event(customer_id="b")), door.push(event())
+    if flushed:
+        flush_usage(cast.account)
+    before = metered(cast.account, clock.today())
+
+    answer = signed_in(cast.member).post(
+        f"{page_of(door)}batches/void/", {"batch": batch_of(bad)}, follow=True
+    )
+
+    assert "The batch is voided" in text_of(answer)
+    assert "Voided" in text_of(answer)
+    assert before == 3
+    assert metered(cast.account, clock.today()) == 1
+    assert stored(cast.account) == 1
+    row = UsageBatch.objects.unscoped().get(pk=batch_of(bad))
+    assert row.voided_by_label == cast.actor.label
+    assert UsageBatch.objects.unscoped().get(pk=batch_of(good)).voided_at is None
+    with account_scope(cast.account):
+        assert AuditEntry.objects.filter(action="usage_batch.void").count() == 1
+
+
+def test_voiding_twice_is_voiding_once(cast: Cast) -> None:
+    door = open_door(cast)
+    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(event())))
+
+    first = services.void_usage_batch(batch=batch, actor=cast.actor).voided_at
+    second = services.void_usage_batch(batch=batch, actor=cast.actor).voided_at
+
+    assert first == second
+    with account_scope(cast.account):
+        assert AuditEntry.objects.filter(action="usage_batch.void").count() == 1
+
+
+def test_the_events_of_a_voided_batch_may_be_sent_again_under_their_ids(cast: Cast) -> None:
+    door = open_door(cast)
+    one = event(event_id="e-1")
+    batch = UsageBatch.objects.unscoped().get(pk=batch_of(door.push(one)))
+    services.void_usage_batch(batch=batch, actor=cast.actor)
+
+    answer = door.push(one)
+
+    assert answer.headers["Usage-Duplicates"] == "0"
+    assert stored(cast.account) == 1
+
+
+def test_a_viewer_sees_no_button_and_gets_403(cast: Cast) -> None:
+    door = open_door(cast)
+    answer = door.push(event())
+    client = signed_in(cast.viewer)
+
+    page = client.get(page_of(door)).content.decode()
+
+    assert batch_of(answer) in page
+    assert "batches/void/" not in page
+    assert client.post(f"{page_of(door)}batches/void/", {"batch": batch_of(answer)}).status_code == 403
+    assert stored(cast.account) == 1
+
+
+@pytest.mark.parametrize("asked", ["", "nonsense", "00000000-0000-4000-8000-000000000000"])
+def test_an_unknown_batch_is_not_found(cast: Cast, asked: str) -> None:
+    door = open_door(cast)
+
+    assert signed_in(cast.member).post(f"{page_of(door)}batches/void/", {"batch": asked}).status_code == 404
+
+
+def test_the_batch_of_another_source_or_account_is_not_found(cast: Cast) -> None:
+    mine, sibling = open_door(cast, name="Mine"), open_door(cast, name="Sibling")
+    theirs = open_door(cast, cast.other_account)
+    for door in (sibling, theirs):
+        batch = batch_of(door.push(event()))
+        assert (
+            signed_in(cast.member).post(f"{page_of(mine)}batches/void/", {"batch": batch}).status_code == 404
+        )
+    assert not UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False).exists()
+
+
+def test_a_large_one_is_voided_by_a_worker_and_says_so_until_then(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(voiding, "AT_ONCE", 0)
+    door = open_door(cast)
+    batch = batch_of(door.push(event(), event()))
+    flush_usage(cast.account)
+    client = signed_in(cast.member)
+
+    answer = text_of(client.post(f"{page_of(door)}batches/void/", {"batch": batch}, follow=True))
+
+    assert "Being voided" in answer
+    assert metered(cast.account, clock.today()) == 2
+    assert stored(cast.account) == 2
+    void_due()
+    void_asked(cast.account.pk)
+    assert metered(cast.account, clock.today()) == 0
+    assert stored(cast.account) == 0
+    assert "Being voided" not in text_of(client.get(page_of(door)))
+
+
+def test_batches_sort_search_and_export(cast: Cast) -> None:
+    door, client = open_door(cast), signed_in(cast.viewer)
+    small, large = batch_of(door.push(event())), batch_of(door.push(event(), event()))
+
+    by_events = client.get(f"{page_of(door)}batches/?sort=-stored").content.decode()
+    found = client.get(f"{page_of(door)}batches/?q={small}").content.decode()
+    lines = client.get(f"{page_of(door)}batches/?format=csv").getvalue().decode().splitlines()
+
+    assert by_events.index(large) < by_events.index(small)
+    assert small in found
+    assert large not in found
+    assert len(lines) == 3
+    assert lines[0].startswith("Received,State,Events,Rejected,Duplicates")
+
+
+def test_the_page_asks_the_same_number_of_questions_whatever_came(cast: Cast) -> None:
+    door, client = open_door(cast), signed_in(cast.member)
+    door.push(event(), event(customer_id=""))
+    counts = []
+    for pushes in (0, 8):
+        for _ in range(pushes):
+            door.push(event(), event(customer_id=""))
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            client.get(page_of(door))
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1]
