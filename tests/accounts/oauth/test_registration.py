@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import OAuthApplication
@@ -250,6 +252,19 @@ def test_behind_our_proxy_the_address_is_the_one_that_it_wrote(db: None, setting
     ]
 
     assert statuses == [201, 429, 201]
+
+
+def test_an_operator_may_register_a_client_by_command(cast: Cast) -> None:
+    """For connectors whose makers want an id and a secret typed in."""
+    redirect_uri, said = "https://claude.ai/api/mcp/auth_callback", StringIO()
+    command = ["createapplication", "confidential", "authorization-code", "--redirect-uris", redirect_uri]
+    call_command(*command, "--client-id", "claude", "--client-secret", "s" * 40, stdout=said)
+    client = OAuthClient("claude", redirect_uri=redirect_uri)
+
+    answer = client.exchange(client.code(cast.member), client_secret="s" * 40)
+
+    assert answer.status_code == 200
+    assert OAuthApplication.objects.get().client_secret.startswith("finops_random_secret$")
 
 
 def test_no_way_in_stores_an_http_callback_off_this_machine() -> None:
