@@ -59,8 +59,8 @@ In groups, because no value of PostgreSQL is larger than 1 GB."""
 _AND: Final = ", ',', "
 _MICROSECONDS: Final = "(extract(epoch FROM {}) * 1000000)::bigint"
 TEXT: Final = """'"' || replace({}, '"', '""') || '"'"""
-VALUES: Final[dict[str, str]] = {
-    # How a column of the inbox is written as CSV. Numbers since 1970 and no text: how a date is written follows the server's settings.
+_VALUES: Final[dict[str, str]] = {
+    # Numbers since 1970 and no text: how a date is written follows the server's settings.
     "event_time": _MICROSECONDS.format("event_time"),
     "received_at": _MICROSECONDS.format("received_at"),
     "day": "(event_time AT TIME ZONE 'UTC')::date - date '1970-01-01'",
@@ -78,7 +78,7 @@ _READ_AS: Final = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int
 
 def _selected(account: Account, start: date, end: date, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     keys = [_stored_text(column) for column in columns if schema.is_key_column(column)]
-    values = [VALUES.get(column, TEXT.format("(dimensions ->> %s)")) for column in columns]
+    values = [_VALUES.get(column, TEXT.format("(dimensions ->> %s)")) for column in columns]
     # concat takes null as nothing, and at most 100 arguments.
     some = [f"concat({_AND.join(values[at : at + 50])})" for at in range(0, len(values), 50)]
     statement = _EVERY.format(values=_AND.join(some))
@@ -102,19 +102,21 @@ def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
 
 
 def parsed(data: bytes, columns: Sequence[str]) -> pa.Table:
-    """The events that `VALUES` (and TEXT, for what the schema does not know) wrote as CSV, with their own types."""
+    """What `_EVERY` gave as CSV, with the types of the columns."""
     types = {name: _TYPES.get(name, pa.string()) for name in columns}
-    table = csv.read_csv(
+    table = read_csv(data, {name: _READ_AS.get(type_, type_) for name, type_ in types.items()})
+    return table.cast(pa.schema(list(types.items())))
+
+
+def read_csv(data: bytes, types: dict[str, pa.DataType]) -> pa.Table:
+    """Rows of these columns, where null is nothing and every text is in quotes."""
+    return csv.read_csv(
         pa.BufferReader(data),
         # One block: a row may be longer than any fixed size of blocks. A row of one null is an empty line.
-        read_options=csv.ReadOptions(column_names=list(columns), block_size=len(data) + 1),
+        read_options=csv.ReadOptions(column_names=list(types), block_size=len(data) + 1),
         parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         # Null is nothing and an empty text is "".
         convert_options=csv.ConvertOptions(
-            column_types={name: _READ_AS.get(type_, type_) for name, type_ in types.items()},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
+            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
         ),
     )
-    return table.cast(pa.schema(list(types.items())))

@@ -41,7 +41,7 @@ def varied() -> list[Event]:
     return [
         Event(
             Decimal(n) / 7**2,
-            NOON + timedelta(hours=n * 11),
+            NOON + timedelta(hours=n * 11, microseconds=n),
             f"c-{n % 5}",
             f"m-{n % 3}",
             [None, "", "u"][n % 3],

@@ -1,0 +1,203 @@
+"""Usage on its way: the flush against a bare Parquet write of the same rows, the merge, and a question over many events.
+
+    python -m tests.benchmarks usage_lake                                          # half a million events
+    BENCH_USAGE_EVENTS=100_000_000 python -m tests.benchmarks usage_lake           # the size that issue 5 names
+
+A hundred million events take about 2 GB below /tmp and some minutes to write. They are of one year, of 500 customers,
+3 metrics and 3 dimensions, in segments as flush and merge leave them: sorted, and of at most 16 million rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.conf import settings
+from django.db import connection, transaction
+
+from accounts.models import Account
+from finops.lake import engine, queries, schema, segments
+from finops.lake.flush import flush_usage
+from finops.lake.merge import tidy_usage
+from finops.lake.schema import Kind
+from finops.lake.storage import storage
+from tests.benchmarks.table import Row, taken
+
+EVENTS = int(os.environ.get("BENCH_USAGE_EVENTS", "1_000_000"))
+FLUSHED = int(os.environ.get("BENCH_USAGE_FLUSHED", "250_000"))
+TURNS = 5
+YEAR = (date(2025, 1, 1), date(2025, 12, 31))
+KEYS = ["plan", "region", "endpoint"]
+COLUMNS = """
+    'c-' || hash(i) % 500 AS customer_id, ['requests', 'tokens', 'seats'][1 + (hash(i, 1) % 3)::BIGINT] AS metric,
+    'unit' AS unit, (hash(i, 2) % 100000 / 100)::DECIMAL(38, 12) AS quantity,
+    'plan-' || hash(i, 3) % 4 AS plan, 'r-' || hash(i, 4) % 9 AS region, '/v1/' || hash(i, 5) % 40 AS endpoint
+"""
+
+
+def measure() -> list[Row]:
+    settings.LAKE_ANSWERS_BYTES = 0  # each turn is run
+    account = Account.objects.create(name="usage", slug="usage-lake")
+    rows: list[Row] = [_flush(account), _merge(account)]
+    large = Account.objects.create(name="large", slug="usage-large")
+    return [*rows, _written(large), *_questions(large)]
+
+
+def _flush(account: Account) -> Row:
+    """The same rows: once by a flush, once from Arrow to a Parquet file, without sorting, PostgreSQL and fsync."""
+    times, bare = [], []
+    for turn in range(4):
+        _push(account)
+        began = perf_counter()
+        assert flush_usage(account).events == FLUSHED
+        times.append(perf_counter() - began)
+        bare.append(_bare_write(account, turn))
+    took, wrote = sorted(times)[1], sorted(bare)[1]
+    return {
+        "flush": f"{FLUSHED:,} events",
+        "events/s": round(FLUSHED / took),
+        "bare Parquet write events/s": round(FLUSHED / wrote),
+        "flush ÷ bare": wrote / took,
+    }
+
+
+def _push(account: Account) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO lake_usageinbox
+            SELECT %s, 1, md5((i / 1000)::text)::uuid, (i %% 1000)::int, now(),
+                   timestamptz '2025-03-01 00:00Z' + i * interval '8 s', 'c-' || (i * 7919 %% 500),
+                   (ARRAY['requests', 'tokens', 'seats'])[1 + i %% 3], 'unit', (i * 104729 %% 100000) / 100.0,
+                   format('{"plan":"plan-%%s","region":"r-%%s","endpoint":"/v1/%%s"}', i %% 4, i %% 9, i %% 40)::json
+            FROM generate_series(1::bigint, %s) AS i""",
+            [account.pk, FLUSHED],
+        )
+
+
+def _bare_write(account: Account, turn: int) -> float:
+    path = queries.live_segments(account, Kind.USAGE, *YEAR).order_by("-pk")[0].path
+    table = pq.read_table(_local(path))
+    file = Path(storage().readable_directory, f"bare-{turn}.parquet")
+    began = perf_counter()
+    pq.write_table(
+        table, file, compression="zstd", compression_level=1, row_group_size=segments.ROW_GROUP_ROWS
+    )
+    took = perf_counter() - began
+    file.unlink()
+    return float(took * FLUSHED / table.num_rows)
+
+
+def _local(path: str) -> str:
+    return storage().local(path, "")
+
+
+def _merge(account: Account) -> Row:
+    before = queries.live_segments(account, Kind.USAGE, *YEAR).count()
+    began = perf_counter()
+    merged = tidy_usage(account)
+    return {
+        "merge": f"{before} segments in {merged.merges}",
+        "rows": merged.rows,
+        "rows/s": round(merged.rows / (perf_counter() - began)),
+    }
+
+
+def _written(account: Account) -> Row:
+    began, months = perf_counter(), EVENTS // 12
+    for month in range(1, 13):
+        for start in range(0, months, 8_000_000):
+            _write(account, month, months, start, min(8_000_000, months - start))
+    live = list(queries.live_segments(account, Kind.USAGE, *YEAR))
+    return {
+        "a year of usage": f"{sum(each.rows for each in live):,} events",
+        "segments": len(live),
+        "MB": round(sum(each.bytes for each in live) / 10**6),
+        "seconds to write": perf_counter() - began,
+    }
+
+
+def _write(account: Account, month: int, months: int, start: int, count: int) -> None:
+    full = schema.segment_schema(Kind.USAGE, KEYS)
+    with duckdb.connect() as generator:
+        batches = _generated(generator, month, months, start, count)
+        new = segments.write_segment(
+            account_id=account.pk,
+            kind=Kind.USAGE,
+            source_id=1,
+            month=date(2025, month, 1),
+            batches=(batch.cast(full) for batch in batches),
+            schema=full,
+        )
+    segments.add_segments(account=account, kind=Kind.USAGE, source_id=1, new=[new])
+
+
+def _generated(
+    generator: duckdb.DuckDBPyConnection, month: int, months: int, start: int, count: int
+) -> Iterator[pa.RecordBatch]:
+    generator.execute("SET TimeZone = 'UTC'")
+    generator.execute("SET memory_limit = '3GB'")
+    generator.execute("SET temp_directory = '/tmp/finops-bench-spill'")
+    generator.execute(f"""
+        SELECT moment AS event_time, moment::DATE AS day, '1' AS source, customer_id, metric, unit, quantity,
+               moment AS received_at, 'batch-' || i // 1000 AS batch, (i % 1000)::INTEGER AS position,
+               {", ".join(f'{key} AS "dim:{key}"' for key in KEYS)}
+        FROM (SELECT i, TIMESTAMPTZ '2025-{month:02}-01' + to_microseconds(i * {28 * 86_400 * 10**6 // months}) AS moment,
+                     {COLUMNS}
+              FROM range({start}, {start + count}) AS events(i))
+        ORDER BY metric, day, customer_id""")
+    yield from generator.to_arrow_reader(16_384)
+
+
+def by_day(usage: Any) -> Any:
+    return usage.filter(usage.metric == "requests").group_by("day").agg(quantity=usage.quantity.sum())
+
+
+def by_customer(usage: Any) -> Any:
+    return usage.filter(usage.metric == "requests").group_by("customer_id").agg(quantity=usage.quantity.sum())
+
+
+def by_plan(usage: Any) -> Any:
+    return usage.filter(usage.metric == "requests").group_by("dim:plan").agg(quantity=usage.quantity.sum())
+
+
+QUESTIONS = [
+    ("by day", by_day, "day", ()),
+    ("by customer", by_customer, "customer_id", ()),
+    ("by a dimension", by_plan, '"dim:plan"', ("plan",)),
+]
+
+
+def _questions(account: Account) -> Iterator[Row]:
+    files = [_local(each.path) for each in queries.live_segments(account, Kind.USAGE, *YEAR)]
+    with duckdb.connect() as bare:
+        for name, build, group, keys in QUESTIONS:
+            sql = (
+                f"SELECT {group}, sum(quantity) FROM read_parquet({files}) "
+                f"WHERE metric = 'requests' AND day BETWEEN '{YEAR[0]}' AND '{YEAR[1]}' GROUP BY ALL"
+            )
+            yield _question(account, name, bare, sql, build, keys)
+
+
+def _question(
+    account: Account, name: str, bare: duckdb.DuckDBPyConnection, sql: str, build: Any, keys: tuple[str, ...]
+) -> Row:
+    found = taken(
+        TURNS,
+        bare=lambda: bare.execute(sql).to_arrow_table(),
+        lake=lambda: engine.run(account, Kind.USAGE, *YEAR, build, tag_keys=keys),
+    )
+    return {
+        f"a third of {EVENTS:,} events": name,
+        "typed into DuckDB ms": found["bare"].clock,
+        "lake ms": found["lake"].clock,
+        "ratio": found["lake"].clock / found["bare"].clock,
+        "DuckDB CPU ms": found["bare"].cpu,
+        "lake CPU ms": found["lake"].cpu,
+    }
