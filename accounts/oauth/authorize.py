@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from oauth2_provider.cimd import is_cimd_client_id
 from oauth2_provider.exceptions import FatalClientError, OAuthToolkitError
 from oauth2_provider.views.base import BaseAuthorizationView
 from oauthlib.oauth2.rfc6749 import errors
@@ -97,13 +98,23 @@ class AuthorizeView(BaseAuthorizationView):
             return self._page(asked, form)
 
     def handle_no_permission(self) -> HttpResponse:
-        """Sign in first; only `prompt=none` may not be asked to, once its redirect is known to be the client's."""
-        if "none" not in self.request.GET.get("prompt", "").split():
-            return redirect_to_login(self.request.get_full_path())
+        """Sign in first, unless the request is wrong anyhow, or `prompt=none` says not to ask.
+
+        What is wrong is said now: after the sign-in form Chromium would not follow the answer to the client. A
+        document that we do not know yet is fetched for who is signed in.
+        """
+        silent = "none" in self.request.GET.get("prompt", "").split()
         try:
-            raise _refusal(self._asked(), "login_required", "Nobody is signed in.")
+            asked = self._asked()
+            if silent:
+                raise _refusal(asked, "login_required", "Nobody is signed in.")
         except OAuthToolkitError as error:
-            return self.error_response(error, application=None)
+            unknown = isinstance(error, FatalClientError) and is_cimd_client_id(
+                self.request.GET.get("client_id")
+            )
+            if silent or not unknown:
+                return self.error_response(error, application=None)
+        return redirect_to_login(self.request.get_full_path())
 
     @property
     def _person(self) -> User:

@@ -31,6 +31,20 @@ def test_who_is_signed_out_signs_in_first_and_comes_back(cast: Cast) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "error"),
+    [({"resource": None}, "invalid_target"), ({"code_challenge_method": "plain"}, "invalid_request")],
+)
+def test_what_is_wrong_is_said_before_anybody_signs_in(
+    cast: Cast, changes: dict[str, Any], error: str
+) -> None:
+    """After the form of the sign-in, Chromium would hold the answer to the client against the form's policy."""
+    said = answer_of(Client().get(OAuthClient().authorize_url(**changes)))
+
+    assert (said["error"], said["iss"]) == (error, ISSUER)
+    assert Client().get(OAuthClient("unknown").authorize_url()).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
     [
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
         ({"code_challenge_method": "plain"}, "invalid_request"),
