@@ -8,7 +8,7 @@ busy machine) and may forget a key's lock while a thread waits for it, so it is 
 from __future__ import annotations
 
 import dataclasses
-import functools
+import logging
 import math
 import threading
 import time
@@ -19,6 +19,11 @@ from django.conf import settings
 from limits import RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
+from redis import RedisError
+
+PATIENCE_SECONDS = 2
+
+log = logging.getLogger(__name__)
 
 CLEARING_SECONDS = 30.0
 
@@ -80,13 +85,23 @@ class ProcessWindows:
 
 
 class RedisWindows:
-    """Exact across processes: the window lives in Redis."""
+    """Exact across processes: the window lives in Redis. While it is away each process counts for itself, because a
+    limit is no reason to take nothing."""
 
     def __init__(self, url: str) -> None:
-        self._limiter = MovingWindowRateLimiter(storage_from_string(url))
+        self._limiter = MovingWindowRateLimiter(
+            storage_from_string(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS)
+        )
+        self._alone = ProcessWindows()
 
     def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
-        item = RateLimitItemPerSecond(limit, seconds)
+        try:
+            return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
+        except RedisError:
+            log.exception("Redis does not answer; this process counts rate limits for itself")
+            return self._alone.hit(whose, limit=limit, seconds=seconds, cost=cost)
+
+    def _shared(self, whose: str, item: RateLimitItemPerSecond, cost: int) -> Hit:
         allowed = self._limiter.hit(item, whose, cost=cost)
         window = self._limiter.get_window_stats(item, whose)
         reset = _until(window.reset_time, time.time())
@@ -97,7 +112,24 @@ def _until(moment: float, now: float) -> int:
     return max(1, math.ceil(moment - now))
 
 
-@functools.cache
-def windows() -> Windows:
-    """Those of this installation."""
-    return RedisWindows(settings.REDIS_URL) if settings.REDIS_URL else ProcessWindows()
+class _Installed:
+    """Made by the first that asks while the others wait: two would each count for themselves, and `limits` loads its
+    Redis client in a way that fails for the second of two threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: Windows | None = None
+
+    def __call__(self) -> Windows:
+        with self._lock:
+            if self._made is None:
+                self._made = RedisWindows(settings.REDIS_URL) if settings.REDIS_URL else ProcessWindows()
+            return self._made
+
+    def cache_clear(self) -> None:
+        """Forget them, and what they counted; for tests."""
+        self._made = None
+
+
+windows = _Installed()
+"""Those of this installation."""

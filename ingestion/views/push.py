@@ -147,7 +147,8 @@ def _failure(error: Exception) -> Refused:
     incident = secrets.token_hex(4)
     log.error("incident %s at %s", incident, PATH, exc_info=error)
     if isinstance(error, OperationalError | PoolTimeout):
-        message = f"Storage is not available; nothing is stored, send it again (incident {incident})."
+        # Nothing is said of what is stored: the commit may have been on its way.
+        message = f"Storage is not available; send it again (incident {incident})."
         return Refused(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": "5"})
     message = f"Internal error, nothing is stored (incident {incident})."
     return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)

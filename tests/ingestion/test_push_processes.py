@@ -1,0 +1,115 @@
+"""The push door in two web processes at once: one limit, and a key that ends in both at the same moment."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from accounts.audit import Actor
+from accounts.models import User
+from ingestion import services
+from ingestion.models import UsageSource
+from tests.ingestion.pushing import PATH, event
+from tests.ingestion.world import Web, World, redis_server, world
+
+LIMIT = 60
+BODY = json.dumps({"events": [event()]}).encode()
+KEY = "tests.ingestion.test_push_killed:usage_key"
+REGENERATE = "tests.ingestion.test_push_processes:regenerate"
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+
+def regenerate(email: str) -> str:
+    """In the server's world: another key for the only source of this person's account."""
+    owner = User.objects.get(email=email)
+    source = UsageSource.objects.unscoped().get(account__memberships__user=owner)
+    return services.regenerate_usage_key(source=source, actor=Actor.of_user(owner))[1]
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[World]:
+    with redis_server() as url, world(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def webs(place: World) -> Iterator[tuple[Web, Web]]:
+    second = place.second_web()
+    second.start()
+    yield place.web, second
+    second.kill()
+
+
+def push(web: Web, key: str, **headers: str) -> httpx.Response:
+    given = {"Authorization": f"Bearer {key}", **headers}
+    return httpx.post(web.server.url + PATH, content=BODY, headers=given, timeout=60)
+
+
+def test_the_limit_of_an_account_is_exact_over_two_processes(place: World, webs: tuple[Web, Web]) -> None:
+    key = place.call(KEY, "limited")
+
+    def some(turn: int) -> list[httpx.Response]:
+        return [
+            push(webs[(turn + at) % 2], key, **{"X-Forwarded-For": f"10.0.{turn}.{at}"})
+            for at in range(LIMIT // 3)
+        ]
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = [answer for found in pool.map(some, range(4)) for answer in found]
+
+    assert Counter(answer.status_code for answer in answers) == {200: LIMIT, 429: LIMIT // 3}
+    assert all(1 <= int(answer.headers["RateLimit-Reset"]) <= 60 for answer in answers)
+    assert {answer.headers["RateLimit-Limit"] for answer in answers} == {str(LIMIT)}
+    assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 429)
+    assert place.rows("SELECT count(*) FROM ingestion_usagebatch") == [(LIMIT,)]
+
+
+def test_a_replaced_key_is_dead_at_once_in_every_process(place: World, webs: tuple[Web, Web]) -> None:
+    old = place.call(KEY, "replaced")
+    assert [push(web, old).status_code for web in webs] == [200, 200]
+
+    fresh = place.call(REGENERATE, "replaced@example.com")
+
+    assert [push(web, old).status_code for web in webs] == [401, 401]
+    assert [push(web, fresh).status_code for web in webs] == [200, 200]
+
+
+def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_is_stored_or_metered(
+    place: World, webs: tuple[Web, Web]
+) -> None:
+    name = "halfway"
+    old = place.call(KEY, name)
+    head = (
+        f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {old}\r\nConnection: close\r\n"
+        f"Content-Length: {len(BODY)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", webs[1].port), timeout=60) as wire:
+        wire.sendall(head.encode() + BODY[: len(BODY) // 2])
+        assert_key_was_used(place, name)
+        place.call(REGENERATE, f"{name}@example.com")
+        wire.sendall(BODY[len(BODY) // 2 :])
+        answer = b"".join(iter(lambda: wire.recv(65_536), b""))
+
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"nothing is stored" in answer
+    of_source = f"""SELECT count(*) FROM {{}} WHERE account_id =
+                    (SELECT id FROM accounts_account WHERE slug = '{name}')"""
+    for table in ("lake_usageinbox", "ingestion_usagebatch", "ingestion_customer", "ingestion_usagemeter"):
+        assert place.rows(of_source.format(table)) == [(0,)], table
+
+
+def assert_key_was_used(place: World, name: str) -> None:
+    """The server has looked at the key: the request is under way."""
+    used = f"""SELECT count(*) FROM ingestion_usagekey k JOIN accounts_account a ON a.id = k.account_id
+                WHERE a.slug = '{name}' AND k.last_used_at IS NOT NULL"""
+    for _ in range(2_000):
+        if place.rows(used) == [(1,)]:
+            return
+    raise AssertionError("the server did not begin to read")

