@@ -236,6 +236,8 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.sweep": 3_600,
         "ingestion.expire_event_ids": 86_400,
         "ingestion.void_due": 60,
+        "ingestion.run_due_uploads": 60,
+        "ingestion.remove_forgotten_uploads": 86_400,
     }.items()
 }
 

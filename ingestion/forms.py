@@ -11,3 +11,10 @@ class UsageSourceForm(forms.Form):
         help_text="What sends the usage. For example: API gateway, production.",
         error_messages={"required": "Give the usage source a name."},
     )
+
+
+class UploadForm(forms.Form):
+    upload = forms.FileField(
+        label="CSV file",
+        error_messages={"required": "Choose a CSV file.", "empty": "The file is empty."},
+    )

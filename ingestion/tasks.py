@@ -12,7 +12,9 @@ from finops.lake.merge import tidy_usage
 from finops.lake.usage_segments import accounts_with_usage
 from finops.lib import clock
 from ingestion import retention, services
-from ingestion.services import answers, event_ids, ledger
+from ingestion.models import UsageUpload
+from ingestion.services import answers, event_ids, ledger, upload_files
+from ingestion.services.uploads import RUN_TASK
 from ingestion.services.voiding import VOID_TASK
 
 
@@ -74,3 +76,24 @@ def void_due() -> None:
 def void_asked(account_id: int) -> None:
     """Void what waits of an account."""
     services.void_asked(account=Account.objects.get(pk=account_id))
+
+
+@shared_task(name=RUN_TASK)
+def run_upload(account_id: int, usage_upload_id: int) -> None:
+    """Store one upload of an account; one that is another account's, done, or run elsewhere is left alone."""
+    # Unscoped: a task names the account itself.
+    if UsageUpload.objects.unscoped().filter(pk=usage_upload_id, account_id=account_id).exists():
+        services.run_upload(usage_upload_id)
+
+
+@shared_task(name="ingestion.run_due_uploads")
+def run_due_uploads() -> None:
+    """Every minute: uploads whose message was lost, or whose process died. One that runs elsewhere is skipped."""
+    for job in services.due_uploads():
+        services.run_upload(job.pk)
+
+
+@shared_task(name="ingestion.remove_forgotten_uploads")
+def remove_forgotten_uploads() -> None:
+    """Daily: uploaded files that nothing will read any more."""
+    upload_files.remove_forgotten()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import batches, customers, sources, usage
+from ingestion.views import batches, customers, sources, uploads, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
@@ -19,6 +19,9 @@ urlpatterns = [
     path(f"{_SOURCE}/batches/", batches.batches, name="usage_batches"),
     path(f"{_SOURCE}/batches/void/", batches.void, name="usage_batch_void"),
     path(f"{_SOURCE}/rejected/", batches.rejected, name="usage_rejected"),
+    path(f"{_SOURCE}/upload/", uploads.new, name="usage_upload_new"),
+    path("connections/usage/template/", uploads.template, name="usage_upload_template"),
+    path("connections/usage/uploads/<int:usage_upload_id>/", uploads.upload, name="usage_upload"),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
     path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),

@@ -8,6 +8,7 @@ from ingestion.services.keys import generate_usage_key, regenerate_usage_key, re
 from ingestion.services.metrics import set_metric
 from ingestion.services.receipts import Receipt, Result
 from ingestion.services.sources import create_usage_source, rename_usage_source
+from ingestion.services.uploads import due_uploads, queue_upload, run_upload
 from ingestion.services.voiding import accounts_with_voids_asked, void_asked, void_usage_batch
 
 __all__ = [
@@ -19,10 +20,13 @@ __all__ = [
     "accept_events",
     "accounts_with_voids_asked",
     "create_usage_source",
+    "due_uploads",
     "generate_usage_key",
+    "queue_upload",
     "regenerate_usage_key",
     "rename_usage_source",
     "revoke_usage_key",
+    "run_upload",
     "set_metric",
     "void_asked",
     "void_usage_batch",

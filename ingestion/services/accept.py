@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 from django.db import connection, transaction
 
+from accounts.models import Account
 from finops.lake import inbox
 from finops.lib import clock
 from ingestion.keys import PushCredential, lock_living_key
@@ -70,17 +71,14 @@ def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
 
 
 def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged) -> None:
-    now, account = clock.now(), credential.account
-    if judged.events:
-        _know_customers(account.pk, last_names(judged.events, judged.names), now)
-        _know_metrics(account.pk, {event.metric for event in judged.events}, now)
-        inbox.append(
-            account=account,
-            source_id=credential.source_id,
-            batch=batch_id,
-            received_at=now,
-            events=judged.events,
-        )
+    now = clock.now()
+    store_events(
+        account=credential.account,
+        source_id=credential.source_id,
+        batch=batch_id,
+        received_at=now,
+        judged=judged,
+    )
     ledger.write_batch(
         batch_id=batch_id,
         credential=credential,
@@ -91,6 +89,19 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Jud
     )
     ledger.write_rejected(
         batch_id=batch_id, credential=credential, received_at=now, batch=batch, rejected=judged.rejected
+    )
+
+
+def store_events(
+    *, account: Account, source_id: int, batch: UUID, received_at: datetime, judged: Judged
+) -> None:
+    """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction."""
+    if not judged.events:
+        return
+    _know_customers(account.pk, last_names(judged.events, judged.names), received_at)
+    _know_metrics(account.pk, {event.metric for event in judged.events}, received_at)
+    inbox.append(
+        account=account, source_id=source_id, batch=batch, received_at=received_at, events=judged.events
     )
 
 

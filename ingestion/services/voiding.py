@@ -33,7 +33,8 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     Answers the batch as it is then: voided, or being voided by a worker where many rows must be looked through. Twice
     is once. Raises UserError for an upload that still runs. Who and when stay on the batch and in the audit log.
     """
-    # Unscoped: the batch names its account.
+    # Unscoped: the batch names its account. The upload's row comes first, as when a piece of it is stored.
+    upload = _upload_of(batch.pk)
     row = (
         UsageBatch.objects.unscoped()
         .select_for_update(of=("self",))
@@ -42,14 +43,13 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     )
     if row.voided_at or row.void_asked_at:
         return row
-    upload = UsageUpload.objects.unscoped().filter(batch=row.pk).first()
     if upload is not None and upload.is_unfinished:
         raise UserError("This upload is still running. Void it when it has finished.")
     events = row.stored
     row.void_asked_at, row.voided_by_label = clock.now(), actor.label[:254]
     row.save(update_fields=["void_asked_at", "voided_by_label"])
     if _rows_to_look_through(row) <= AT_ONCE:
-        _void(row)
+        _void(row, upload)
     else:
         account_id = row.account_id
         transaction.on_commit(lambda: _ask_worker(account_id))
@@ -75,10 +75,11 @@ def void_asked(*, account: Account) -> int:
     done = 0
     for pk in list(_asked().filter(account=account).values_list("pk", flat=True)):
         with transaction.atomic():
+            upload = _upload_of(pk)
             rows = _asked().select_for_update(of=("self",), skip_locked=True).select_related("account")
             row = rows.filter(pk=pk).first()
             if row is not None:
-                _void(row)
+                _void(row, upload)
                 done += 1
     return done
 
@@ -96,8 +97,12 @@ def _rows_to_look_through(row: UsageBatch) -> int:
     )
 
 
-def _void(row: UsageBatch) -> None:
-    """In the caller's transaction, which holds the batch's row."""
+def _upload_of(batch: UUID) -> UsageUpload | None:
+    return UsageUpload.objects.unscoped().select_for_update().filter(batch=batch).first()
+
+
+def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
+    """In the caller's transaction, which holds both rows."""
     if row.first_day is not None and row.last_day is not None and row.source_id is not None:
         voiding.void_batch(
             account=row.account,
@@ -106,7 +111,6 @@ def _void(row: UsageBatch) -> None:
             first_day=row.first_day,
             last_day=row.last_day,
         )
-    upload = UsageUpload.objects.unscoped().filter(batch=row.pk).first()
     _forget_ids(row.account_id, [row.pk] if upload is None else piece_ids(upload.batch, upload.pieces))
     if upload is not None:
         upload.status = UsageUpload.Status.VOIDED

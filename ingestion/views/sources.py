@@ -75,13 +75,13 @@ def new(request: AccountRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def source(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    return _source_page(request, _source_of(usage_source_id))
+    return source_page(request, source_of(usage_source_id))
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    row, form = _source_of(usage_source_id), UsageSourceForm(request.POST)
+    row, form = source_of(usage_source_id), UsageSourceForm(request.POST)
     if form.is_valid():
         try:
             services.rename_usage_source(source=row, actor=request.actor, name=form.cleaned_data["name"])
@@ -90,7 +90,7 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
         else:
             messages.success(request, "The source is renamed.")
             return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
-    return _source_page(request, _source_of(usage_source_id), form=form, status=422)
+    return source_page(request, source_of(usage_source_id), form=form, status=422)
 
 
 @account_page(Role.MEMBER)
@@ -98,11 +98,11 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 @never_cache
 def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
-    row = _source_of(usage_source_id)
+    row = source_of(usage_source_id)
     try:
         key, plaintext = services.generate_usage_key(source=row, actor=request.actor)
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=422)
+        return source_page(request, row, problem=error.message, status=422)
     return _key_page(request, row, key, plaintext)
 
 
@@ -111,25 +111,25 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 @never_cache
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
-    row = _source_of(usage_source_id)
+    row = source_of(usage_source_id)
     replaces = request.POST.get("replaces", "")
     try:
         key, plaintext = services.regenerate_usage_key(
             source=row, actor=request.actor, replaces=int(replaces) if replaces.isdecimal() else None
         )
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=422)
+        return source_page(request, row, problem=error.message, status=422)
     return _key_page(request, row, key, plaintext)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def revoke_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
-    row = _source_of(usage_source_id)
+    row = source_of(usage_source_id)
     try:
         services.revoke_usage_key(source=row, actor=request.actor)
     except UserError as error:
-        return _source_page(request, row, problem=error.message, status=422)
+        return source_page(request, row, problem=error.message, status=422)
     messages.success(request, "The key is revoked. Whatever used it gets 401 from now on.")
     return redirect("usage_source", slug=request.account.slug, usage_source_id=row.pk)
 
@@ -139,11 +139,12 @@ def push_url() -> str:
     return f"{settings.PUBLIC_URL}{PATH}"
 
 
-def _source_of(usage_source_id: int) -> UsageSource:
+def source_of(usage_source_id: int) -> UsageSource:
+    """The source of the account in scope; 404 for another's."""
     return get_object_or_404(UsageSource.objects.select_related("account", "created_by"), pk=usage_source_id)
 
 
-def _source_page(
+def source_page(
     request: AccountRequest,
     row: UsageSource,
     *,
@@ -151,6 +152,7 @@ def _source_page(
     problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    """A source's page, also where something that it sent was refused."""
     context = {
         "source": row,
         "key": UsageKey.objects.filter(source=row, revoked_at=None).first(),
@@ -159,6 +161,7 @@ def _source_page(
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "problem": problem,
         **recent(request, row),
+        "max_bytes": settings.UPLOAD_MAX_BYTES,
     }
     return render(request, "ingestion/source.html", context, status=status)
 

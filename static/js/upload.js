@@ -12,7 +12,7 @@
   const send = document.getElementById("upload-send");
 
   function showNewSource() {
-    newSource.hidden = source.value !== "";
+    if (source) newSource.hidden = source.value !== "";
   }
 
   function show(messages) {
@@ -79,7 +79,7 @@
     event.preventDefault();
     if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
   });
-  source.addEventListener("change", showNewSource);
+  source?.addEventListener("change", showNewSource);
   form.addEventListener("submit", submit);
   showNewSource();
 })();

@@ -15,7 +15,7 @@ from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.unitcosts.models import CustomerAlias
-from ingestion.models import Customer, UsageSource
+from ingestion.models import Customer, UsageSource, UsageUpload
 
 
 def _mcp_key(account: Account) -> object:
@@ -42,6 +42,17 @@ def _usage_source(account: Account) -> int:
         return UsageSource.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
 
 
+def _usage_upload(account: Account) -> int:
+    with account_scope(account):
+        return UsageUpload.objects.create(
+            account=account,
+            source_id=_usage_source(account),
+            file_name="walk.csv",
+            path="/nowhere",
+            digest=secrets.token_hex(32),
+        ).pk
+
+
 def _connection(account: Account) -> int:
     """Of the account's first member, who is neither the viewer nor the stranger of the walk."""
     first = Membership.objects.filter(account=account).order_by("pk").select_related("user")[0]
@@ -62,7 +73,9 @@ def _customer(account: Account) -> int:
 
 def _customer_alias(account: Account) -> int:
     with account_scope(account):
-        return CustomerAlias.objects.create(account=account, value=secrets.token_hex(4), customer_id="walk").pk
+        return CustomerAlias.objects.create(
+            account=account, value=secrets.token_hex(4), customer_id="walk"
+        ).pk
 
 
 MAKERS: dict[str, Callable[[Account], object]] = {
@@ -73,5 +86,6 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "alias_id": _customer_alias,
     "connection_id": _connection,
     "usage_source_id": _usage_source,
+    "usage_upload_id": _usage_upload,
     "customer_pk": _customer,
 }

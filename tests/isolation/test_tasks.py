@@ -29,6 +29,8 @@ SWEEPS = {
     "ingestion.sweep": "rolls old batches up into the month's sum of their own account, deletes answers by age",
     "ingestion.expire_event_ids": "deletes ids by age, walking the whole table",
     "ingestion.void_due": "asks the database which accounts have batches to void, and queues them by account",
+    "ingestion.run_due_uploads": "asks the database which uploads are due, and stores each for its own account",
+    "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

@@ -1,0 +1,215 @@
+"""A CSV file of usage events, read as a stream: each line becomes the JSON that a push would have of it, so both have
+one set of rules. Memory holds one piece of at most a thousand lines.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from finops.lib.errors import UserError, nearest
+from ingestion.parsing import MAX_EVENTS
+
+REQUIRED: Final = ("customer_id", "metric", "quantity", "timestamp")
+OPTIONAL: Final = ("customer_name", "unit", "dimensions", "event_id")
+COLUMNS: Final = (*REQUIRED, *OPTIONAL)
+DIMENSION: Final = "dim:"
+
+MAX_LINE: Final = 2**20
+"""Bytes of a line. A file without line ends is not read into memory."""
+
+PIECE_BYTES: Final = 4 * 2**20
+"""A piece ends with this many bytes of file too, should its lines be long."""
+
+NOT_UTF8: Final = "the line is not UTF-8"
+NO_LINE_ENDS: Final = "Line {line} is longer than 1 MiB or has a quote that nothing closes."
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+@dataclass
+class Piece:
+    """Up to a thousand lines of a file: events as JSON, those that cannot be events, and how far the file is read."""
+
+    events: list[bytes] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    rows: int = 0
+    bytes_done: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """What a push of these events would send."""
+        return b'{"events":[' + b",".join(self.events) + b"]}"
+
+
+def check_header(file: BinaryIO) -> list[str]:
+    """The columns of a file. Raises UserError that says what the first line lacks."""
+    return _Reader(file).header
+
+
+def check_lines(file: BinaryIO) -> None:
+    """Read a file to its end. Raises UserError where it stops being CSV, before anything of it is stored."""
+    for _record in _Reader(file).records():
+        pass
+
+
+def pieces(file: BinaryIO, *, skip: int = 0) -> Iterator[Piece]:
+    """The file's lines after the first `skip` with an event. Raises UserError where it stops being CSV.
+
+    Cost: 6 µs a line; a skipped one 1 µs.
+    """
+    return _Reader(file).pieces(skip)
+
+
+class _Reader:
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._bytes = 0
+        first = self._checked_start()
+        self._rows = csv.reader(chain([first], self._lines()), delimiter=_delimiter(first), strict=True)
+        self.header = _checked_header(next(self._rows, []))
+
+    def _checked_start(self) -> str:
+        first = self._file.readline(MAX_LINE + 1)
+        self._bytes += len(first)
+        if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise UserError("The file is UTF-16. Save it as “CSV UTF-8”.", field="upload")
+        if first.startswith((b"\x1f\x8b", b"PK\x03\x04", b"PAR1")):
+            raise UserError(
+                "The file is packed or of another format. Upload it as plain CSV.", field="upload"
+            )
+        if not first.strip():
+            raise UserError("The file has no header line.", field="upload")
+        return _text(first.removeprefix(codecs.BOM_UTF8))
+
+    def _lines(self) -> Iterator[str]:
+        while line := self._file.readline(MAX_LINE + 1):
+            self._bytes += len(line)
+            if len(line) > MAX_LINE:
+                raise csv.Error("line too long")
+            yield _text(line)
+
+    def pieces(self, skip: int) -> Iterator[Piece]:
+        piece, begun = Piece(), self._bytes
+        for line, cells in self.records():
+            if skip:
+                skip -= 1
+                begun = self._bytes
+                continue
+            piece.rows += 1
+            self._take(piece, line, cells)
+            if piece.rows >= MAX_EVENTS or self._bytes - begun > PIECE_BYTES:
+                piece.bytes_done = self._bytes
+                yield piece
+                piece, begun = Piece(), self._bytes
+        if piece.rows:
+            piece.bytes_done = self._bytes
+            yield piece
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Lines with something on them, each with the number that it begins at."""
+        while True:
+            line = self._rows.line_num + 1
+            try:
+                cells = next(self._rows, None)
+            except csv.Error:
+                raise UserError(NO_LINE_ENDS.format(line=line)) from None
+            if cells is None:
+                return
+            if any(cells):
+                yield line, cells
+
+    def _take(self, piece: Piece, line: int, cells: Sequence[str]) -> None:
+        if len(cells) != len(self.header):
+            what = f"the line has {len(cells)} cells, the header {len(self.header)}"
+            piece.refused.append((line, what))
+            return
+        try:
+            event = _event(dict(zip(self.header, cells, strict=True)))
+        except UnicodeEncodeError:
+            piece.refused.append((line, NOT_UTF8))
+            return
+        piece.events.append(event)
+        piece.lines.append(line)
+
+
+def _text(line: bytes) -> str:
+    # A wrong byte becomes a lone surrogate, which its own line is refused for and no other.
+    return line.decode(errors="surrogateescape")
+
+
+def _delimiter(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def _checked_header(cells: Sequence[str]) -> list[str]:
+    header = [_column(cell) for cell in cells]
+    for name in header:
+        if header.count(name) > 1:
+            raise UserError(f"The column {name} is there twice.", field="upload", value=name)
+        if name not in COLUMNS and not (name.startswith(DIMENSION) and len(name) > len(DIMENSION)):
+            raise UserError(_unknown(name), field="upload", value=name)
+    missing = [name for name in REQUIRED if name not in header]
+    if missing:
+        raise UserError(
+            f"The header lacks {', '.join(missing)}. It must have {', '.join(REQUIRED)}.", field="upload"
+        )
+    return header
+
+
+def _column(cell: str) -> str:
+    name = cell.strip()
+    return name if name.startswith(DIMENSION) else name.lower()
+
+
+def _unknown(name: str) -> str:
+    close = nearest(name, COLUMNS)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    shown = name.encode(errors="replace").decode()[:60]
+    return (
+        f"The column “{shown}” is not known. {hint}"
+        f"Columns are {', '.join(COLUMNS)}, and dim:<key> for each dimension."
+    )
+
+
+def _event(row: dict[str, str]) -> bytes:
+    """The event of a line, as JSON. An empty optional cell is a field that is not there."""
+    event: dict[str, Any] = {name: row[name] for name in REQUIRED}
+    event |= {name: row[name] for name in ("customer_name", "unit", "event_id") if row.get(name)}
+    event["quantity"] = _quantity(row["quantity"].strip())
+    dimensions = _dimensions(row)
+    if dimensions:
+        event["dimensions"] = dimensions
+    return msgspec.json.encode(event)
+
+
+def _quantity(text: str) -> Any:
+    """The digits as they stand, if JSON takes them for a number; else a string, which the rules refuse."""
+    return msgspec.Raw(text.encode()) if _NUMBER.fullmatch(text) else text
+
+
+def _dimensions(row: dict[str, str]) -> Any:
+    given = {
+        name.removeprefix(DIMENSION): value
+        for name, value in row.items()
+        if name.startswith(DIMENSION) and value
+    }
+    text = row.get("dimensions", "").strip()
+    if not text:
+        return given
+    try:
+        whole = _DIMENSIONS.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text  # which the rules refuse
+    return {**whole, **given}
+
+
+_DIMENSIONS = msgspec.json.Decoder(dict[str, str])

@@ -1,0 +1,68 @@
+"""Uploaded files of usage on their way in: kept under a name of ours until they are done."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+
+from finops.lib import clock
+from ingestion.models import UsageUpload
+
+FILES_STAY: Final = timedelta(days=1)
+"""A file without an upload is of a request that died; it may still be arriving."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    name: str
+    path: Path
+    bytes: int
+    digest: str
+
+
+def keep(upload: UploadedFile[Any]) -> Kept:
+    """Move an upload to where it waits. One that Django streamed to disk is moved, not copied; it is read once."""
+    path = folder() / uuid.uuid4().hex
+    temporary = getattr(upload, "temporary_file_path", None)
+    if temporary is not None:
+        shutil.move(temporary(), path)
+    else:
+        with path.open("wb") as file:
+            for chunk in upload.chunks():
+                file.write(chunk)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    name = "".join(sign if sign.isprintable() else "?" for sign in Path(upload.name or "upload.csv").name)
+    return Kept(name[-200:], path, path.stat().st_size, digest)
+
+
+def remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
+
+
+def remove_forgotten() -> int:
+    """Remove files older than a day that no unfinished upload names; how many went."""
+    # Unscoped: the queue serves every account.
+    unfinished = UsageUpload.objects.unscoped().filter(status__in=["queued", "running"])
+    wanted = set(unfinished.values_list("path", flat=True))
+    oldest, count = (clock.now() - FILES_STAY).timestamp(), 0
+    for path in folder().iterdir():
+        if str(path) not in wanted and path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
+            count += 1
+    return count
+
+
+def folder() -> Path:
+    # Not below `uploads`, which the cost imports' sweep owns.
+    found = Path(settings.VAR_DIR) / "usage-uploads"
+    found.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return found

@@ -1,0 +1,223 @@
+"""Backfill by file: an upload is queued by a request and stored by a worker, piece by piece, each event once.
+
+A piece of a thousand lines is one transaction, which also says how far the upload is: after kill -9 at any moment the
+next worker goes on with the line after the last one stored. All pieces are one batch, so an upload is voided as one.
+A file, known by its SHA-256, is taken once an account, until what it brought is voided.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, connection, transaction
+from kombu.exceptions import OperationalError
+
+from accounts import audit
+from accounts.audit import Actor
+from finops.celery import app
+from finops.lib import clock
+from finops.lib.errors import UserError
+from ingestion import csvfile
+from ingestion.models import UsageBatch, UsageSource, UsageUpload
+from ingestion.services import upload_files
+from ingestion.services.pieces import Lost, store_piece
+from ingestion.services.upload_files import Kept
+
+logger = logging.getLogger(__name__)
+
+RUN_TASK: Final = "ingestion.run_upload"
+MAX_ATTEMPTS: Final = 10
+"""An upload that takes its worker down ten times will do so again."""
+
+Status = UsageUpload.Status
+
+
+def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor) -> UsageUpload:
+    """Keep a CSV file and ask a worker to store its events in `source`.
+
+    A file whose upload failed goes on where that stopped. Raises UserError for a source that nothing is pushed to, a
+    header that lacks a column or has one that is not known, and a file that was taken before.
+    """
+    if source.kind != UsageSource.Kind.PUSH:
+        raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
+    kept = upload_files.keep(upload)
+    try:
+        with kept.path.open("rb") as file:
+            csvfile.check_header(file)
+        job = _create_or_resume(source, kept, actor)
+    except BaseException:
+        upload_files.remove(str(kept.path))
+        raise
+    account_id, pk = job.account_id, job.pk
+    transaction.on_commit(lambda: _ask_worker(account_id, pk))
+    return job
+
+
+def run_upload(upload_id: int) -> bool:
+    """Store what is left of an upload. False when it is finished or runs elsewhere. Safe to call twice, at once too."""
+    with _claimed(upload_id) as job:
+        if job is None:
+            return False
+        _attempt(job)
+    return True
+
+
+def due_uploads() -> list[UsageUpload]:
+    """Uploads that some worker should look at: waiting ones, and running ones whose process may have died."""
+    # Unscoped: the queue serves every account.
+    return list(
+        UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING]).order_by("pk")
+    )
+
+
+def _create_or_resume(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
+    again = f"“{kept.name}” is being uploaded already."
+    try:
+        with transaction.atomic():
+            known = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
+            before = known.filter(account=source.account, digest=kept.digest).first()
+            return _resumed(before, source, kept, actor) if before else _created(source, kept, actor)
+    except IntegrityError:
+        raise UserError(again, field="upload") from None
+
+
+def _created(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
+    job = UsageUpload(
+        account=source.account,
+        source=source,
+        file_name=kept.name,
+        path=str(kept.path),
+        digest=kept.digest,
+        bytes_total=kept.bytes,
+        actor_label=actor.label[:254],
+        actor_user=actor.user,
+    )
+    job.save(force_insert=True)
+    _record(job, actor, "queue", {"bytes": job.bytes_total})
+    return job
+
+
+def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
+    if job.is_unfinished:
+        raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
+    if job.status == Status.DONE:
+        raise UserError(
+            f"This file was uploaded already, as “{job.file_name}” on {job.created_at:%Y-%m-%d}, and what it brought "
+            "counts. Void that upload first if it shall be taken again.",
+            field="upload",
+        )
+    if job.source_id != source.pk:
+        raise UserError(
+            f"The upload of this file into {job.source.name} stopped half-way. Upload it there, where it goes on, "
+            "or void what is there.",
+            field="upload",
+        )
+    if UsageBatch.objects.unscoped().filter(pk=job.batch, void_asked_at__isnull=False).exists():
+        raise UserError("What this file brought is being voided. Upload it again after that.", field="upload")
+    job.path, job.status, job.error, job.attempts = str(kept.path), Status.QUEUED, "", 0
+    job.finished_at = None
+    job.save()
+    _record(job, actor, "resume", {"rows": job.rows})
+    return job
+
+
+def _attempt(job: UsageUpload) -> None:
+    if job.attempts > MAX_ATTEMPTS:
+        _fail(job, "The upload was interrupted ten times.")
+        return
+    try:
+        _store_file(job)
+        _finish(job)
+    except Lost:
+        logger.warning("ingestion: upload %s is run by another process now", job.pk)
+    except UserError as error:
+        _fail(job, error.message)
+    except FileNotFoundError:
+        _fail(job, "The file is gone from this server.")
+    except Exception:
+        _fail(job, "Something went wrong. The server's log says what.")
+        raise
+
+
+def _store_file(job: UsageUpload) -> None:
+    path = Path(job.path)
+    if not job.rows:
+        with path.open("rb") as file:
+            csvfile.check_lines(file)
+    with path.open("rb") as file:
+        for piece in csvfile.pieces(file, skip=job.rows):
+            store_piece(job=job, piece=piece)
+
+
+@transaction.atomic
+def _finish(job: UsageUpload) -> None:
+    _end(job, status=Status.DONE, error="")
+    detail = {"accepted": job.accepted, "duplicates": job.duplicates, "rejected": job.rejected}
+    _record(job, Actor(label=job.actor_label, user=job.actor_user), "finish", detail)
+
+
+@transaction.atomic
+def _fail(job: UsageUpload, message: str) -> None:
+    if job.stored:
+        message += f" The {job.stored:,} events before that count: upload the same file again to go on, or void them."
+    _end(job, status=Status.FAILED, error=message)
+    _record(job, Actor(label=job.actor_label, user=job.actor_user), "fail", {"error": message[:1_000]})
+
+
+def _end(job: UsageUpload, **values: object) -> None:
+    # Unscoped: a worker names the row itself.
+    mine = UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
+    if not mine.update(finished_at=clock.now(), **values):
+        raise Lost
+    transaction.on_commit(lambda: upload_files.remove(job.path))
+
+
+def _record(job: UsageUpload, actor: Actor, what: str, detail: dict[str, Any]) -> None:
+    target = f"{job.source.name}: {job.file_name}"
+    audit.record(
+        account=job.account, actor=actor, action=f"usage_upload.{what}", target=target, detail=detail
+    )
+
+
+@contextmanager
+def _claimed(upload_id: int) -> Iterator[UsageUpload | None]:
+    """The upload, now running and ours, as long as our connection to PostgreSQL lives; see costs' claims."""
+    if not _session_lock("pg_try_advisory_lock", upload_id):
+        yield None
+        return
+    try:
+        yield _begin(upload_id)
+    finally:
+        _session_lock("pg_advisory_unlock", upload_id)
+
+
+@transaction.atomic
+def _begin(upload_id: int) -> UsageUpload | None:
+    # Unscoped: a worker names the row itself.
+    rows = UsageUpload.objects.unscoped().select_related("account", "source")
+    job = rows.select_for_update(of=("self",)).filter(pk=upload_id).first()
+    if job is None or not job.is_unfinished:
+        return None
+    job.status, job.attempts = Status.RUNNING, job.attempts + 1
+    job.started_at = job.started_at or clock.now()
+    job.save(update_fields=["status", "attempts", "started_at"])
+    return job
+
+
+def _session_lock(function: str, upload_id: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [f"usage upload {upload_id}"])
+        return bool(cursor.fetchone() == (True,))
+
+
+def _ask_worker(account_id: int, pk: int) -> None:
+    """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
+    try:
+        app.send_task(RUN_TASK, args=[account_id, pk], expires=3600)
+    except (OperationalError, OSError):
+        logger.warning("ingestion: no broker for upload %s; beat will ask for it", pk)

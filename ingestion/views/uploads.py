@@ -1,0 +1,102 @@
+"""Backfill by CSV: sending a file into a source, how it goes, and the lines that were refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, csv_response, listing, wants_csv
+from ingestion import services
+from ingestion.csvfile import COLUMNS, DIMENSION
+from ingestion.forms import UploadForm
+from ingestion.models import RejectedLine, UsageBatch, UsageUpload
+from ingestion.services.pieces import LINES_KEPT
+from ingestion.views.sources import source_of, source_page
+
+LISTED = 500
+
+LINES: list[Column[RejectedLine]] = [
+    Column("line", "Line", lambda row: row.line, numeric=True),
+    Column("reason", "Reason", lambda row: row.error),
+    Column("event", "Event, as it was read", lambda row: row.excerpt),
+]
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    """What the form sends: the file is on disk by now, and a worker stores its events."""
+    source = source_of(usage_source_id)
+    form = UploadForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            job = services.queue_upload(
+                source=source, upload=form.cleaned_data["upload"], actor=request.actor
+            )
+        except UserError as error:
+            take_error(form, error)
+        else:
+            url = reverse("usage_upload", args=[request.account.slug, job.pk])
+            return JsonResponse({"url": url}, status=202) if _wants_json(request) else redirect(url)
+    if _wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=422)
+    problem = " ".join(str(text) for texts in form.errors.values() for text in texts)
+    return source_page(request, source, problem=problem, status=422)
+
+
+@account_page()
+@require_safe
+@never_cache
+def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
+    """How an upload goes, and afterwards its report. htmx asks again every second until it is finished."""
+    row = get_object_or_404(UsageUpload.objects.select_related("source"), pk=usage_upload_id)
+    lines = RejectedLine.objects.filter(upload=row)
+    if wants_csv(request):
+        return csv_of(f"rejected-{row.file_name}", LINES, lines.iterator(chunk_size=500))
+    context = {
+        "upload": row,
+        "source": row.source,
+        "batch": UsageBatch.objects.filter(pk=row.batch).first(),
+        "listing": listing(request, lines[:LISTED], LINES, order="line"),
+        "kept": LINES_KEPT,
+    }
+    polled = request.htmx and request.htmx.target == "upload-state"
+    return render(request, "ingestion/_upload.html" if polled else "ingestion/upload.html", context)
+
+
+@account_page()
+@require_safe
+def template(request: AccountRequest) -> HttpResponseBase:
+    """A file to begin with: every column, two dimensions, two events."""
+    header = [*(name for name in COLUMNS if name != "dimensions"), f"{DIMENSION}region", f"{DIMENSION}plan"]
+    now = clock.now()
+    rows = [_example(1, now.isoformat(timespec="seconds")), _example(2, str(now.date() - timedelta(days=1)))]
+    return csv_response("usage-template", header, [[row[name] for name in header] for row in rows])
+
+
+def _example(number: int, timestamp: str) -> dict[str, str]:
+    return {
+        "customer_id": f"customer-{number}",
+        "customer_name": f"Customer {number}",
+        "metric": "api_requests",
+        "unit": "requests",
+        "quantity": str(1250 * number),
+        "timestamp": timestamp,
+        "event_id": f"backfill-{number}",
+        "dim:region": "eu",
+        "dim:plan": "pro",
+    }
+
+
+def _wants_json(request: AccountRequest) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
