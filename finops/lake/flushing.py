@@ -46,7 +46,7 @@ class Stuck(Struct, frozen=True):
 _DUE: Final = """
 SELECT account_id FROM (
     SELECT account_id, count(*) AS events, min(received_at) AS oldest FROM lake_usageinbox GROUP BY account_id
-) AS inbox LEFT JOIN lake_usageflushtrouble AS trouble USING (account_id)
+) AS inbox JOIN accounts_account AS account ON account.id = account_id LEFT JOIN lake_usageflushtrouble AS trouble USING (account_id)
 WHERE (events >= %(events)s OR oldest <= %(old)s) AND coalesce(retry_at <= %(now)s, true)
 ORDER BY events DESC
 """
@@ -84,6 +84,13 @@ FROM (SELECT %(account)s AS id) AS asked LEFT JOIN lake_usageflushtrouble AS tro
 """
 
 
+_ANYBODY_STUCK: Final = """
+SELECT EXISTS (
+    SELECT FROM lake_usageinbox WHERE received_at < %(old)s AND account_id IN (SELECT id FROM accounts_account)
+)
+"""
+
+
 def stuck(account: Account) -> Stuck | None:
     """Whether events wait that a flush failed to move, or that nobody has moved for an hour; they count all the same.
 
@@ -99,8 +106,7 @@ def stuck(account: Account) -> Stuck | None:
 def anybody_stuck() -> bool:
     """Whether any account's events have waited for an hour. It reads the whole inbox while all is well."""
     old = clock.now() - LATE_AGE
-    found = _asked("SELECT EXISTS (SELECT FROM lake_usageinbox WHERE received_at < %(old)s)", {"old": old})
-    return bool(found[0][0])
+    return bool(_asked(_ANYBODY_STUCK, {"old": old})[0][0])
 
 
 def _due_now(account: Account | None = None) -> dict[str, Any]:

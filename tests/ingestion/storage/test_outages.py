@@ -1,0 +1,186 @@
+"""A lake that cannot be written stops flushing, never accepting; health says so, and it mends by itself."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import boto3  # type: ignore[import-untyped]
+import pytest
+import s3fs
+from django.db import connection
+from django.test import Client
+from moto.server import ThreadedMotoServer
+from pytest_django import Settings
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops import health
+from finops.insights.queries import data_health
+from finops.lake import flush, flushing, segments
+from finops.lake.models import LakeSegment
+from finops.lib import clock
+from ingestion import tasks
+from tests.cast import Cast
+from tests.finops.lake.events import by
+from tests.ingestion.pushing import Door, event, open_door
+from tests.servers import free_port
+
+pytestmark = pytest.mark.django_db
+PUSHES = 3
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return open_door(cast)
+
+
+def pushes_are_accepted(door: Door) -> None:
+    for number in range(PUSHES):
+        answer = door.push(event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"}))
+        assert (answer.status_code, answer.json()["accepted"]) == (200, 2)
+
+
+def quantity(account: Account) -> Decimal:
+    return by(account, "metric")["requests"]
+
+
+def beat(account: Account, **later: float) -> None:
+    """What beat and a worker do at a time from now; a message is as good as the worker's call."""
+    with clock.frozen(datetime.now(UTC) + timedelta(**later)):
+        if account.pk in flushing.due_accounts():
+            tasks.flush_usage(account.pk)
+
+
+def health_says(account: Account, client: Client, reason: str) -> None:
+    with account_scope(account):
+        said = [each for each in data_health(account).warnings if each.startswith("Usage events")]
+    assert len(said) == 1
+    assert reason in said[0]
+    with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
+        health._usage_is_behind.cache_clear()
+        assert health._usage_is_behind(0)
+
+
+def all_is_well(account: Account, client: Client) -> None:
+    with account_scope(account):
+        assert not [each for each in data_health(account).warnings if each.startswith("Usage")]
+    health._usage_is_behind.cache_clear()
+    assert "behind" not in client.get("/readyz").json()
+
+
+@contextmanager
+def disk_full() -> Iterator[None]:
+    """No file may grow beyond this: writing to it fails as on a full disk (EFBIG for ENOSPC)."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def the_flush_fails_and_mends(
+    cast: Cast,
+    door: Door,
+    client: Client,
+    reason: str,
+    break_it: Callable[[], None],
+    mend: Callable[[], None],
+) -> None:
+    """Twice as many events as one outage lets in, each once, before, during and after."""
+    one_round = Decimal(2**PUSHES - 1 + PUSHES)
+    pushes_are_accepted(door)
+    beat(cast.account, minutes=15)
+    assert flush.waiting(cast.account) == 0
+    break_it()
+    pushes_are_accepted(door)
+    beat(cast.account, minutes=15)
+    pushes_are_accepted(door)
+    assert flush.waiting(cast.account) == 4 * PUSHES
+    health_says(cast.account, client, reason)
+    mend()
+    assert quantity(cast.account) == 3 * one_round
+    beat(cast.account, minutes=15)
+    assert flush.waiting(cast.account) == 4 * PUSHES, "it waits a little before it tries again"
+    beat(cast.account, minutes=16)
+    assert flush.waiting(cast.account) == 0
+    assert quantity(cast.account) == 3 * one_round
+    all_is_well(cast.account, client)
+
+
+def test_a_full_disk(cast: Cast, door: Door, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is this process's, so it holds while the file is written and no longer."""
+    write = segments._write
+
+    def onto_full_disk(*args: object) -> None:
+        with disk_full():
+            write(*args)  # type: ignore[arg-type]
+
+    def fill() -> None:
+        monkeypatch.setattr(segments, "_write", onto_full_disk)
+
+    def empty() -> None:
+        monkeypatch.setattr(segments, "_write", write)
+
+    the_flush_fails_and_mends(cast, door, client, "File too large", fill, empty)
+
+
+def test_a_lake_whose_directory_is_gone(
+    cast: Cast, door: Door, client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    lake, mounted = str(settings.LAKE_URL), tmp_path / "not-mounted"
+    mounted.write_text("")
+
+    def unmount() -> None:
+        settings.LAKE_URL = str(mounted)
+
+    def mount() -> None:
+        settings.LAKE_URL = lake
+
+    the_flush_fails_and_mends(cast, door, client, "Not a directory", unmount, mount)
+
+
+def test_s3_that_is_down(
+    cast: Cast,
+    door: Door,
+    client: Client,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    port = free_port()
+    servers = [ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)]
+    servers[0].start()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_MAX_ATTEMPTS": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
+    boto3.client("s3").create_bucket(Bucket="outage")
+    settings.LAKE_URL, settings.VAR_DIR = "s3://outage/lake", tmp_path
+
+    def stop() -> None:
+        servers.pop().stop()
+
+    def start() -> None:
+        servers.append(ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False))
+        servers[0].start()
+
+    try:
+        the_flush_fails_and_mends(cast, door, client, "Error", stop, start)
+    finally:
+        servers[0].stop()
+        s3fs.S3FileSystem.clear_instance_cache()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM lake_usageinbox WHERE account_id = %s", [cast.account.pk])
+        assert cursor.fetchone() == (0,)
+    assert LakeSegment.objects.unscoped().filter(account=cast.account).count() == 2

@@ -1,0 +1,105 @@
+"""What beat asks for: due inboxes become tasks, and nightly every account is tidied."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from accounts.scoping import account_scope
+from finops.celery import app
+from finops.lake.flush import flush_usage, waiting
+from finops.lake.voiding import rows_to_look_through
+from finops.lib import clock
+from ingestion import retention, tasks
+from ingestion.models import UsageRetention
+from tests.cast import Cast
+from tests.finops.lake.events import NOON, Event, by, push
+from tests.finops.lake.test_flush import live
+
+pytestmark = pytest.mark.django_db
+OLD = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int], float]]:
+    """The tasks that were asked for, instead of a broker."""
+    asked: list[tuple[str, list[int], float]] = []
+
+    def send(task: Any, args: list[int], *, expires: float) -> None:
+        asked.append((task.name, args, expires))
+
+    monkeypatch.setattr(app.Task, "apply_async", send)
+    return asked
+
+
+def test_beat_asks_every_15_seconds_and_each_night() -> None:
+    schedule = settings.CELERY_BEAT_SCHEDULE
+    assert schedule["ingestion.flush_due_usage"]["schedule"] == 15
+    assert schedule["ingestion.tidy_all_usage"]["schedule"] == 86_400
+
+
+def test_due_inboxes_become_a_task_each_by_account(
+    cast: Cast, queued: list[tuple[str, list[int], float]]
+) -> None:
+    push(cast.account, [Event()])
+    with clock.frozen(datetime.now(UTC) + timedelta(minutes=16)):
+        push(cast.other_account, [Event()])
+        tasks.flush_due_usage()
+        assert queued == [("ingestion.flush_usage", [cast.account.pk], 15)]
+        for _ in range(2):
+            tasks.flush_usage(cast.account.pk)
+        assert (waiting(cast.account), waiting(cast.other_account)) == (0, 1)
+        queued.clear()
+        tasks.flush_due_usage()
+        assert queued == []
+
+
+def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_month(
+    cast: Cast, queued: list[tuple[str, list[int], float]]
+) -> None:
+    for _ in range(3):
+        push(cast.account, [Event(), Event(event_time=NOON + timedelta(days=40))])
+        flush_usage(cast.account)
+    push(cast.other_account, [Event()])
+    tasks.tidy_all_usage()
+    assert queued == [("ingestion.tidy_usage", [cast.account.pk], 86_400)]
+    for _ in range(2):
+        tasks.tidy_account(cast.account.pk)
+    assert [segment.rows for segment in live(cast.account)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("months", "left"),
+    [
+        (None, [date(2025, 11, 15), date(2025, 12, 15), date(2026, 1, 15)]),
+        (2, [date(2025, 11, 15), date(2025, 12, 15), date(2026, 1, 15)]),
+        (1, [date(2025, 12, 15), date(2026, 1, 15)]),
+    ],
+    ids=["for ever", "two", "one"],
+)
+def test_usage_older_than_the_account_keeps_goes_month_by_month(
+    cast: Cast, months: int | None, left: list[date]
+) -> None:
+    for account in (cast.account, cast.other_account):
+        push(account, [Event(event_time=OLD - timedelta(days=days)) for days in (0, 31, 61)])
+        flush_usage(account)
+    with account_scope(cast.account):
+        UsageRetention.objects.create(account=cast.account, months=months)
+    for day in (OLD, OLD.replace(day=31)):
+        with clock.frozen(day):
+            tasks.tidy_account(cast.account.pk)
+            tasks.tidy_account(cast.other_account.pk)
+            assert sorted(by(cast.account, "day")) == left
+    assert len(by(cast.other_account, "day")) == 3
+    found = rows_to_look_through(account=cast.account, source_id=1, first_day=date.min, last_day=date.max)
+    assert found == len(left)
+
+
+def test_an_account_that_never_said_how_long_keeps_everything(cast: Cast) -> None:
+    push(cast.account, [Event(event_time=datetime(1, 1, 1, tzinfo=UTC))])
+    flush_usage(cast.account)
+    assert retention.drop_old_usage(account=cast.account) == 0
+    assert by(cast.account, "day") == {date(1, 1, 1): 1}
