@@ -63,13 +63,25 @@ def accepted(position: int, event: PushedEvent) -> InboxEvent | None:
     """The event as it is stored, or None when `violation` must decide. It has no NUL (see `ingestion/parsing.py`)."""
     quantity = event.quantity
     if type(quantity) is int:
+        if not -QUANTITY_LIMIT < quantity < QUANTITY_LIMIT:
+            return None
         quantity = Decimal(quantity)
-    elif type(quantity) is not Decimal or quantity.as_tuple().exponent < -PLACES:  # type: ignore[operator] # finite
+    elif type(quantity) is not Decimal or not _LEAST < quantity < _LIMIT or quantity.quantize(_LAST_PLACE, None, _WIDE) != quantity:
         return None
     moment = parse_timestamp(event.timestamp)
-    if moment is None or not -_LIMIT < quantity < _LIMIT:
+    if moment is None:
         return None
-    return _stored(position, moment, event.customer_id, event.metric, event.unit, quantity, event.dimensions)
+    dimensions = event.dimensions
+    # As `_stored` does; a call costs a tenth of all this.
+    return InboxEvent(
+        position,
+        moment,
+        event.customer_id,
+        event.metric,
+        event.unit or None,
+        quantity or _ZERO,
+        _encode(dimensions).decode() if dimensions else None,
+    )
 
 
 def violation(fields: Mapping[str, Any]) -> str | None:
@@ -122,6 +134,7 @@ def _stored(
 
 _ZERO = Decimal(0)
 _LIMIT = Decimal(QUANTITY_LIMIT)
+_LEAST = -_LIMIT
 _LAST_PLACE = Decimal(1).scaleb(-PLACES)
 _WIDE = Context(prec=60)
 _ABSENT = (b"", b"null")

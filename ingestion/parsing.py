@@ -97,12 +97,14 @@ def _check(body: bytes) -> Batch:
     # PostgreSQL's text holds no NUL; JSON can say it in this one way only.
     quick = b"\\u0000" not in body
     batch = Batch(body=body)
+    take, name, identify = batch.events.append, batch.names.append, batch.event_ids.append
     for index, event in enumerate(events):
-        found = accepted(index, event) if quick and isinstance(event, PushedEvent) else None
-        if found is None:
-            _look_closely(batch, index, event)
+        if quick and type(event) is PushedEvent and (found := accepted(index, event)) is not None:
+            take(found)
+            name(event.customer_name)
+            identify(event.event_id)
         else:
-            _add(batch, found, event.customer_name, event.event_id)  # type: ignore[union-attr] # found, so it is a PushedEvent
+            _look_closely(batch, index, event)
     return batch
 
 
@@ -112,13 +114,9 @@ def _look_closely(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
     if fields is None or problem:
         batch.rejected.append(Rejection(index, problem or ""))
     else:
-        _add(batch, stored(index, fields), fields["customer_name"], fields["event_id"])
-
-
-def _add(batch: Batch, event: InboxEvent, name: str | None, event_id: str | None) -> None:
-    batch.events.append(event)
-    batch.names.append(name)
-    batch.event_ids.append(event_id)
+        batch.events.append(stored(index, fields))
+        batch.names.append(fields["customer_name"])
+        batch.event_ids.append(fields["event_id"])
 
 
 def last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dict[str, str | None]:
