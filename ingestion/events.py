@@ -66,7 +66,11 @@ def accepted(position: int, event: PushedEvent) -> InboxEvent | None:
         if not -QUANTITY_LIMIT < quantity < QUANTITY_LIMIT:
             return None
         quantity = Decimal(quantity)
-    elif type(quantity) is not Decimal or not _LEAST < quantity < _LIMIT or quantity.quantize(_LAST_PLACE, None, _WIDE) != quantity:
+    elif (
+        type(quantity) is not Decimal
+        or not _LEAST < quantity < _LIMIT
+        or quantity.quantize(_LAST_PLACE, None, _WIDE) != quantity
+    ):
         return None
     moment = parse_timestamp(event.timestamp)
     if moment is None:
