@@ -18,3 +18,19 @@ class UploadForm(forms.Form):
         label="CSV file",
         error_messages={"required": "Choose a CSV file.", "empty": "The file is empty."},
     )
+
+
+class RetentionForm(forms.Form):
+    months = forms.IntegerField(
+        label="Keep raw usage for",
+        required=False,
+        min_value=1,
+        max_value=240,
+        help_text="Whole months before the running one, by when the events happened. Empty: for ever.",
+        error_messages={
+            "invalid": "Give a whole number of months, or nothing to keep usage for ever.",
+            "min_value": "Keep usage for 1 to 240 months, or for ever.",
+            "max_value": "Keep usage for 1 to 240 months, or for ever.",
+        },
+    )
+    confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)

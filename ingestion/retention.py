@@ -19,10 +19,10 @@ def drop_old_usage(*, account: Account) -> int:
     kept = UsageRetention.objects.unscoped().filter(account=account).values_list("months", flat=True).first()
     if kept is None:
         return 0
-    return drop_usage_before(account=account, month=_first_kept(clock.today(), kept))
+    return drop_usage_before(account=account, month=first_kept(clock.today(), kept))
 
 
-def _first_kept(today: date, months: int) -> date:
+def first_kept(today: date, months: int) -> date:
     """The first day of the month that lies so many whole months before the running one."""
     place = today.year * 12 + today.month - 1 - months
     return date(place // 12, place % 12 + 1, 1)

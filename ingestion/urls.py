@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import batches, customers, sources, uploads, usage
+from ingestion.views import batches, billing, customers, sources, uploads, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
 urlpatterns = [
     path("usage/", usage.index, name="usage"),
     path("usage/values/", usage.values, name="usage_values"),
+    path("settings/usage/", billing.index, name="usage_billing"),
+    path("settings/usage/retention/", billing.retention, name="usage_retention"),
     path("customers/", customers.index, name="customers"),
     path("customers/<int:customer_pk>/", customers.customer, name="customer"),
     path("connections/usage/", sources.index, name="usage_sources"),

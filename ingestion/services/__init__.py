@@ -7,6 +7,7 @@ from ingestion.services.answers import OtherBody, Retry
 from ingestion.services.keys import generate_usage_key, regenerate_usage_key, revoke_usage_key
 from ingestion.services.metrics import set_metric
 from ingestion.services.receipts import Receipt, Result
+from ingestion.services.retention import set_usage_retention
 from ingestion.services.sources import create_usage_source, rename_usage_source
 from ingestion.services.uploads import due_uploads, queue_upload, run_upload
 from ingestion.services.voiding import accounts_with_voids_asked, void_asked, void_usage_batch
@@ -28,6 +29,7 @@ __all__ = [
     "revoke_usage_key",
     "run_upload",
     "set_metric",
+    "set_usage_retention",
     "void_asked",
     "void_usage_batch",
 ]

@@ -1,0 +1,120 @@
+"""What Settings → Usage & billing shows: the meter by month, this month by source, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Max, Sum
+
+from accounts.models import Account
+from finops.lake import flushing
+from finops.lake.flushing import Stuck
+from finops.lake.usage_segments import live_usage
+from finops.lib import clock
+from finops.lib.periods import add_months, month_start
+from ingestion.queries.metering import metered_by_month
+
+MONTHS = 12
+
+
+@dataclass(frozen=True)
+class MeteredMonth:
+    """Events received in a month (UTC) and stored."""
+
+    month: date
+    events: int
+    is_running: bool = False
+
+
+@dataclass(frozen=True)
+class SourceMonth:
+    """What one source brought this month so far. `events` is metered; the rest is not. No name: the source is gone."""
+
+    source_id: int | None
+    name: str
+    events: int
+    duplicates: int
+    rejected: int
+    voided: int
+
+
+@dataclass(frozen=True)
+class UsageStorage:
+    """What is kept of the account's usage. `bytes` is of the segments; waiting events are in PostgreSQL."""
+
+    events: int
+    bytes: int
+    waiting: int
+    waiting_since: datetime | None
+    last_flush_at: datetime | None
+    stuck: Stuck | None
+
+
+def metered_months(account: Account) -> list[MeteredMonth]:
+    """The last 12 months, the running one first. Reads the account's ledger; see metering."""
+    found, running = metered_by_month(account), month_start(clock.today())
+    months = [add_months(running, -back) for back in range(MONTHS)]
+    return [MeteredMonth(month, found.get(month, 0), month == running) for month in months]
+
+
+_BY_SOURCE = """
+SELECT b.source_id, coalesce(s.name, ''),
+       coalesce(sum(b.accepted - b.duplicates) FILTER (WHERE b.voided_at IS NULL), 0),
+       sum(b.duplicates), sum(b.rejected),
+       coalesce(sum(b.accepted - b.duplicates) FILTER (WHERE b.voided_at IS NOT NULL), 0)
+  FROM ingestion_usagebatch b LEFT JOIN ingestion_usagesource s ON s.id = b.source_id
+ WHERE b.account_id = %s AND b.received_at >= %s::date
+ GROUP BY 1, 2 ORDER BY 3 DESC, 2
+"""
+
+
+def month_by_source(account: Account) -> list[SourceMonth]:
+    """This month so far. The ledger has all of it, since a batch stays there for 35 days."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_SOURCE, [account.pk, month_start(clock.today())])
+        return [
+            SourceMonth(source_id, name, *(int(value) for value in counts))
+            for source_id, name, *counts in cursor.fetchall()
+        ]
+
+
+_WAITING = "SELECT count(*), min(received_at) FROM lake_usageinbox WHERE account_id = %s"
+
+
+def usage_storage(account: Account) -> UsageStorage:
+    """Three statements: one over the manifest, two over what waits."""
+    kept = live_usage(account).aggregate(rows=Sum("rows"), bytes=Sum("bytes"), last=Max("created_at"))
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING, [account.pk])
+        ((waiting, since),) = cursor.fetchall()
+    return UsageStorage(
+        events=(kept["rows"] or 0) + waiting,
+        bytes=kept["bytes"] or 0,
+        waiting=waiting,
+        waiting_since=since,
+        last_flush_at=kept["last"],
+        stuck=flushing.stuck(account),
+    )
+
+
+def events_before(account: Account, month: date) -> int:
+    """Events in segments of the months before this one: what a retention that keeps from it on deletes."""
+    return live_usage(account).filter(month__lt=month).aggregate(rows=Sum("rows"))["rows"] or 0
+
+
+def meter_chart(months: Sequence[MeteredMonth]) -> dict[str, Any]:
+    """What `charts.js` draws of it, the running month last."""
+    ascending = list(reversed(months))
+    values = [row.events for row in ascending]
+    return {
+        "kind": "bar",
+        "stacked": True,
+        "currency": "events",
+        "places": 0,
+        "labels": [f"{row.month:%Y-%m}" for row in ascending],
+        "series": [{"name": "Metered", "values": values, "rest": False}],
+    }

@@ -1,0 +1,104 @@
+"""Settings → Usage & billing: the meter, what is stored, and how long. Everybody sees it, an admin sets the retention.
+
+Retention is an admin's, unlike metrics and sources: it deletes events of the whole account, and for good.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.lib import clock
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from ingestion import services
+from ingestion.forms import RetentionForm
+from ingestion.models import UsageRetention
+from ingestion.queries import billing
+from ingestion.queries.billing import MeteredMonth
+from ingestion.retention import first_kept
+
+MONTHS: list[Column[MeteredMonth]] = [
+    Column("month", "Month of receipt", lambda row: f"{row.month:%Y-%m}"),
+    Column("events", "Events metered", lambda row: row.events, numeric=True),
+]
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    if wants_csv(request):
+        rows = listing(request, billing.metered_months(request.account), MONTHS, order="-month").rows
+        return csv_of("metered-usage", MONTHS, rows)
+    return _page(request, RetentionForm(initial={"months": _kept()}))
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def retention(request: AccountRequest) -> HttpResponse:
+    """Asks first when events would be deleted: the form comes back with how many, and a second button."""
+    form = RetentionForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=422)
+    months: int | None = form.cleaned_data["months"]
+    doomed, first = _doomed(request, months)
+    if doomed and not form.cleaned_data["confirmed"]:
+        return _page(request, form, {"doomed": doomed, "first_kept": first, "months_asked": months})
+    try:
+        services.set_usage_retention(account=request.account, actor=request.actor, months=months)
+    except ValidationError as error:
+        take_error(form, error)
+        return _page(request, form, status=422)
+    messages.success(request, _said(months, doomed))
+    return redirect("usage_billing", slug=request.account.slug)
+
+
+def _said(months: int | None, doomed: int) -> str:
+    if months is None:
+        return "Raw usage is kept for ever."
+    kept = "1 whole month" if months == 1 else f"{months} whole months"
+    some = "1 event is" if doomed == 1 else f"{doomed:,} events are"
+    then = f" {some} deleted in the coming night." if doomed else ""
+    return f"Raw usage is kept for {kept} and the running one.{then}"
+
+
+def _doomed(request: AccountRequest, months: int | None) -> tuple[int, date | None]:
+    if months is None:
+        return 0, None
+    first = first_kept(clock.today(), months)
+    return billing.events_before(request.account, first), first
+
+
+def _kept() -> int | None:
+    row = UsageRetention.objects.first()
+    return row.months if row else None
+
+
+def _page(
+    request: AccountRequest, form: RetentionForm, more: dict[str, Any] | None = None, *, status: int = 200
+) -> HttpResponse:
+    months = billing.metered_months(request.account)
+    kept = _kept()
+    context = {
+        "form": form,
+        "months": months,
+        "this_month": months[0],
+        "listing": listing(request, months, MONTHS, order="-month"),
+        "chart": billing.meter_chart(months),
+        "by_source": billing.month_by_source(request.account),
+        "storage": billing.usage_storage(request.account),
+        "kept": kept,
+        "kept_from": first_kept(clock.today(), kept) if kept else None,
+        **(more or {}),
+    }
+    return render(request, "ingestion/billing.html", context, status=status)

@@ -1,0 +1,176 @@
+"""Settings → Usage & billing: the meter by month of receipt, what is stored, how long it is kept."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import AuditEntry
+from accounts.scoping import account_scope
+from finops.lake.flush import flush_usage
+from finops.lib import clock
+from ingestion import services
+from ingestion.models import UsageBatch, UsageRetention
+from ingestion.queries import metered
+from ingestion.queries.billing import metered_months, month_by_source, usage_storage
+from ingestion.retention import drop_old_usage
+from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import event, open_door
+
+PAGE = "/a/acme/settings/usage/"
+SAVE = f"{PAGE}retention/"
+MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)
+
+
+def text_of(answer: Any) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def test_an_account_without_usage_sees_zeroes_and_what_to_do(cast: Cast) -> None:
+    page = text_of(signed_in(cast.viewer).get(PAGE))
+
+    assert "This month so far 0" in page
+    assert "Nothing was received this month" in page
+    assert "Events kept 0" in page
+    assert "Now: for ever" in page
+
+
+def test_the_meter_has_twelve_months_by_receipt(cast: Cast) -> None:
+    door = open_door(cast)
+    for back, count in ((0, 2), (31, 3), (62, 1)):
+        with clock.frozen(MAY - timedelta(days=back)):
+            door.push(*[event()] * count)
+
+    with clock.frozen(MAY):
+        months = metered_months(cast.account)
+        lines = signed_in(cast.viewer).get(f"{PAGE}?format=csv").getvalue().decode().splitlines()
+
+    assert [row.events for row in months] == [2, 3, 1] + [0] * 9
+    assert [row.is_running for row in months] == [True] + [False] * 11
+    assert lines[:3] == ["Month of receipt,Events metered", "2026-05,2", "2026-04,3"]
+    assert len(lines) == 13
+
+
+def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
+    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    other = open_door(cast, cast.other_account)
+    one.push(event(event_id="a"), event(), event(customer_id=""))
+    one.push(event(event_id="a"))
+    bad = one.push(event(), event())
+    two.push(event())
+    two.send('{"events": []}', path="?dry_run=true")
+    other.push(event())
+    services.void_usage_batch(
+        batch=UsageBatch.objects.unscoped().get(pk=bad.headers["Usage-Batch-Id"]), actor=cast.actor
+    )
+
+    rows = {row.name: row for row in month_by_source(cast.account)}
+    page = text_of(signed_in(cast.viewer).get(PAGE))
+
+    assert {name: row.events for name, row in rows.items()} == {"One": 2, "Two": 1}
+    assert (rows["One"].duplicates, rows["One"].rejected, rows["One"].voided) == (1, 1, 2)
+    assert sum(row.events for row in rows.values()) == metered(cast.account, clock.today()) == 3
+    assert "This month so far 3" in page
+    assert "One 2 1 1 2" in page
+
+
+def test_storage_says_what_is_kept_and_what_waits(cast: Cast) -> None:
+    door = open_door(cast)
+    door.push(event(), event())
+    flush_usage(cast.account)
+    door.push(event())
+
+    stored = usage_storage(cast.account)
+
+    assert (stored.events, stored.waiting, stored.stuck) == (3, 1, None)
+    assert stored.bytes > 0
+    assert stored.last_flush_at is not None
+    assert stored.waiting_since is not None
+    assert usage_storage(cast.other_account).events == 0
+
+
+def test_events_that_nobody_flushes_are_said_to_wait(cast: Cast) -> None:
+    with clock.frozen(clock.now() - timedelta(hours=2)):
+        open_door(cast).push(event())
+
+    page = text_of(signed_in(cast.viewer).get(PAGE))
+
+    assert "Events wait longer than they should" in page
+    assert "no worker has flushed it" in page
+
+
+def test_a_retention_that_deletes_nothing_is_saved_at_once(cast: Cast) -> None:
+    answer = signed_in(cast.admin).post(SAVE, {"months": "13"}, follow=True)
+
+    assert "Raw usage is kept for 13 whole months and the running one." in text_of(answer)
+    assert UsageRetention.objects.unscoped().get().months == 13
+    with account_scope(cast.account):
+        entry = AuditEntry.objects.get(action="usage_retention.change")
+    assert entry.detail == {"from": {"months": None}, "to": {"months": 13}}
+
+
+def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
+    client = signed_in(cast.admin)
+    with clock.frozen(MAY):
+        open_door(cast).push(
+            event(timestamp="2026-01-31"), event(timestamp="2026-02-01"), event(timestamp="2026-05-01")
+        )
+        flush_usage(cast.account)
+
+        asked = text_of(client.post(SAVE, {"months": "3"}))
+        assert not UsageRetention.objects.unscoped().exists()
+        done = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
+
+        assert "1 event will be deleted for good" in asked
+        assert "2026-02-01" in asked
+        assert "1 event is deleted in the coming night" in done
+        assert usage_storage(cast.account).events == 3
+        assert drop_old_usage(account=cast.account) == 1
+        assert usage_storage(cast.account).events == 2
+        assert metered(cast.account, clock.today()) == 3
+
+
+def test_for_ever_is_an_empty_field(cast: Cast) -> None:
+    client = signed_in(cast.admin)
+    client.post(SAVE, {"months": "13"})
+
+    assert "Now: 13 whole months" in text_of(client.get(PAGE))
+    assert "Raw usage is kept for ever." in text_of(client.post(SAVE, {"months": ""}, follow=True))
+    assert UsageRetention.objects.unscoped().get().months is None
+
+
+@pytest.mark.parametrize("months", ["0", "-1", "241", "many", "1.5", "9" * 40])
+def test_another_number_is_refused_with_what_is_allowed(cast: Cast, months: str) -> None:
+    answer = signed_in(cast.admin).post(SAVE, {"months": months, "confirmed": "true"})
+
+    assert answer.status_code == 422
+    assert re.search("1 to 240 months|whole number of months", text_of(answer))
+    assert not UsageRetention.objects.unscoped().exists()
+
+
+@pytest.mark.parametrize("name", ["member", "viewer"])
+def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
+    client = signed_in(cast.person(name))
+
+    assert "Only an admin or owner may change this" in text_of(client.get(PAGE))
+    assert client.post(SAVE, {"months": "3", "confirmed": "true"}).status_code == 403
+    assert not UsageRetention.objects.unscoped().exists()
+
+
+def test_the_page_asks_the_same_number_of_questions_whatever_is_there(cast: Cast) -> None:
+    client = signed_in(cast.viewer)
+    open_door(cast, name="first").push(event())
+    counts = []
+    for number in (0, 6):
+        for each in range(number):
+            open_door(cast, name=f"source {each}").push(event(), event(customer_id=""))
+        with CaptureQueriesContext(connection) as asked:
+            client.get(PAGE)
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1]
