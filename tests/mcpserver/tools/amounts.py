@@ -13,7 +13,14 @@ from typing import Any
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 RATIOS = {"share", "ratio", "coverage"}
-COUNTS = {"days", "rows", "top", "limit", "other_groups", "total_values", "fiscal_start_month"}
+COUNTS = {
+    *("days", "cost_days", "usage_days", "days_with_data"),
+    *("rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
+}
+
+
+QUANTITIES = {"quantity", "usage", "quantity_series", "usage_series"}
+"""Of a usage metric, beside its unit: no money."""
 
 
 def bare_amounts_of_answer(value: Any, path: str = "$") -> list[str]:
@@ -28,7 +35,9 @@ def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
         for name, item in value.items():
             known = name in RATIOS | COUNTS or inside
             yield from (
-                [] if known and _is_number(item) else _in_value(item, f"{path}.{name}", has_currency=inside)
+                []
+                if name in QUANTITIES or (known and _is_number(item))
+                else _in_value(item, f"{path}.{name}", has_currency=inside)
             )
     elif isinstance(value, list):
         for index, item in enumerate(value):

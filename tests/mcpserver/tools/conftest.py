@@ -5,18 +5,22 @@ from decimal import Decimal
 
 import pytest
 
+from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.periods import add_months
+from finops.unitcosts.services import set_customer_key
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
+from tests.ingestion.events import event, push
 
-SERVICES, MONTHS, KEYS = 200, 13, 60
+SERVICES, MONTHS, KEYS, CUSTOMERS = 200, 13, 60, 60
 
 
 @pytest.fixture
 def busy_account(cast: Cast) -> None:
-    """Thirteen months of 200 services with long names in two currencies, tagged with 60 keys; and every charge."""
+    """Thirteen months of 200 services with long names in two currencies, tagged with 60 keys; every charge; and usage
+    of 60 customers, one of whom has cost."""
     tags = {f"key-{n:02}-with-a-name-of-some-length": "value" for n in range(KEYS)}
     lines = [
         cost(
@@ -38,8 +42,22 @@ def busy_account(cast: Cast) -> None:
         cost(recent, 19, charge_category="Tax"),
         cost(recent, 500, charge_category="Purchase", charge_frequency="One-Time"),
     ]
+    used = [
+        event(
+            clock.today() - timedelta(days=back),
+            "prod" if number == 0 else f"customer-with-a-long-id-{number:03}",
+            number + 1,
+            metric="requests",
+            unit="request",
+            dimensions={"region": "eu" if number % 2 else "us"},
+        )
+        for back in range(1, 8)
+        for number in range(CUSTOMERS)
+    ]
     with account_scope(cast.account):
         add_source(cast.account, lines, name="All clouds")
+        push(cast.account, used)
+        set_customer_key(account=cast.account, actor=Actor.command("test"), dimension="tag:env")
 
 
 def _days() -> list[date]:
