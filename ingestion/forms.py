@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import forms
 
+from ingestion.models import UsageMetric
+
 
 class UsageSourceForm(forms.Form):
     name = forms.CharField(
@@ -34,3 +36,18 @@ class RetentionForm(forms.Form):
         },
     )
     confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+
+class MetricForm(forms.Form):
+    label = forms.CharField(
+        max_length=100,
+        required=False,
+        help_text="What people read instead of the name. Your backend goes on sending the name.",
+    )
+    aggregation = forms.ChoiceField(
+        label="Adds up by",
+        choices=UsageMetric.Aggregation.choices,
+        widget=forms.RadioSelect,
+        help_text="Changes every answer about this metric at once, also about the past: Usage, unit costs, queryUsage, "
+        "queryUnitCost. The events stay as they are, so it can be changed back.",
+    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import batches, billing, customers, sources, uploads, usage
+from ingestion.views import batches, billing, customers, metrics, sources, uploads, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
 urlpatterns = [
     path("usage/", usage.index, name="usage"),
     path("usage/values/", usage.values, name="usage_values"),
+    path("settings/metrics/", metrics.index, name="usage_metrics"),
+    path("settings/metrics/<int:usage_metric_id>/", metrics.metric, name="usage_metric"),
     path("settings/usage/", billing.index, name="usage_billing"),
     path("settings/usage/retention/", billing.retention, name="usage_retention"),
     path("customers/", customers.index, name="customers"),

@@ -15,7 +15,7 @@ from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.unitcosts.models import CustomerAlias
-from ingestion.models import Customer, UsageSource, UsageUpload
+from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
 
 def _mcp_key(account: Account) -> object:
@@ -53,6 +53,11 @@ def _usage_upload(account: Account) -> int:
         ).pk
 
 
+def _usage_metric(account: Account) -> int:
+    with account_scope(account):
+        return UsageMetric.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
+
+
 def _connection(account: Account) -> int:
     """Of the account's first member, who is neither the viewer nor the stranger of the walk."""
     first = Membership.objects.filter(account=account).order_by("pk").select_related("user")[0]
@@ -87,5 +92,6 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "connection_id": _connection,
     "usage_source_id": _usage_source,
     "usage_upload_id": _usage_upload,
+    "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
 }

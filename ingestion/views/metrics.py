@@ -1,0 +1,133 @@
+"""Settings → Metrics: what is counted, and how its quantities add up. Members change it."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+from typing import Final
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from ingestion import services
+from ingestion.forms import MetricForm
+from ingestion.models import UsageMetric
+from ingestion.queries import MetricInfo, usage_metrics
+from ingestion.queries.metrics import metrics_of
+
+METRICS: list[Column[MetricInfo]] = [
+    Column("metric", "Metric", lambda row: row.name),
+    Column("label", "Label", lambda row: row.label),
+    Column("aggregation", "Adds up by", lambda row: UsageMetric.Aggregation(row.aggregation).label),
+    Column("units", "Units", lambda row: row.units),
+    Column("first", "First day", lambda row: row.first_day),
+    Column("last", "Last day", lambda row: row.last_day),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One aggregation, what it suits, and its answer to the example's events."""
+
+    aggregation: str
+    label: str
+    suits: str
+    says: str
+    answer: Decimal
+
+
+EXAMPLE_EVENTS: Final = (
+    ("Monday", "A", Decimal(10)),
+    ("Monday", "A", Decimal(2)),
+    ("Tuesday", "A", Decimal(6)),
+    ("Tuesday", "B", Decimal(4)),
+)
+"""A metric's events of two days."""
+
+EXAMPLES: Final = (
+    Example("sum", "Sum", "requests, orders, gigabytes sent", "10 + 2 + 6 + 4", Decimal(22)),
+    Example(
+        "average_of_days",
+        "Average of days",
+        "seats, gigabytes stored, when each day reports its level once",
+        "(12 on Monday + 10 on Tuesday) ÷ 2 days",
+        Decimal(11),
+    ),
+    Example("last", "Last value", "plan seats at the end of a month", "6 of A + 4 of B", Decimal(10)),
+    Example("max", "Highest value", "peak seats, peak connections", "10 of A + 4 of B", Decimal(14)),
+)
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    try:
+        found, problem = usage_metrics(request.account), ""
+    except UserError as error:  # the lake cannot answer: what is set is in PostgreSQL
+        found, problem = [_without_days(metric) for metric in metrics_of(request.account)], error.message
+    shown = listing(request, found, METRICS, order="metric")
+    if wants_csv(request):
+        return csv_of("usage-metrics", METRICS, shown.rows)
+    ids = {metric.name: metric.pk for metric in metrics_of(request.account)}
+    rows = [(ids[row.name], row, UsageMetric.Aggregation(row.aggregation).label) for row in shown.rows]
+    context = {
+        "listing": shown,
+        "rows": rows,
+        "problem": problem,
+        "examples": EXAMPLES,
+        "events": EXAMPLE_EVENTS,
+    }
+    return render(request, "ingestion/metrics.html", context)
+
+
+@account_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
+    row = get_object_or_404(UsageMetric.objects.select_related("account"), pk=usage_metric_id)
+    if request.method != "POST":
+        return _page(request, row, MetricForm(initial={"label": row.label, "aggregation": row.aggregation}))
+    if not request.membership.may(Role.MEMBER):
+        raise PermissionDenied("This needs the role Member.")
+    form = MetricForm(request.POST)
+    if form.is_valid():
+        try:
+            services.set_metric(
+                account=request.account, actor=request.actor, name=row.name, **form.cleaned_data
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, _said(row, form.cleaned_data["aggregation"]))
+            return redirect("usage_metrics", slug=request.account.slug)
+    return _page(request, row, form)
+
+
+def _said(before: UsageMetric, aggregation: str) -> str:
+    if before.aggregation == aggregation:
+        return f"{before.name} is saved."
+    label = UsageMetric.Aggregation(aggregation).label
+    return f"{before.name} adds up by “{label}” from now on, in answers about the past too."
+
+
+def _without_days(metric: UsageMetric) -> MetricInfo:
+    return MetricInfo(
+        name=metric.name,
+        label=metric.label,
+        aggregation=metric.aggregation,
+        units=[],
+        first_day=None,
+        last_day=None,
+    )
+
+
+def _page(request: AccountRequest, row: UsageMetric, form: MetricForm) -> HttpResponse:
+    context = {"metric": row, "form": form, "examples": EXAMPLES, "events": EXAMPLE_EVENTS}
+    return render(request, "ingestion/metric.html", context, status=422 if form.errors else 200)

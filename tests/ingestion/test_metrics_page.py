@@ -1,0 +1,106 @@
+"""Settings → Metrics: what is counted and how it adds up."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.lib.periods import DateRange
+from ingestion.models import UsageMetric
+from ingestion.queries import UsageAsked, read_usage
+from ingestion.views.metrics import EXAMPLE_EVENTS, EXAMPLES
+from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import event, open_door
+
+LIST = "/a/acme/settings/metrics/"
+DAYS = {"Monday": "2026-11-16T10:00:0{}Z", "Tuesday": "2026-11-17T10:00:0{}Z"}
+
+
+def text_of(answer: Any) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def metric_of(cast: Cast, name: str = "requests") -> UsageMetric:
+    return UsageMetric.objects.unscoped().get(account=cast.account, name=name)
+
+
+def test_an_empty_list_says_where_metrics_come_from(cast: Cast) -> None:
+    page = text_of(signed_in(cast.viewer).get(LIST))
+
+    assert "No metric yet" in page
+    assert "How quantities add up over days" in page
+
+
+def test_the_list_has_units_and_days_sorts_and_exports(cast: Cast) -> None:
+    door = open_door(cast)
+    door.push(
+        event(metric="b", unit="GB"), event(metric="b", unit="MB", timestamp="2026-01-02"), event(metric="a")
+    )
+    open_door(cast, cast.other_account).push(event(metric="theirs"))
+    client = signed_in(cast.viewer)
+
+    page, lines = text_of(client.get(LIST)), client.get(f"{LIST}?format=csv").getvalue().decode().splitlines()
+
+    assert "Several units" in page
+    assert lines == [
+        "Metric,Label,Adds up by,Units,First day,Last day",
+        "a,,Sum,,2026-11-20,2026-11-20",
+        'b,,Sum,"GB, MB",2026-01-02,2026-11-20',
+    ]
+
+
+def test_a_member_says_how_a_metric_adds_up_and_what_to_call_it(cast: Cast) -> None:
+    open_door(cast).push(event())
+    client, page = signed_in(cast.member), f"{LIST}{metric_of(cast).pk}/"
+    form = text_of(client.get(page))
+
+    answer = client.post(page, {"aggregation": "max", "label": "Peak requests"}, follow=True)
+
+    assert "also about the past" in form
+    assert "adds up by “Highest value” from now on, in answers about the past too" in text_of(answer)
+    assert (metric_of(cast).aggregation, metric_of(cast).label) == ("max", "Peak requests")
+
+
+@pytest.mark.parametrize("data", [{}, {"aggregation": "median"}, {"aggregation": "sum", "label": "x" * 101}])
+def test_what_is_no_aggregation_or_too_long_is_refused(cast: Cast, data: dict[str, str]) -> None:
+    open_door(cast).push(event())
+
+    answer = signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", data)
+
+    assert answer.status_code == 422
+    assert (metric_of(cast).aggregation, metric_of(cast).label) == ("sum", "")
+
+
+def test_a_viewer_reads_it_and_may_not_change_it(cast: Cast) -> None:
+    open_door(cast).push(event())
+    client, page = signed_in(cast.viewer), f"{LIST}{metric_of(cast).pk}/"
+
+    assert "A member, admin or owner of this account may change this" in text_of(client.get(page))
+    assert client.post(page, {"aggregation": "max"}).status_code == 403
+    assert metric_of(cast).aggregation == "sum"
+
+
+def test_another_accounts_metric_is_not_found(cast: Cast) -> None:
+    open_door(cast, cast.other_account).push(event(metric="theirs"))
+    theirs = UsageMetric.objects.unscoped().get(name="theirs")
+
+    assert signed_in(cast.member).get(f"{LIST}{theirs.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.aggregation)
+def test_the_examples_are_what_answers_say(cast: Cast, example: Any) -> None:
+    door = open_door(cast)
+    for second, (day, customer, quantity) in enumerate(EXAMPLE_EVENTS):
+        door.push(event(customer_id=customer, quantity=int(quantity), timestamp=DAYS[day].format(second)))
+    signed_in(cast.member).post(f"{LIST}{metric_of(cast).pk}/", {"aggregation": example.aggregation})
+
+    with account_scope(cast.account):
+        days = DateRange(date(2026, 11, 16), date(2026, 11, 17))
+        found = read_usage(cast.account, UsageAsked(metric="requests", days=days))
+
+    assert found.total == example.answer
+    assert example.label == UsageMetric.Aggregation(example.aggregation).label
