@@ -1,0 +1,107 @@
+"""The OpenAPI document: valid, true, and what schemathesis makes of it gets documented answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from django.test import Client
+from hypothesis import HealthCheck, settings
+from openapi_spec_validator import validate
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from ingestion.openapi import document
+from tests.cast import Cast
+from tests.ingestion.pushing import PATH, event, open_door
+from tests.ingestion.test_any_push import INPUTS, SOAK
+from tests.servers import LiveServer
+
+OPERATION = document()["paths"][PATH]["post"]
+
+
+def test_the_document_is_served_to_everybody_and_valid() -> None:
+    answer = Client().get("/api/usage/openapi.json")
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    validate(answer.json())
+
+
+def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast) -> None:
+    door = open_door(cast)
+    usual = {"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Accept-Encoding"}
+    answers = [
+        door.push(event(), idempotency_key="k"),
+        door.push(event(), idempotency_key="k"),
+        door.push(event(), event(), idempotency_key="k"),
+        door.send(b"no json"),
+        door.send(b"", method="GET"),
+        door.send(b"", content_encoding="br"),
+        door.push(event(), authorization="Bearer no"),
+    ]
+
+    for answer in answers:
+        documented = OPERATION["responses"][str(answer.status_code)]["headers"]
+        assert answer.headers.keys() - usual <= documented.keys(), answer.status_code
+
+
+def test_the_required_fields_and_limits_are_those_of_the_door(cast: Cast) -> None:
+    door, schema = open_door(cast), document()["components"]["schemas"]["UsageEvent"]
+    for name in schema["properties"]:
+        assert bool(door.error(**{name: ...})) == (name in schema["required"]), name
+        if longest := schema["properties"][name].get("maxLength"):
+            assert door.error(**{name: "x" * longest}) == ""
+            assert door.error(**{name: "x" * (longest + 1)}) != ""
+
+
+# Generated requests, over HTTP
+
+
+SCHEMA = schemathesis.openapi.from_dict(document())
+CHECKS: list[Any] = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture(scope="module")
+def key(live_server_process: LiveServer) -> str:
+    made: str = live_server_process.run("tests.ingestion.test_push_killed:usage_key", "openapi")
+    return made
+
+
+@pytest.mark.soak
+@SCHEMA.parametrize()
+@settings(
+    max_examples=INPUTS // 10,
+    deadline=None,
+    database=None,
+    derandomize=not SOAK,
+    suppress_health_check=list(HealthCheck),
+)
+def test_what_the_document_allows_and_forbids_gets_a_documented_answer(
+    case: schemathesis.Case[Any], live_server_process: LiveServer, key: str
+) -> None:
+    answer = case.call(base_url=live_server_process.url, headers={"Authorization": f"Bearer {key}"})
+
+    case.validate_response(answer, checks=CHECKS)
+    if answer.status_code == 200:
+        said, submitted = answer.json(), sent_events(case)
+        assert said["accepted"] + said["rejected"] == len(submitted)
+
+
+def sent_events(case: schemathesis.Case[Any]) -> list[Any]:
+    body = json.loads(json.dumps(case.body))
+    events: list[Any] = body["events"]
+    return events
