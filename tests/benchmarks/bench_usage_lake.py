@@ -143,7 +143,7 @@ def _generated(
 ) -> Iterator[pa.RecordBatch]:
     generator.execute("SET TimeZone = 'UTC'")
     generator.execute("SET memory_limit = '3GB'")
-    generator.execute("SET temp_directory = '/tmp/finops-bench-spill'")
+    generator.execute(f"SET temp_directory = '{settings.VAR_DIR}/generating'")
     generator.execute(f"""
         SELECT moment AS event_time, moment::DATE AS day, '1' AS source, customer_id, metric, unit, quantity,
                moment AS received_at, 'batch-' || i // 1000 AS batch, (i % 1000)::INTEGER AS position,

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from pytest_django import Settings
 
-from finops.lake import flush, flushing, locks, rewriting
+from accounts.models import Account
+from finops.lake import flush, flushing, locks, rewriting, segments
 from finops.lake.flushing import Stuck, anybody_stuck, due_accounts, flush_if_due, stuck
-from finops.lake.models import UsageFlushTrouble
+from finops.lake.models import LakeSegment, UsageFlushTrouble
+from finops.lake.schema import Kind
+from finops.lake.voiding import drop_usage_before, void_batch
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import Event, by, push
@@ -167,14 +171,47 @@ def test_a_flush_that_meets_another_leaves_the_account_to_it(
     """The other one has the lock on a connection of its own."""
     monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
     push(cast.account, [Event()])
-    with connection.copy().cursor() as other:
-        other.execute("BEGIN")
-        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [locks._usage(cast.account)])
+    with usage_locked_elsewhere(cast.account):
         flushed: Any = flush_if_due(cast.account)
         assert (flushed.events, flush.waiting(cast.account)) == (0, 1)
-        other.execute("ROLLBACK")
     flushed = flush_if_due(cast.account)
     assert (flushed.events, flush.waiting(cast.account)) == (1, 0)
+
+
+@contextmanager
+def usage_locked_elsewhere(account: Account) -> Iterator[None]:
+    """Somebody moves usage of the account; who waits for it gives up soon."""
+    with connection.copy().cursor() as other, connection.cursor() as cursor:
+        other.execute("BEGIN")
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [locks._usage(account)])
+        cursor.execute("SET lock_timeout = '50ms'")
+        try:
+            yield
+        finally:
+            cursor.execute("RESET lock_timeout")
+            other.execute("ROLLBACK")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_end_of_a_source_or_an_account_waits_for_a_flush(cast: Cast) -> None:
+    """Else a flush that began before could name a segment of it afterwards."""
+    push(cast.account, [Event()])
+    flush.flush_usage(cast.account)
+    ends: list[Callable[[], object]] = [
+        cast.account.delete,
+        lambda: segments.retire_source(account=cast.account, kind=Kind.USAGE, source_id=1),
+        lambda: void_batch(
+            account=cast.account, source_id=1, batch=uuid4(), first_day=date.min, last_day=date.max
+        ),
+        lambda: drop_usage_before(account=cast.account, month=date.max.replace(day=1)),
+    ]
+    with usage_locked_elsewhere(cast.account):
+        for end in ends:
+            with pytest.raises(OperationalError, match="lock timeout"):
+                end()
+    assert by(cast.account, "metric") == {"calls": 1}
+    cast.account.delete()
+    assert not LakeSegment.objects.unscoped().exists()
 
 
 @pytest.mark.django_db(transaction=True)
