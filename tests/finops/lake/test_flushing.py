@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection
 from pytest_django import Settings
@@ -23,6 +24,7 @@ from finops.lake.voiding import drop_usage_before, void_batch
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import Event, by, push
+from tests.finops.lake.killing import database_url
 from tests.finops.lake.test_flush import live
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -181,15 +183,13 @@ def test_a_flush_that_meets_another_leaves_the_account_to_it(
 @contextmanager
 def usage_locked_elsewhere(account: Account) -> Iterator[None]:
     """Somebody moves usage of the account; who waits for it gives up soon."""
-    with connection.copy().cursor() as other, connection.cursor() as cursor:
-        other.execute("BEGIN")
-        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [locks._usage(account)])
+    with psycopg.connect(database_url(), autocommit=True) as other, connection.cursor() as cursor:
+        other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [locks._usage(account)])
         cursor.execute("SET lock_timeout = '50ms'")
         try:
             yield
         finally:
             cursor.execute("RESET lock_timeout")
-            other.execute("ROLLBACK")
 
 
 @pytest.mark.django_db(transaction=True)
