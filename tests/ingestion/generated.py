@@ -49,6 +49,7 @@ FIELDS = {
     "quantity": numbers,
     "dimensions": dimensions,
     "timestamp": moments,
+    "event_id": texts,
     "unknown": others,
 }
 valid = st.fixed_dictionaries(
@@ -58,7 +59,12 @@ valid = st.fixed_dictionaries(
         "quantity": st.integers(-5, 5) | st.decimals("-9", "9", places=12),
         "timestamp": st.datetimes().map(str),
     },
-    optional={"customer_name": texts, "unit": texts, "dimensions": dimensions},
+    optional={
+        "customer_name": texts,
+        "unit": texts,
+        "dimensions": dimensions,
+        "event_id": st.sampled_from(["a", "b", "x" * 255, "😀" * 255]),
+    },
 )
 likely = st.fixed_dictionaries(
     {}, optional={name: kind | others if name != "unknown" else kind for name, kind in FIELDS.items()}

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import RequestFactory
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as sized_by
 from hypothesis import strategies as st
 
 from ingestion.views.push import push
@@ -52,15 +53,16 @@ bodies = (
 )
 headers = st.dictionaries(
     st.sampled_from(["HTTP_CONTENT_ENCODING", "CONTENT_TYPE", "CONTENT_LENGTH", "HTTP_ACCEPT", "HTTP_TRANSFER_ENCODING",
-                     "HTTP_EXPECT", "HTTP_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_COOKIE", "QUERY_STRING"]),
+                     "HTTP_EXPECT", "HTTP_HOST", "HTTP_IDEMPOTENCY_KEY", "HTTP_X_FORWARDED_FOR", "HTTP_COOKIE", "QUERY_STRING"]),
     st.text(st.characters(codec="latin-1", exclude_categories=()), max_size=20)
-    | st.sampled_from(["", "0", "-1", "7", "9" * 30, "gzip", "GZIP", "identity", "br", "chunked", "text/html", "multipart/form-data"]),
+    | st.sampled_from(["", "0", "-1", "7", "9" * 30, "gzip", "GZIP", "identity", "br", "chunked", "text/html", "multipart/form-data",
+                       "dry_run=true", "dry_run=1", "dry_run=x", "dry_run=%ff", "k"]),
     max_size=4,
 )  # fmt: skip
 
 
 def sized(share: float) -> Callable[[Any], Any]:
-    return settings(
+    return sized_by(
         max_examples=max(1, int(INPUTS * share)),
         deadline=None,
         database=None,
@@ -71,18 +73,21 @@ def sized(share: float) -> Callable[[Any], Any]:
 
 
 @pytest.fixture
-def door(cast: Cast) -> Door:
+def door(cast: Cast, settings: Any) -> Door:
+    settings.USAGE_RATE_LIMIT_PER_MINUTE = 10**9
     return open_door(cast)
 
 
-def sent(door: Door, body: bytes, **given: str) -> tuple[int, dict[str, Any]]:
+def sent(door: Door, body: bytes, **given: str) -> Any:
+    """The answer. Its status is `status_code`, and what it says `said`."""
     request = RequestFactory().generic("POST", PATH, body, content_type="application/json")
     request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given})
     if "CONTENT_LENGTH" in given:
         request.META.update({"wsgi.input": BytesIO(body), "wsgi.input_terminated": True})
     answer = push(request)
     assert answer["Content-Type"] == "application/json"
-    return answer.status_code, json.loads(answer.content)
+    answer.said = json.loads(answer.content)  # type: ignore[attr-defined]
+    return answer
 
 
 def stored() -> int:
@@ -92,7 +97,8 @@ def stored() -> int:
     return int(row[0]) if row else 0
 
 
-def check(status: int, said: dict[str, Any], added: int, submitted: int | None = None) -> None:
+def check(answer: Any, added: int, submitted: int | None = None) -> None:
+    status, said = answer.status_code, answer.said
     assert status == 200 or 400 <= status < 500
     if status != 200:
         assert said.keys() == {"error"}
@@ -103,7 +109,8 @@ def check(status: int, said: dict[str, Any], added: int, submitted: int | None =
     indexes = [error["index"] for error in said["errors"]]
     assert indexes == sorted(set(indexes))
     assert len(indexes) == said["rejected"]
-    assert said["accepted"] == added
+    assert added == (said["accepted"] - int(answer["Usage-Duplicates"]) if "Usage-Batch-Id" in answer else 0)
+    assert int(answer["Usage-Rejected"]) == said["rejected"]
     if submitted is not None:
         assert said["accepted"] + said["rejected"] == submitted
         assert all(0 <= index < submitted for index in indexes)
@@ -116,9 +123,12 @@ def test_any_bytes_and_headers_get_a_proper_answer(
 ) -> None:
     before = stored()
 
-    status, said = sent(door, body, **given_headers)
+    answer = sent(door, body, **given_headers)
 
-    check(status, said, stored() - before)
+    if "Idempotent-Replayed" in answer:
+        assert stored() == before
+    else:
+        check(answer, stored() - before)
 
 
 @sized(0.4)
@@ -126,10 +136,10 @@ def test_any_bytes_and_headers_get_a_proper_answer(
 def test_any_batch_is_counted_whole(door: Door, batch: list[Any]) -> None:
     before = stored()
 
-    status, said = sent(door, body_of(batch))
+    answer = sent(door, body_of(batch))
 
-    assert status == 200
-    check(status, said, stored() - before, submitted=len(batch))
+    assert answer.status_code == 200
+    check(answer, stored() - before, submitted=len(batch))
 
 
 @sized(0.1)
@@ -141,16 +151,16 @@ def test_any_gzip_gets_a_proper_answer(door: Door, body: bytes, damage: tuple[in
         packed = packed[:place] + damage[1] + packed[place + 1 :]
     before = stored()
 
-    status, said = sent(door, packed, HTTP_CONTENT_ENCODING="gzip")
+    answer = sent(door, packed, HTTP_CONTENT_ENCODING="gzip")
 
-    check(status, said, stored() - before)
+    check(answer, stored() - before)
 
 
 @sized(0.1)
 @given(
     wrong=st.integers(0, 7),
     field=st.sampled_from(
-        ["customer_id", "metric", "quantity", "dimensions", "timestamp", "unit", "customer_name"]
+        ["customer_id", "metric", "quantity", "dimensions", "timestamp", "unit", "customer_name", "event_id"]
     ),
     value=anything,
 )
@@ -161,9 +171,9 @@ def test_a_wrong_value_anywhere_keeps_its_index_and_the_others(
     batch[wrong] = event(**{field: value})
     before = stored()
 
-    status, said = sent(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
+    answer = sent(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
 
-    if status == 400:  # NaN and Infinity are no JSON
+    if answer.status_code == 400:  # NaN and Infinity are no JSON
         return
-    check(status, said, stored() - before, submitted=8)
-    assert [error["index"] for error in said["errors"]] in ([], [wrong])
+    check(answer, stored() - before, submitted=8)
+    assert [error["index"] for error in answer.said["errors"]] in ([], [wrong])

@@ -36,6 +36,7 @@ def said_of(one: Any) -> str:
         "quantity": (number, "quantity must be a number"),
         "dimensions": (optional(labels), "dimensions must be an object of string values"),
         "timestamp": (moment, "timestamp must be a parseable date"),
+        "event_id": (optional(named(255)), "event_id must be a non-empty string up to 255 characters"),
     }
     for name, (rule, message) in rules.items():
         if not rule(one.get(name)):
