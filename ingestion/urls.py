@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from ingestion.views import batches, billing, customers, metrics, sources, uploads, usage
+from ingestion.views import api_page, batches, billing, customers, metrics, sources, uploads, usage
 
 _SOURCE = "connections/usage/<int:usage_source_id>"
 
@@ -24,6 +24,7 @@ urlpatterns = [
     path(f"{_SOURCE}/batches/void/", batches.void, name="usage_batch_void"),
     path(f"{_SOURCE}/rejected/", batches.rejected, name="usage_rejected"),
     path(f"{_SOURCE}/upload/", uploads.new, name="usage_upload_new"),
+    path("connections/usage/api/", api_page.api, name="usage_api"),
     path("connections/usage/template/", uploads.template, name="usage_upload_template"),
     path("connections/usage/uploads/<int:usage_upload_id>/", uploads.upload, name="usage_upload"),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),

@@ -1,0 +1,133 @@
+"""The reference of the push endpoint as its page shows it: read from the OpenAPI document and from the rules themselves.
+
+Nothing is written down twice: a limit or a message that changes in the code changes on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from http import HTTPStatus
+from typing import Any, Final
+
+from ingestion.events import (
+    MAX_CUSTOMER_ID,
+    MAX_EVENT_ID,
+    MAX_METRIC,
+    NOT_AN_OBJECT,
+    OTHER_CONTENT,
+    QUANTITY_LIMIT,
+    violation,
+)
+from ingestion.openapi import Schema, document
+
+PATH: Final = "/api/usage/events"
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: str
+    required: bool
+    rule: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """A parameter or header."""
+
+    name: str
+    place: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Status:
+    code: str
+    phrase: str
+    description: str
+    headers: list[str]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What an event is rejected with, and for what."""
+
+    error: str
+    when: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    fields: list[Field]
+    parameters: list[Named]
+    headers: list[Named]
+    statuses: list[Status]
+    messages: list[Message]
+
+
+def reference() -> Reference:
+    """Everything that the page lists."""
+    whole = document()
+    post: Schema = whole["paths"][PATH]["post"]
+    event: Schema = whole["components"]["schemas"]["UsageEvent"]
+    return Reference(
+        fields=[_field(name, schema, event["required"]) for name, schema in event["properties"].items()],
+        parameters=[_parameter(schema) for schema in post["parameters"]],
+        headers=[
+            Named(name, "answer", schema["description"])
+            for name, schema in post["responses"]["200"]["headers"].items()
+        ],
+        statuses=[_status(code, said) for code, said in post["responses"].items()],
+        messages=list(_messages()),
+    )
+
+
+def _field(name: str, schema: Schema, required: list[str]) -> Field:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    kind = " or ".join(kinds)
+    if "additionalProperties" in schema:
+        kind = kind.replace("object", "object of strings")
+    bounds = ""
+    if "maxLength" in schema:
+        bounds = f"{schema['minLength']} to {schema['maxLength']} characters. "
+    if "exclusiveMaximum" in schema:
+        bounds = f"Below 10^{len(str(schema['exclusiveMaximum'])) - 1} in size. "
+    return Field(name, kind, name in required, bounds + schema["description"])
+
+
+def _parameter(schema: Schema) -> Named:
+    allowed = ", ".join(schema["schema"].get("enum", []))
+    said = schema.get("description") or f"One of {allowed}."
+    return Named(schema["name"], schema["in"], said)
+
+
+def _status(code: str, said: Schema) -> Status:
+    return Status(code, HTTPStatus(int(code)).phrase, said["description"], list(said["headers"]))
+
+
+_VALID: Final[dict[str, Any]] = {
+    "customer_id": "c",
+    "metric": "m",
+    "quantity": Decimal(1),
+    "timestamp": "2026-11-20T12:00:00Z",
+}
+_WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
+    ("customer_id", "c" * (MAX_CUSTOMER_ID + 1), "missing, empty, too long, no string"),
+    ("customer_name", 1, "neither string nor null"),
+    ("metric", "m" * (MAX_METRIC + 1), "missing, empty, too long, no string"),
+    ("unit", 1, "neither string nor null"),
+    ("quantity", "5", 'missing, or no JSON number: "5" and true are none'),
+    ("quantity", Decimal(QUANTITY_LIMIT), "it cannot be kept exactly"),
+    ("dimensions", [], "another type, or a value in it that is no string"),
+    ("timestamp", "soon", "missing, or no date that names its year, month and day"),
+    ("event_id", "i" * (MAX_EVENT_ID + 1), "empty, too long, neither string nor null"),
+)
+
+
+def _messages() -> Iterator[Message]:
+    yield Message(NOT_AN_OBJECT, "it is something else")
+    for field, value, when in _WRONG:
+        yield Message(violation({**_VALID, field: value}) or "", when)
+    yield Message(OTHER_CONTENT, "an event of this id was stored, and said something else")

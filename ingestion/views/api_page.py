@@ -1,0 +1,32 @@
+"""The reference of the push endpoint, in the console."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from ingestion.parsing import MAX_EVENTS
+from ingestion.reference import reference
+from ingestion.services.event_ids import DAYS
+from ingestion.snippets import snippets_for
+from ingestion.views.sources import push_url
+
+KEY = "fuse_your-key"
+
+
+@account_page()
+@require_safe
+def api(request: AccountRequest) -> HttpResponse:
+    context = {
+        "reference": reference(),
+        "push_url": push_url(),
+        "snippets": snippets_for(push_url(), KEY),
+        "max_events": MAX_EVENTS,
+        "max_bytes": settings.USAGE_MAX_BODY_BYTES,
+        "rate_limit": settings.USAGE_RATE_LIMIT_PER_MINUTE,
+        "event_id_days": DAYS,
+    }
+    return render(request, "ingestion/api.html", context)
