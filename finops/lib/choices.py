@@ -17,4 +17,4 @@ PERIODS = [
     ("year_to_date", "Year to date"),
 ]
 GRANULARITIES = [("none", "Total only"), ("day", "By day"), ("week", "By week"), ("month", "By month")]
-TOPS = [5, 10, 20, 50]
+TOPS = [(count, f"Top {count}") for count in (5, 10, 20, 50)]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
@@ -74,7 +75,8 @@ def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetr
     known = {name for name, _title in groups}
     used = [query.group_by, *(str(item["dimension"]) for item in filters)]
     return {
-        "metrics": metrics,
+        "values_url": reverse("usage_values", args=[request.account.slug]),
+        "metrics": [(metric.name, str(metric)) for metric in metrics],
         "chosen_metric": _name_of(query.metric, metrics),
         "groups": [*groups, *((name, name) for name in dict.fromkeys(used) if name and name not in known)],
         "filters": filters,

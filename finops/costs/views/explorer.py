@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
@@ -81,6 +82,7 @@ def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
     used = [*query.group_by, *(item.dimension for item in query.filters)]
     groups: list[str] = [*query.group_by, *[""] * MAX_GROUPS][:MAX_GROUPS]
     return {
+        "values_url": reverse("dimension_values", args=[request.account.slug]),
         "dimensions": dimension_choices(registry.kinds(), keys, used),
         "group_fields": list(enumerate(groups, start=1)),
         "periods": PERIODS,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
 
@@ -46,7 +47,7 @@ from ingestion.models import UsageMetric
 from ingestion.queries import metrics_of
 
 ALL_ROWS = 1_000_000
-TOPS = [10, 20, 50, 100]
+TOPS = [(count, f"Top {count}") for count in (10, 20, 50, 100)]
 MODES = [("total", "In total"), ("per_customer", "By customer")]
 
 
@@ -134,6 +135,7 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
     named = [(metric.name, metric.label or metric.name) for metric in metrics]
     strange = [] if query.usage_metric in [name for name, _label in named] else [query.usage_metric]
     return {
+        "values_url": reverse("dimension_values", args=[request.account.slug]),
         "metric_choices": [*named, *((name, name) for name in strange if name)],
         "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
         "modes": MODES,
