@@ -103,8 +103,11 @@ _TYPES: Final = {
     "position": pa.int32(),
     usage_table.DIMENSIONS: pa.string(),
 }
+# In single quotes, because JSON has few of them: one within a text is written twice.
+_QUOTE: Final = "'"
 _TEXTS: Final = {
-    name: snapshot.TEXT.format(f"{name}::text") for name in ("customer_id", "metric", "unit", "dimensions")
+    name: f"'''' || replace({name}::text, '''', '''''') || ''''"
+    for name in ("customer_id", "metric", "unit", usage_table.DIMENSIONS)
 }
 _VALUES: Final = ", ',', ".join(_TEXTS.get(column, column) for column in _TYPES)
 # Times as text: half of what numbers cost in PostgreSQL. How it writes them follows the server's settings.
@@ -151,6 +154,6 @@ def _written(account: Account, source_id: int, month: date, events: str) -> Iter
 
 
 def _table(source_id: int, events: str) -> pa.Table:
-    table = snapshot.read_csv(events.encode(), _TYPES)
+    table = snapshot.read_csv(events.encode(), _TYPES, quote=_QUOTE)
     table = table.append_column("day", table["event_time"].cast(pa.date32()))
     return table.append_column("source", pa.repeat(str(source_id), table.num_rows))

@@ -71,8 +71,9 @@ def flush_if_due(account: Account) -> Flushed | None:
         logger.exception("lake: flushing the usage of account %s failed; it waits in the inbox", account.pk)
         _note(account, error)
         return None
-    # Unscoped: a task names the account itself.
-    UsageFlushTrouble.objects.unscoped().filter(account=account).delete()
+    if flushed.events:
+        # Unscoped: a task names the account itself.
+        UsageFlushTrouble.objects.unscoped().filter(account=account).delete()
     return flushed
 
 

@@ -58,16 +58,16 @@ In groups, because no value of PostgreSQL is larger than 1 GB."""
 
 _AND: Final = ", ',', "
 _MICROSECONDS: Final = "(extract(epoch FROM {}) * 1000000)::bigint"
-TEXT: Final = """'"' || replace({}, '"', '""') || '"'"""
+_TEXT: Final = """'"' || replace({}, '"', '""') || '"'"""
 _VALUES: Final[dict[str, str]] = {
     # Numbers since 1970 and no text: how a date is written follows the server's settings.
     "event_time": _MICROSECONDS.format("event_time"),
     "received_at": _MICROSECONDS.format("received_at"),
     "day": "(event_time AT TIME ZONE 'UTC')::date - date '1970-01-01'",
     "source": "source_id",
-    "customer_id": TEXT.format("customer_id"),
-    "metric": TEXT.format("metric"),
-    "unit": TEXT.format("unit"),
+    "customer_id": _TEXT.format("customer_id"),
+    "metric": _TEXT.format("metric"),
+    "unit": _TEXT.format("unit"),
     "quantity": "quantity",
     "batch": "batch",
     "position": "position",
@@ -78,7 +78,7 @@ _READ_AS: Final = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int
 
 def _selected(account: Account, start: date, end: date, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     keys = [_stored_text(column) for column in columns if schema.is_key_column(column)]
-    values = [_VALUES.get(column, TEXT.format("(dimensions ->> %s)")) for column in columns]
+    values = [_VALUES.get(column, _TEXT.format("(dimensions ->> %s)")) for column in columns]
     # concat takes null as nothing, and at most 100 arguments.
     some = [f"concat({_AND.join(values[at : at + 50])})" for at in range(0, len(values), 50)]
     statement = _EVERY.format(values=_AND.join(some))
@@ -108,13 +108,13 @@ def parsed(data: bytes, columns: Sequence[str]) -> pa.Table:
     return table.cast(pa.schema(list(types.items())))
 
 
-def read_csv(data: bytes, types: dict[str, pa.DataType]) -> pa.Table:
+def read_csv(data: bytes, types: dict[str, pa.DataType], *, quote: str = '"') -> pa.Table:
     """Rows of these columns, where null is nothing and every text is in quotes."""
     return csv.read_csv(
         pa.BufferReader(data),
         # One block: a row may be longer than any fixed size of blocks. A row of one null is an empty line.
         read_options=csv.ReadOptions(column_names=list(types), block_size=len(data) + 1),
-        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        parse_options=csv.ParseOptions(quote_char=quote, newlines_in_values=True, ignore_empty_lines=False),
         # Null is nothing and an empty text is "".
         convert_options=csv.ConvertOptions(
             column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False

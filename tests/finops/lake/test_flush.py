@@ -60,6 +60,32 @@ def test_every_column_of_every_event_is_the_same_after_the_flush(cast: Cast) -> 
     assert len(before) == 251
 
 
+def test_any_text_is_the_same_after_the_flush(cast: Cast) -> None:
+    texts = [
+        "'",
+        "''",
+        '"',
+        '""',
+        "a,b",
+        "a\nb",
+        "a\r\nb",
+        "\\",
+        "\\'",
+        "null",
+        "NULL",
+        " x ",
+        "\t",
+        "é",
+        "\U0001f600",
+        "'\n,\"",
+    ]
+    push(cast.account, [Event(customer_id=t, metric=t, unit=t, dimensions={t: t, "k": t}) for t in texts])
+    before = rows(cast.account, "k", *texts)
+    flush_usage(cast.account)
+    assert rows(cast.account, "k", *texts) == before
+    assert [row["customer_id"] for row in before] == texts
+
+
 def test_an_empty_inbox_makes_no_segment(cast: Cast) -> None:
     push(cast.other_account, [Event()])
     assert flush_usage(cast.account) == flush.Flushed(0, 0, frozenset())

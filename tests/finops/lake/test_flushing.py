@@ -190,6 +190,7 @@ def usage_locked_elsewhere(account: Account) -> Iterator[None]:
             yield
         finally:
             cursor.execute("RESET lock_timeout")
+            other.execute("SELECT pg_advisory_unlock_all()")
 
 
 @pytest.mark.django_db(transaction=True)
