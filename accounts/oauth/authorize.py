@@ -26,7 +26,7 @@ from accounts.models import OAuthApplication, OAuthConnection, User
 from accounts.oauth.clients import host_of_client
 from accounts.oauth.consent import ConsentForm
 from accounts.oauth.provider import OFFLINE_SCOPE, WRITE_SCOPE
-from accounts.oauth.redirects import host_of, is_loopback, origin_for_csp
+from accounts.oauth.redirects import host_of, is_on_this_device, origin_for_csp
 from accounts.oauth.resource import is_ours, issuer, resource
 from accounts.oauth.services import open_connection
 from finops.lib.errors import UserError
@@ -62,8 +62,8 @@ class AuthorizeView(BaseAuthorizationView):
       application   OAuthApplication; `application.name` is what the client calls itself: unproven, never alone
       client_host   host that vouches for the client; "" for a program on the person's own computer
       verified      True when the client is known by its metadata document at client_host
-      redirect_uri, redirect_host   where the answer goes
-      loopback      True when that is the person's own computer (warn: any program there can pose as the client)
+      redirect_uri, redirect_host   where the answer goes; no host for an app's own scheme
+      loopback      True when that is the person's own device (warn: any program there can pose as the client)
       form          ConsentForm: account (radio, values are slugs), access (radio, `read` preselected)
       memberships   list of the person's Memberships, `.account` attached; empty: she must create an account first
       writes        True when the client asked for read/write, so that access is a choice
@@ -195,7 +195,7 @@ class AuthorizeView(BaseAuthorizationView):
             "verified": asked.application.registration_source == source.CIMD,
             "redirect_uri": asked.redirect_uri,
             "redirect_host": host_of(asked.redirect_uri),
-            "loopback": is_loopback(asked.redirect_uri),
+            "loopback": is_on_this_device(asked.redirect_uri),
             "form": form,
             "memberships": form.memberships,
             "writes": asked.writes,

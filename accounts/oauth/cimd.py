@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from oauth2_provider.cimd import (
     CIMDError,
@@ -38,6 +39,8 @@ def resolve(client_id: str, known: OAuthApplication | None, request: Request) ->
     source = OAuthApplication.RegistrationSource.CIMD
     if not is_cimd_client_id(client_id) or (known is not None and known.registration_source != source):
         return known
+    if not _is_plain(client_id):
+        return None
     redirect_uri = str(request.redirect_uri or "")
     if known is not None and _is_fresh(known) and _allows(known.redirect_uris.split(), redirect_uri):
         return known
@@ -47,6 +50,14 @@ def resolve(client_id: str, known: OAuthApplication | None, request: Request) ->
     if limits.seconds_to_wait_for_document(request.headers):
         return known
     return resolve_cimd_application(client_id, request) or known
+
+
+def _is_plain(client_id: str) -> bool:
+    """In letters that look like what they are: the person is shown the host (clàude.ai), and trusts it."""
+    try:
+        return not redirects.ODD.search(client_id) and redirects.is_host(urlsplit(client_id).hostname or "")
+    except ValueError:
+        return False
 
 
 def _is_fresh(application: OAuthApplication) -> bool:

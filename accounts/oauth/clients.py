@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from accounts.models import OAuthApplication
-from accounts.oauth.redirects import host_of
+from accounts.oauth.redirects import host_of, is_on_this_device
 
 
 def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:
@@ -16,7 +16,7 @@ def host_of_client(application: OAuthApplication, redirect_uri: str) -> str:
     if application.registration_source == OAuthApplication.RegistrationSource.CIMD:
         return urlsplit(application.client_id).hostname or ""
     # What a scheme of an app's own (cursor://host/…) calls its host is no more proof than its name.
-    return host_of(redirect_uri) if redirect_uri.startswith("https://") else ""
+    return "" if is_on_this_device(redirect_uri) else host_of(redirect_uri)
 
 
 def client_label(application: OAuthApplication) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from django.conf import settings
@@ -10,6 +12,11 @@ from accounts.oauth.provider import PRIVATE_SCHEMES
 
 MAX_LENGTH = 500
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# What no URI holds (RFC 3986).
+ODD = re.compile(r'[^!-~]|[\\"<>^`{|}]')
+# Anything else means one host here and another to a browser (a%2eb, 127.1), or ends the content security policy (a;b).
+_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 class RedirectRefused(ValueError):
@@ -24,7 +31,7 @@ def check(uri: str) -> None:
     """Raise RedirectRefused unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
     if len(uri) > MAX_LENGTH:
         raise RedirectRefused(f"a redirect URI has at most {MAX_LENGTH} characters")
-    if not uri.isascii() or any(letter <= " " or letter in '\\"<>^`{|}\x7f' for letter in uri):
+    if ODD.search(uri):
         raise RedirectRefused("a redirect URI holds no spaces, control characters or unescaped characters")
     parts = _split(uri)
     if "#" in uri:
@@ -48,7 +55,7 @@ def _split(uri: str) -> SplitResult:
 def _check_scheme(parts: SplitResult) -> None:
     scheme = parts.scheme
     if scheme in {"https", "http"}:
-        if not parts.hostname:
+        if not is_host(parts.hostname or ""):
             raise RedirectRefused("a redirect URI names a host")
         if scheme == "http" and not is_loopback(parts.geturl()):
             raise RedirectRefused("http is for localhost, 127.0.0.1 and [::1] alone; use https")
@@ -56,6 +63,29 @@ def _check_scheme(parts: SplitResult) -> None:
         raise RedirectRefused(f"the scheme {scheme!r} is not served")
     elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES}:
         raise UnknownScheme(f"the scheme {scheme!r} is not known here")
+
+
+def is_host(host: str) -> bool:
+    """Whether it is a host's ASCII name or IP address in its usual spelling: lower case, an IPv6 address bare."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return bool(_NAME.fullmatch(host)) and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2])
+    return "%" not in host  # a zone means something on one machine alone
+
+
+def is_on_this_device(uri: str) -> bool:
+    """Whether a program on the person's own device gets what is sent there, so that no host vouches for it."""
+    parts = urlsplit(uri)
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme != "https" or host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
 
 
 def is_loopback(uri: str) -> bool:
@@ -83,5 +113,6 @@ def origin_for_csp(uri: str) -> str:
 
 
 def host_of(uri: str) -> str:
+    """The host; empty for an app's own scheme, where it is whatever the app likes."""
     parts = urlsplit(uri)
-    return parts.hostname or parts.scheme
+    return (parts.hostname or "") if parts.scheme in {"https", "http"} else ""

@@ -99,6 +99,24 @@ def test_who_is_not_signed_in_makes_us_fetch_nothing(cast: Cast, no_network: lis
     assert no_network == []
 
 
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://claudé.example/mcp.json",
+        "https://client.example\\@other.example/mcp.json",
+        "https://client.example/\u202emcp.json",
+        "https://cli\tent.example/mcp.json",
+        "https://client.example%2eother.example/mcp.json",
+    ],
+)
+def test_a_client_whose_host_could_be_misread_is_not_looked_up(
+    cast: Cast, no_network: list[str], client_id: str
+) -> None:
+    """The page shows a document's host as the one that vouches for the client; clàude.ai is somebody else."""
+    assert ask(cast, client_id).status_code == 400
+    assert no_network == []
+
+
 def test_one_address_makes_us_fetch_so_many_documents_a_minute(cast: Cast, no_network: list[str]) -> None:
     for number in range(35):
         ask(cast, f"https://c{number}.example/mcp.json")

@@ -82,6 +82,24 @@ def test_what_an_app_of_its_own_scheme_calls_its_host_is_no_host(cast: Cast) -> 
     assert "cursor://claude.ai/oauth/callback" in page
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "LOCALHOST.",
+        "app.localhost:3000",
+        "127.0.0.1:8443",
+        "127.8.8.8",
+        "[::1]:8443",
+    ],
+)
+def test_an_https_callback_on_the_own_device_is_no_host_either(cast: Cast, host: str) -> None:
+    page = page_for(cast.member, OAuthClient(redirect_uri=f"https://{host}/cb"))
+
+    assert heading(page) == "A program on your device"
+    assert "Did you start this yourself, just now?" in page
+
+
 def test_a_name_is_text_and_nothing_else(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(client_name='<img src="https://evil.example/x">'))
 
