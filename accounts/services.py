@@ -81,6 +81,8 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
 def remove_member(*, membership: Membership, actor: Actor) -> None:
     """End a membership, and whatever the person connected to the account. Raises UserError for the last owner."""
     _refuse_last_owner(membership)
+    # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
+    membership.delete()
     disconnect_member(account=membership.account, user=membership.user, actor=actor)
     audit.record(
         account=membership.account,
@@ -89,7 +91,6 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
         target=membership.user.email,
         detail={},
     )
-    membership.delete()
 
 
 @transaction.atomic

@@ -36,7 +36,8 @@ def open_connection(
 
     Raises UserError when she is no member of the account or her role allows less than `access`.
     """
-    membership = Membership.objects.filter(account=account, user=user).first()
+    # Locked, so that whoever removes her meanwhile waits and then finds the connection.
+    membership = Membership.objects.select_for_update().filter(account=account, user=user).first()
     if membership is None:
         raise UserError("You are not a member of this account; choose another.", field="account")
     if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):

@@ -1,0 +1,58 @@
+"""A person is removed from the account in the very moment in which she lets a client in."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.audit import Actor
+from accounts.models import Membership, OAuthApplication, OAuthConnection
+from accounts.oauth.services import open_connection
+from accounts.services import remove_member
+from tests.accounts.oauth.flow import CALLBACK, OAuthClient
+from tests.cast import Cast, make_cast
+
+
+def someone_waits_for_us() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def remove(cast: Cast) -> None:
+    try:
+        membership = Membership.objects.get(account=cast.account, user=cast.member)
+        remove_member(membership=membership, actor=Actor.of_user(cast.owner))
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_is_removed_while_she_consents_leaves_no_connection() -> None:
+    """Else it would come back to life with her next membership."""
+    cast = make_cast()
+    application = OAuthApplication.objects.get(client_id=OAuthClient().client_id)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            open_connection(
+                user=cast.member,
+                account=cast.account,
+                application=application,
+                access="read",
+                redirect_uri=CALLBACK,
+            )
+            removal = pool.submit(remove, cast)
+            for _ in range(2000):
+                if removal.done() or someone_waits_for_us():
+                    break
+                threading.Event().wait(0.005)
+        removal.result(timeout=30)
+
+    assert not OAuthConnection.objects.unscoped().exists()
