@@ -256,6 +256,15 @@ def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(door: Door) -> None:
     assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
 
 
+def test_gzip_in_a_multitude_of_empty_members_is_refused_at_once(door: Door) -> None:
+    """16 MB of them cost 20 s of CPU, and inflate to nothing that a limit could stop."""
+    whole = gzip.compress(BODY)
+
+    assert reasons(door.send(whole + gzip.compress(b"") * 999, content_encoding="gzip"), submitted=1) == {}
+    answer = door.send(whole + gzip.compress(b"") * 1000, content_encoding="gzip")
+    assert problem(answer, 400) == "invalid_gzip"
+
+
 @each("encoding", ["gzip", "GZIP", " gzip "])
 def test_gzip_is_inflated(door: Door, encoding: str) -> None:
     assert reasons(door.send(gzip.compress(BODY), content_encoding=encoding), submitted=1) == {}
