@@ -34,23 +34,34 @@ class Load:
         return quantiles(self.taken, n=100)[percent - 1]
 
 
-def load(url: str, headers: Mapping[str, str], bodies: Bodies, *, connections: int, seconds: float) -> Load:
-    """Each connection asks, waits for the answer and asks again, for so many seconds.
+def load(
+    url: str,
+    headers: Mapping[str, str] | Sequence[Mapping[str, str]],
+    bodies: Bodies,
+    *,
+    connections: int,
+    seconds: float,
+) -> Load:
+    """Each connection asks, waits for the answer and asks again, for so many seconds. Of several headers each request
+    takes the next.
 
     Raises RuntimeError for an answer that is no success: a server that refuses is fast.
     """
-    return uvloop.run(_load(url, headers, bodies, connections, seconds))
+    each = [headers] if isinstance(headers, Mapping) else headers
+    return uvloop.run(_load(url, each, bodies, connections, seconds))
 
 
 async def _load(
-    url: str, headers: Mapping[str, str], bodies: Bodies, connections: int, seconds: float
+    url: str, each: Sequence[Mapping[str, str]], bodies: Bodies, connections: int, seconds: float
 ) -> Load:
     place = urlsplit(url)
     host, port = place.hostname or "", place.port or 80
-    head = f"POST {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\n" + "".join(
-        f"{name}: {value}\r\n" for name, value in headers.items()
-    )
-    turns = _Turns(head.encode(), bodies, time.perf_counter() + seconds)
+    begin = f"POST {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\n"
+    heads = [
+        (begin + "".join(f"{name}: {value}\r\n" for name, value in headers.items())).encode()
+        for headers in each
+    ]
+    turns = _Turns(heads, bodies, time.perf_counter() + seconds)
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
     clients = [
@@ -63,16 +74,16 @@ async def _load(
 class _Turns:
     """What the connections share: the next body, the end, what was measured."""
 
-    def __init__(self, head: bytes, bodies: Bodies, ends: float) -> None:
+    def __init__(self, heads: Sequence[bytes], bodies: Bodies, ends: float) -> None:
         self.taken: list[float] = []
-        self._head, self._bodies, self._ends, self._count = head, bodies, ends, 0
+        self._heads, self._bodies, self._ends, self._count = heads, bodies, ends, 0
 
     def next(self) -> bytes | None:
         if time.perf_counter() >= self._ends:
             return None
-        body = self._bodies(self._count)
+        body, head = self._bodies(self._count), self._heads[self._count % len(self._heads)]
         self._count += 1
-        return b"%sContent-Length: %d\r\n\r\n%s" % (self._head, len(body), body)
+        return b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body)
 
 
 class _Connection(asyncio.Protocol):
