@@ -1,0 +1,166 @@
+"""One account at its full limit, 1,000 requests of 1,000 events a minute, with the worker that flushes beside it.
+
+Whether the web process grows, what waits in the inbox, and what a question costs meanwhile against the same question
+when all is quiet. BENCH_PUSH_SOAK_MINUTES says for how long (1).
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from django.conf import settings
+from django.db import connection
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib import clock
+from finops.lib.periods import DateRange
+from ingestion.queries import UsageAsked, read_usage
+from ingestion.views.push import PATH
+from tests.benchmarks.bench_push import BATCH, _bodies, usage_key
+from tests.benchmarks.table import Row
+from tests.ingestion.world import Web
+from tests.servers import ROOT, _end, _end_with_the_tests
+
+MINUTES = float(os.environ.get("BENCH_PUSH_SOAK_MINUTES", "1"))
+A_MINUTE = 1_000
+SENDERS = 4
+LOOK_EVERY = 2.0
+QUIET_TURNS = 15
+
+
+def measure() -> list[Row]:
+    key = usage_key("bench-push-soak")
+    account = Account.objects.get(slug="bench-push-soak")
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.live_settings",
+        # The limit itself is met by pacing; a request more by chance shall not end the measurement.
+        "USAGE_RATE_LIMIT_PER_MINUTE": str(A_MINUTE + 100),
+    }
+    web = Web(environment, Path(settings.VAR_DIR) / "soak.log")
+    web.start()
+    try:
+        with _worker(environment):
+            seen = _push_and_look(web, key, account)
+        quiet = [_question(account) for _ in range(QUIET_TURNS)][3:]
+    finally:
+        web.kill()
+    return [_row(seen, median(quiet))]
+
+
+class _Seen:
+    """What was looked at while pushes came. Memory in MB by look, inbox rows by look, questions and pushes in ms."""
+
+    def __init__(self) -> None:
+        self.memory: list[float] = []
+        self.waiting: list[int] = []
+        self.questions: list[float] = []
+        self.pushes: list[float] = []
+
+
+def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
+    seen, count, lock = _Seen(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
+    bodies, began = _bodies(BATCH), time.perf_counter()
+
+    def send() -> None:
+        wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+        while True:
+            with lock:
+                number = next(count, None)
+            if number is None:
+                return
+            time.sleep(max(0.0, began + number * 60 / A_MINUTE - time.perf_counter()))
+            asked = time.perf_counter()
+            wire.request("POST", PATH, bodies[number % len(bodies)], {"Authorization": f"Bearer {key}"})
+            answer = wire.getresponse()
+            answer.read()
+            if answer.status != 200:
+                raise RuntimeError(f"the server answered {answer.status}")
+            seen.pushes.append((time.perf_counter() - asked) * 1_000)
+
+    with ThreadPoolExecutor(SENDERS) as pool:
+        sending = [pool.submit(send) for _ in range(SENDERS)]
+        while not all(one.done() for one in sending):
+            seen.memory.append(web.memory())
+            seen.waiting.append(_waiting())
+            seen.questions.append(_question(account))
+            time.sleep(LOOK_EVERY)
+        for one in sending:
+            one.result()
+    return seen
+
+
+@contextmanager
+def _worker(environment: dict[str, str]) -> Iterator[None]:
+    command = [
+        *(sys.executable, "-m", "celery", "--app", "finops.celery:app", "--quiet", "worker"),
+        *("--beat", "--schedule", str(Path(settings.VAR_DIR) / "schedule"), "--pool", "threads"),
+        *("--concurrency", "2", "--loglevel", "WARNING"),
+    ]
+    with (Path(settings.VAR_DIR) / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_end_with_the_tests,
+        )
+    try:
+        yield
+    finally:
+        _end(process)
+
+
+def _waiting() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM lake_usageinbox")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def _question(account: Account) -> float:
+    """Milliseconds of a month of one metric by day and customer, as a page asks it."""
+    day = clock.today()
+    asked = UsageAsked(
+        metric="api_requests",
+        days=DateRange(day.replace(month=11, day=1, year=2026), day.replace(month=11, day=30, year=2026)),
+        granularity="day",
+        by="customer",
+    )
+    began = time.perf_counter()
+    with account_scope(account):
+        read_usage(account, asked)
+    return (time.perf_counter() - began) * 1_000
+
+
+def _row(seen: _Seen, quiet: float) -> Row:
+    def third(at: int) -> float:
+        looks = len(seen.memory)
+        return median(seen.memory[at * looks // 3 : (at + 1) * looks // 3])
+
+    return {
+        "one account at its limit": f"{MINUTES:g} min",
+        "pushes": len(seen.pushes),
+        "push median ms": median(seen.pushes),
+        "push p99 ms": sorted(seen.pushes)[len(seen.pushes) * 99 // 100],
+        "web MB, first third": round(third(0)),
+        "web MB, last third": round(third(2)),
+        "inbox rows at most": max(seen.waiting),
+        "inbox rows at the end": seen.waiting[-1],
+        "question ms meanwhile": median(seen.questions[2:]),
+        "question ms quiet": quiet,
+        "slower": median(seen.questions[2:]) / quiet,
+    }
