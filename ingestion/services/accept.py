@@ -36,7 +36,7 @@ def accept_events(
 
     A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
     Raises KeyEnded when the key no longer lives, also for a batch without a valid event, and answers.OtherBody. Cost:
-    one statement to look at the key, one for the ledger; with events three more: customers, metrics, COPY; one or two
+    one statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two
     more with event ids, with an Idempotency-Key, with rejected events.
     """
     if not lock_living_key(credential.key_id):
@@ -98,18 +98,27 @@ def store_events(
     """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction."""
     if not judged.events:
         return
-    _know_customers(account.pk, last_names(judged.events, judged.names), received_at)
-    _know_metrics(account.pk, {event.metric for event in judged.events}, received_at)
+    names, metrics = last_names(judged.events, judged.names), {event.metric for event in judged.events}
+    _know(account.pk, names, metrics, received_at)
     inbox.append(
         account=account, source_id=source_id, batch=batch, received_at=received_at, events=judged.events
     )
 
 
-# Rows that would not change are not touched, so most pushes lock none. The rest go in one order, so that two pushes
-# naming the same customers wait for each other and never both. The conflict is with a push that came first by a
+# Rows that would not change are not touched, so most pushes lock none. The rest go in one order, customers first, so
+# that two pushes naming the same wait for each other and never both. The conflict is with a push that came first by a
 # moment: it must not win over a name of ours, nor lose its own to our having none.
-_CUSTOMERS = """
-WITH asked AS MATERIALIZED (SELECT key AS id, value AS name FROM json_each_text(%(names)s::json))
+_KNOW = """
+WITH asked AS MATERIALIZED (SELECT key AS id, value AS name FROM json_each_text(%(names)s::json)),
+metrics AS (
+    INSERT INTO ingestion_usagemetric (account_id, name, label, aggregation, first_seen_at)
+    SELECT %(account)s, asked.name, '', 'sum', %(now)s
+      FROM unnest(%(metrics)s::text[]) AS asked(name)
+     WHERE NOT EXISTS (
+               SELECT FROM ingestion_usagemetric was WHERE was.account_id = %(account)s AND was.name = asked.name)
+     ORDER BY asked.name COLLATE "C"
+    ON CONFLICT (account_id, name) DO NOTHING
+)
 INSERT INTO ingestion_customer AS known (account_id, customer_id, name, first_seen_at)
 SELECT %(account)s, asked.id, coalesce(asked.name, ''), %(now)s
   FROM asked
@@ -122,23 +131,9 @@ ON CONFLICT (account_id, customer_id) DO UPDATE SET name = EXCLUDED.name
 """
 
 
-def _know_customers(account_id: int, names: Mapping[str, str | None], now: datetime) -> None:
+def _know(account_id: int, names: Mapping[str, str | None], metrics: Collection[str], now: datetime) -> None:
+    """Make the rows of customers and metrics that are not there, and give customers the names that came."""
     # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
     asked = msgspec.json.encode(names).decode()
     with connection.cursor() as cursor:
-        cursor.execute(_CUSTOMERS, {"account": account_id, "now": now, "names": asked})
-
-
-_METRICS = """
-INSERT INTO ingestion_usagemetric (account_id, name, label, aggregation, first_seen_at)
-SELECT %(account)s, asked.name, '', 'sum', %(now)s
-  FROM unnest(%(names)s::text[]) AS asked(name)
- WHERE NOT EXISTS (SELECT FROM ingestion_usagemetric was WHERE was.account_id = %(account)s AND was.name = asked.name)
- ORDER BY asked.name COLLATE "C"
-ON CONFLICT (account_id, name) DO NOTHING
-"""
-
-
-def _know_metrics(account_id: int, names: Collection[str], now: datetime) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_METRICS, {"account": account_id, "now": now, "names": list(names)})
+        cursor.execute(_KNOW, {"account": account_id, "now": now, "names": asked, "metrics": list(metrics)})
