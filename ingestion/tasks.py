@@ -39,7 +39,10 @@ def expire_event_ids() -> None:
 
 @shared_task(name="ingestion.flush_due_usage")
 def flush_due_usage() -> None:
-    """Every 15 seconds: accounts with many waiting events, or old ones, become a task each; the next time asks anew."""
+    """Every 3 seconds: accounts with many waiting events, or old ones, become a task each; the next time asks anew.
+
+    An account at its full limit so has 100,000 events waiting at most. Cost: see `flushing.due_accounts`.
+    """
     for account_id in flushing.due_accounts():
         flush_usage.apply_async([account_id], expires=15)
 

@@ -26,6 +26,10 @@ CHUNK_BYTES: Final = 64 * 2**20
 for a chunk of the largest size, however much waits."""
 
 VACUUM_EVENTS: Final = 20_000
+"""After so many moved events the inbox is vacuumed."""
+
+LARGE_INBOX: Final = 128 * 2**20
+"""Bytes beyond which a vacuum also makes its files smaller."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,10 @@ def flush_usage(account: Account, *, wait: bool = True) -> Flushed:
         chunk = _flush_chunk(account, wait=wait)
         if not chunk:
             break
-        new += chunk
-        left -= sum(segment.rows for segment in chunk)
+        moved = sum(segment.rows for segment in chunk)
+        new, left = new + chunk, left - moved
+        if moved >= VACUUM_EVENTS and not connection.in_atomic_block:
+            _vacuum()
     return Flushed(
         sum(segment.rows for segment in new),
         len(new),
@@ -66,15 +72,16 @@ def waiting(account: Account) -> int:
         return int(cursor.fetchone()[0])
 
 
-def vacuum(events: int) -> None:
-    """Give the room of so many moved events back to the inbox; outside a transaction, else nothing.
+def _vacuum() -> None:
+    """Give the room of moved events back to the inbox, and after an outage to the disk.
 
     PostgreSQL's own vacuum looks once a minute. An account at its full limit writes a million rows in that time, and
-    every question would read past them.
+    every question would read past them. Shrinking the files needs a moment alone with them, so only large ones do.
     """
-    if events >= VACUUM_EVENTS and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0) lake_usageinbox")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
+        shrink = cursor.fetchone()[0] > LARGE_INBOX
+        cursor.execute(f"VACUUM (SKIP_LOCKED, TRUNCATE {shrink}, PARALLEL 0) lake_usageinbox")
 
 
 def _flush_chunk(account: Account, *, wait: bool) -> list[NewSegment]:

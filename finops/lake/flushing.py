@@ -12,7 +12,7 @@ from django.db import connection
 from msgspec import Struct
 
 from accounts.models import Account
-from finops.lake.flush import Flushed, flush_usage, vacuum, waiting
+from finops.lake.flush import Flushed, flush_usage, waiting
 from finops.lake.merge import merge_usage
 from finops.lake.models import UsageFlushTrouble
 from finops.lib import clock
@@ -130,7 +130,6 @@ def _flush(account: Account) -> Flushed:
         flushed = Flushed(
             flushed.events + this.events, flushed.segments + this.segments, flushed.months | this.months
         )
-        vacuum(this.events)
         _merge(account, this)
         if not this.events or time.monotonic() > end or waiting(account) < DUE_EVENTS:
             return flushed

@@ -35,9 +35,9 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int], float]
     return asked
 
 
-def test_beat_asks_every_15_seconds_and_each_night() -> None:
+def test_beat_asks_every_three_seconds_and_each_night() -> None:
     schedule = settings.CELERY_BEAT_SCHEDULE
-    assert schedule["ingestion.flush_due_usage"]["schedule"] == 15
+    assert schedule["ingestion.flush_due_usage"]["schedule"] == 3
     assert schedule["ingestion.tidy_all_usage"]["schedule"] == 86_400
 
 

@@ -1,0 +1,129 @@
+"""One account at its full limit: events come all the time, a worker flushes and merges, somebody asks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from django.db import connection, transaction
+
+from accounts.models import Account
+from finops.lake import engine, flush, flushing
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from tests.benchmarks.table import Row
+
+EVENTS_A_SECOND = 16_700
+BEAT_SECONDS = 3.0
+YEAR = (date(2025, 1, 1), date(2025, 12, 31))
+
+
+def at_full_limit(seconds: int) -> list[Row]:
+    """Two pushes a second of 8,350 events each, without the door; what a question takes in each quarter of the time."""
+    account = Account.objects.create(name="full", slug="usage-full")
+    world = _World(account, seconds)
+    quarters = world.run()
+    return [{"an account at its full limit": f"{seconds} s", **quarter} for quarter in quarters]
+
+
+class _World:
+    def __init__(self, account: Account, seconds: int) -> None:
+        self.account = account
+        self.seconds = seconds
+        self.began = time.monotonic()
+        self.end = self.began + seconds
+        self.over = threading.Event()
+        self.flushed = self.flushing = 0.0
+
+    def run(self) -> list[Row]:
+        with ThreadPoolExecutor(2) as threads:
+            others = [threads.submit(_closing, work) for work in (self.push, self.work)]
+            quarters = [self.look(number) for number in range(4)]
+            self.over.set()
+        for each in others:
+            each.result()
+        return quarters
+
+    def push(self) -> None:
+        turn = 0
+        while not self.over.is_set():
+            push(self.account, EVENTS_A_SECOND // 2)
+            turn += 1
+            self.over.wait(max(0.0, self.began + turn / 2 - time.monotonic()))
+
+    def work(self) -> None:
+        while not self.over.wait(BEAT_SECONDS):
+            began = perf_counter()
+            done = flushing.flush_if_due(self.account)
+            if done is not None:
+                self.flushed += done.events
+                self.flushing += perf_counter() - began
+
+    def look(self, quarter: int) -> Row:
+        asked, waiting, due = [], [], []
+        until = self.began + self.seconds * (quarter + 1) / 4
+        while time.monotonic() < until:
+            asked.append(_timed(lambda: engine.run(self.account, Kind.USAGE, *YEAR, by_customer)))
+            due.append(_timed(flushing.due_accounts))
+            waiting.append(flush.waiting(self.account))
+            self.over.wait(0.5)
+        live = LakeSegment.objects.unscoped().filter(account=self.account, retired_at=None)
+        return {
+            "quarter": quarter + 1,
+            "question ms": median(asked),
+            "who is due ms": median(due),
+            "waiting at most": max(waiting),
+            "inbox MB": _inbox_bytes() / 10**6,
+            "segments": live.count(),
+            "process MB": _resident() / 10**6,
+            "flush and merge events/s": round(self.flushed / self.flushing) if self.flushing else 0,
+        }
+
+
+def by_customer(usage: Any) -> Any:
+    return usage.filter(usage.metric == "requests").group_by("customer_id").agg(quantity=usage.quantity.sum())
+
+
+def push(account: Account, count: int) -> None:
+    """Let so many events of March wait, without the door."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO lake_usageinbox
+            SELECT %s, 1, md5((i / 1000)::text)::uuid, (i %% 1000)::int, now(),
+                   timestamptz '2025-03-01 00:00Z' + i * interval '8 s', 'c-' || (i * 7919 %% 500),
+                   (ARRAY['requests', 'tokens', 'seats'])[1 + i %% 3], 'unit', (i * 104729 %% 100000) / 100.0,
+                   format('{"plan":"plan-%%s","region":"r-%%s","endpoint":"/v1/%%s"}', i %% 4, i %% 9, i %% 40)::json
+            FROM generate_series(1::bigint, %s) AS i""",
+            [account.pk, count],
+        )
+
+
+def _timed(action: Callable[[], object]) -> float:
+    began = perf_counter()
+    action()
+    return (perf_counter() - began) * 1_000
+
+
+def _inbox_bytes() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
+        return int(cursor.fetchone()[0])
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def _closing(work: Callable[[], None]) -> None:
+    try:
+        work()
+    finally:
+        connection.close()
