@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from finops.lib import amounts, clock
+from finops.lib.money import rounded
 
 register = template.Library()
 
@@ -47,6 +48,12 @@ def money(amount: Decimal | float | None, currency: str) -> SafeString:
 @register.filter
 def number(value: Decimal | float | None) -> str:
     return "—" if value is None else amounts.grouped(value)
+
+
+@register.filter
+def figure(value: Decimal | None, currency: str) -> SafeString:
+    """An amount of the currency; with none, a quantity."""
+    return money(value, currency) if currency or value is None else format_html("{}", number(rounded(value)))
 
 
 @register.filter

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from finops.costs.charts import bucket_label
+from finops.lib.charts import Line, bucket_label, drawing
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
 
 PLACES = 2
@@ -63,14 +63,14 @@ def _chart(
     *,
     line: bool = False,
 ) -> Chart:
-    data = {
-        "kind": "line" if line and _is_a_line(values) else "bar",
-        "stacked": False,
-        "currency": unit,
-        "places": _places(values),
-        "labels": labels,
-        "series": [{"name": title, "values": [_number(value) for value in values]}],
-    }
+    data = drawing(
+        unit=unit,
+        labels=labels,
+        lines=[Line(title, values)],
+        line=line and _is_a_line(values),
+        stacked=False,
+        places=_places(values),
+    )
     about = f"Chart of {name} in {unit}, {labels[0]} to {labels[-1]}; the table below has its figures"
     return Chart(name.replace(" ", "-"), title, about, data)
 
@@ -90,8 +90,3 @@ def _places(values: Sequence[Decimal | None]) -> int:
     """So many that the smallest value still shows four digits that count."""
     sizes = [value.adjusted() for value in values if value]
     return min(MOST_PLACES, max([PLACES, *(DIGITS - 1 - size for size in sizes)])) if sizes else PLACES
-
-
-def _number(value: Decimal | None) -> float | None:
-    """A drawing needs no more than a double; the table beside it is exact."""
-    return None if value is None else float(round(value, MOST_PLACES))

@@ -1,0 +1,77 @@
+"""What a page draws: charts by bucket, and the tables of their figures."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+OTHER = "Other"
+PLACES = 6
+
+Values = list[Decimal | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to."""
+
+    name: str
+    values: Sequence[Decimal | None]
+    rest: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class SeriesTable:
+    """The figures of one chart: a name, a value for each bucket, and that of the whole range; totals last.
+    Amounts have their currency, quantities none."""
+
+    unit: str
+    labels: list[str]
+    rows: list[tuple[str, Values, Decimal]]
+    totals: Values
+    whole: Decimal | None
+    chart: dict[str, Any]
+    currency: str = ""
+
+
+def bucket_label(first_day: str, granularity: str) -> str:
+    return first_day[:7] if granularity == "month" else first_day
+
+
+def other_name(groups: int) -> str:
+    """What the row that holds so many groups is called."""
+    return f"{OTHER} ({groups:,})"
+
+
+def by_bucket(series: Mapping[str, Decimal | None], buckets: Sequence[str]) -> Values:
+    return [series.get(bucket) for bucket in buckets]
+
+
+def drawing(
+    *,
+    unit: str,
+    labels: list[str],
+    lines: Sequence[Line],
+    line: bool,
+    stacked: bool,
+    places: int | None = None,
+) -> dict[str, Any]:
+    """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are."""
+    chart = {
+        "kind": "line" if line else "bar",
+        "stacked": stacked,
+        "currency": unit,
+        "labels": labels,
+        "series": [
+            {"name": each.name, "values": _doubles(each.values, places or PLACES), "rest": each.rest}
+            for each in lines
+        ],
+    }
+    return chart if places is None else {**chart, "places": places}
+
+
+def _doubles(values: Sequence[Decimal | None], places: int) -> list[float | None]:
+    """A drawing needs no more than a double; the tables beside it are exact."""
+    return [None if value is None else float(round(value, places)) for value in values]
