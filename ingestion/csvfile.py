@@ -29,7 +29,10 @@ PIECE_BYTES: Final = 4 * 2**20
 """A piece ends with this many bytes of file too, should its lines be long."""
 
 NOT_UTF8: Final = "the line is not UTF-8"
-NO_LINE_ENDS: Final = "Line {line} is longer than 1 MiB or has a quote that nothing closes."
+NO_LINE_ENDS: Final = (
+    "Line {line} is no CSV: it is longer than 1 MiB, or has a quote that nothing closes, or ends in another way than "
+    "the rest."
+)
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -75,7 +78,13 @@ class _Reader:
         self._bytes = 0
         first = self._checked_start()
         self._rows = csv.reader(chain([first], self._lines()), delimiter=_delimiter(first), strict=True)
-        self.header = _checked_header(next(self._rows, []))
+        self.header = _checked_header(self._header_cells())
+
+    def _header_cells(self) -> list[str]:
+        try:
+            return next(self._rows, [])
+        except csv.Error:
+            raise UserError(NO_LINE_ENDS.format(line=1), field="upload") from None
 
     def _checked_start(self) -> str:
         first = self._file.readline(MAX_LINE + 1)
@@ -151,10 +160,12 @@ def _delimiter(header: str) -> str:
 
 
 def _checked_header(cells: Sequence[str]) -> list[str]:
+    if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
+        raise UserError("The header line is not UTF-8. Save the file as “CSV UTF-8”.", field="upload")
     header = [_column(cell) for cell in cells]
     for name in header:
         if header.count(name) > 1:
-            raise UserError(f"The column {name} is there twice.", field="upload", value=name)
+            raise UserError(f"The column {name[:60]} is there twice.", field="upload", value=name)
         if name not in COLUMNS and not (name.startswith(DIMENSION) and len(name) > len(DIMENSION)):
             raise UserError(_unknown(name), field="upload", value=name)
     missing = [name for name in REQUIRED if name not in header]
@@ -173,9 +184,8 @@ def _column(cell: str) -> str:
 def _unknown(name: str) -> str:
     close = nearest(name, COLUMNS)
     hint = f"Did you mean {close[0]}? " if close else ""
-    shown = name.encode(errors="replace").decode()[:60]
     return (
-        f"The column “{shown}” is not known. {hint}"
+        f"The column “{name[:60]}” is not known. {hint}"
         f"Columns are {', '.join(COLUMNS)}, and dim:<key> for each dimension."
     )
 

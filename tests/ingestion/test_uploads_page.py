@@ -173,7 +173,7 @@ WRONG_HEADERS = {
     "utf-16": ("customer_id".encode("utf-16"), "CSV UTF-8"),
     "gzip": (b"\x1f\x8b\x08", "plain CSV"),
     "excel": (b"PK\x03\x04", "plain CSV"),
-    "bytes": (bytes(range(128, 256)), "is not known"),
+    "bytes": (bytes(range(128, 256)), "not UTF-8"),
 }
 
 
