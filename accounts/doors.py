@@ -8,24 +8,23 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django_htmx.middleware import HtmxDetails
+from django.http import Http404, HttpResponseBase
 
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
+from finops.lib.questions import HtmxRequest
 
 P = ParamSpec("P")
 
 
-class AccountRequest(HttpRequest):
+class AccountRequest(HtmxRequest):
     """A request that passed the door: who, in which account, as what."""
 
     user: User
     account: Account
     membership: Membership
     actor: Actor
-    htmx: HtmxDetails
 
 
 View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -19,6 +18,7 @@ from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
+from finops.lib.questions import answer_page
 from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
 from ingestion.models import UsageMetric
@@ -50,12 +50,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
         context |= {"table": usage_table(answer), "mcp_arguments": as_arguments(query)}
-    if request.htmx and not request.htmx.history_restore_request:
-        response = render(request, "ingestion/_usage_result.html", context, status=status)
-        asked = request.GET.urlencode() if error else urlencode(query.to_params(), doseq=True)
-        response["HX-Push-Url"] = f"{request.path}?{asked}"
-        return response
-    return render(request, "ingestion/usage.html", context | _choices(request, query, metrics), status=status)
+    return answer_page(
+        request,
+        page="ingestion/usage.html",
+        result="ingestion/_usage_result.html",
+        context=context,
+        choices=lambda: _choices(request, query, metrics),
+        status=status,
+    )
 
 
 def _asked(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQuery:

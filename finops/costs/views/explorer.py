@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
@@ -34,6 +32,7 @@ from finops.lib import amounts
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
+from finops.lib.questions import answer_page
 
 ALL_ROWS = 1_000_000
 SUGGESTIONS = 20
@@ -59,12 +58,14 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
         context |= {"tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
-    if request.htmx and not request.htmx.history_restore_request:
-        response = render(request, "costs/_explorer_result.html", context, status=status)
-        asked = request.GET.urlencode() if error else urlencode(query.to_params(), doseq=True)
-        response["HX-Push-Url"] = f"{request.path}?{asked}"
-        return response
-    return render(request, "costs/explorer.html", context | _choices(request, query), status=status)
+    return answer_page(
+        request,
+        page="costs/explorer.html",
+        result="costs/_explorer_result.html",
+        context=context,
+        choices=lambda: _choices(request, query),
+        status=status,
+    )
 
 
 def _asked(params: dict[str, list[str]]) -> SpendQuery:

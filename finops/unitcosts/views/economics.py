@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpResponseBase
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from msgspec import structs
@@ -29,6 +27,7 @@ from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
+from finops.lib.questions import answer_page
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -67,13 +66,13 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         status, context["error"] = 400, problem.message
     context |= {"query": query, "params": query.to_params()}
-    if request.htmx and not request.htmx.history_restore_request:
-        response = render(request, "unitcosts/_economics_result.html", context, status=status)
-        asked = request.GET.urlencode() if status != 200 else urlencode(query.to_params(), doseq=True)
-        response["HX-Push-Url"] = f"{request.path}?{asked}"
-        return response
-    return render(
-        request, "unitcosts/economics.html", context | _choices(request, query, metrics), status=status
+    return answer_page(
+        request,
+        page="unitcosts/economics.html",
+        result="unitcosts/_economics_result.html",
+        context=context,
+        choices=lambda: _choices(request, query, metrics),
+        status=status,
     )
 
 
