@@ -145,18 +145,6 @@ def _array(hashes: Iterable[str]) -> str:
     return "{" + ",".join(hashes) + "}"
 
 
-def forget_batch(*, account_id: int, batch_id: UUID) -> int:
-    """Forget the ids of a batch that is being voided, so that its events may be sent again; how many there were.
-
-    In the caller's transaction. Cost: reads the account's ids, a second for some ten million.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM ingestion_usageeventid WHERE account_id = %s AND batch = %s", [account_id, batch_id]
-        )
-        return int(cursor.rowcount)
-
-
 PAGES_AT_ONCE = 4_096
 
 

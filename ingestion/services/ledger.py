@@ -76,11 +76,13 @@ def write_rejected(
         cursor.execute(_REJECTED, values)
 
 
-# One statement: whoever reads the meter finds a batch in the ledger or in the sum, and never in both.
+# One statement: whoever reads the meter finds a batch in the ledger or in the sum, and never in both. One that waits to
+# be voided stays until it is.
 _ROLL_UP = """
 WITH gone AS (
     DELETE FROM ingestion_usagebatch WHERE id IN (
         SELECT id FROM ingestion_usagebatch WHERE account_id = %(account)s AND received_at < %(before)s
+           AND (void_asked_at IS NULL OR voided_at IS NOT NULL)
            AND (void_asked_at IS NULL OR voided_at IS NOT NULL)
          ORDER BY received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
     RETURNING received_at, accepted - duplicates AS events, voided_at

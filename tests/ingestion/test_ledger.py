@@ -156,6 +156,20 @@ def test_batches_leave_the_ledger_after_35_days_and_the_meter_stays(cast: Cast, 
     assert metered_by_month(cast.account) == {NOVEMBER: 3}
 
 
+def test_a_batch_that_waits_to_be_voided_stays_in_the_ledger(cast: Cast, door: Door) -> None:
+    with clock.frozen(NOW):
+        door.push(event())
+    (row,) = batches(cast.account)
+    row.void_asked_at = NOW
+    row.save()
+
+    with clock.frozen(NOW + timedelta(days=ledger.LEDGER_DAYS, seconds=1)):
+        assert ledger.roll_up() == 0
+        void(row)
+        assert ledger.roll_up() == 1
+    assert metered_by_month(cast.account) == {}
+
+
 def test_the_meter_outlives_the_source(cast: Cast, door: Door) -> None:
     door.push(event(), event())
 
