@@ -5,10 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import IO, Final
+from typing import Final
 
 from django.conf import settings
-from django.http import HttpRequest, UnreadablePostError
+from django.http import HttpRequest
+
+from finops.lib import bodies
 
 _PART: Final = 1024**2
 _GZIP: Final = 31
@@ -41,19 +43,23 @@ def read_body(request: HttpRequest) -> bytes:
             "Content-Encoding must be gzip, or left out.",
             {"Accept-Encoding": "gzip, identity"},
         )
-    declared = request.META.get("CONTENT_LENGTH") or "0"
-    if declared.isdecimal() and int(declared[:20]) > settings.USAGE_MAX_BODY_BYTES:
-        raise _too_large()
-    parts = _parts(request)
-    return _joined(_inflated(parts) if encoding == "gzip" else parts)
+    limit = settings.USAGE_MAX_BODY_BYTES
+    try:
+        if encoding != "gzip":
+            return bodies.read(request, limit)
+        return _joined(_inflated(bodies.parts(request, limit)), limit)
+    except bodies.BodyTooLarge as error:
+        raise _too_large() from error
+    except bodies.BodyBrokeOff as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
 
 
-def _joined(parts: Iterator[bytes]) -> bytes:
+def _joined(parts: Iterator[bytes], limit: int) -> bytes:
     body = bytearray()
     for part in parts:
         body += part
-        if len(body) > settings.USAGE_MAX_BODY_BYTES:
-            raise _too_large()
+        if len(body) > limit:
+            raise bodies.BodyTooLarge
     return bytes(body)
 
 
@@ -64,23 +70,6 @@ def _too_large() -> Refused:
         "body_too_large",
         f"The body is larger than {limit:,} bytes, which is also the limit after inflating; send smaller batches.",
     )
-
-
-def _parts(request: HttpRequest) -> Iterator[bytes]:
-    stream = _stream(request)
-    try:
-        while part := stream.read(_PART):
-            yield part
-    except UnreadablePostError as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
-
-
-def _stream(request: HttpRequest) -> IO[bytes] | HttpRequest:
-    """Django reads a chunked body as empty; a server that marks the end of its input can be read directly."""
-    if not request.META.get("CONTENT_LENGTH") and request.META.get("wsgi.input_terminated"):
-        chunked: IO[bytes] = request.META["wsgi.input"]
-        return chunked
-    return request
 
 
 def _inflated(parts: Iterator[bytes]) -> Iterator[bytes]:

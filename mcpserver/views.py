@@ -11,14 +11,14 @@ import re
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import IO
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
+from finops.lib import bodies
 from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
@@ -139,29 +139,15 @@ def _check_origin(request: HttpRequest) -> None:
 
 
 def _read_body(request: HttpRequest) -> bytes:
-    """The body, read no further than the limit whether or not its length was announced."""
     limit = settings.MCP_MAX_BODY_BYTES
-    too_large = Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes.")
-    declared = request.META.get("CONTENT_LENGTH") or "0"
-    if declared.isdecimal() and int(declared[:20]) > limit:
-        raise too_large
-    stream, body = _stream(request), b""
     try:
-        while len(body) <= limit and (part := stream.read(limit + 1 - len(body))):
-            body += part
-    except UnreadablePostError as error:
+        return bodies.read(request, limit)
+    except bodies.BodyTooLarge as error:
+        raise Refused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes."
+        ) from error
+    except bodies.BodyBrokeOff as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "The body broke off.") from error
-    if len(body) > limit:
-        raise too_large
-    return body
-
-
-def _stream(request: HttpRequest) -> IO[bytes] | HttpRequest:
-    """Django reads a chunked body as empty; a server that marks the end of its input can be read directly."""
-    if not request.META.get("CONTENT_LENGTH") and request.META.get("wsgi.input_terminated"):
-        chunked: IO[bytes] = request.META["wsgi.input"]
-        return chunked
-    return request
 
 
 def _protocol_headers(request: HttpRequest) -> protocol.Headers:
