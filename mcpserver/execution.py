@@ -18,7 +18,7 @@ from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.registry import Access, Tool
-from mcpserver.results import Outcome, encode_answer
+from mcpserver.results import Outcome, encode_within
 
 MAX_ANSWER_BYTES = 25_000
 
@@ -29,7 +29,7 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        return _noted(tool, Outcome(answer=encode_answer(_inside(tool, decoded, call))))
+        return _noted(tool, Outcome(answer=encode_within(_inside(tool, decoded, call), MAX_ANSWER_BYTES)))
     except UserError as problem:
         return Outcome(problem=problem.message)
     except Exception as error:
@@ -79,4 +79,5 @@ def _noted(tool: Tool, outcome: Outcome) -> Outcome:
         log.warning(
             "an answer of %s has %d bytes, more than %d", tool.name, len(outcome.answer), MAX_ANSWER_BYTES
         )
+        return Outcome(problem=f"The answer of {tool.name} is larger than 25 KB. Ask for fewer rows or days.")
     return outcome

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from finops.lib.money import rounded
+from finops.lib.spoken import cut
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -31,6 +32,38 @@ class Outcome:
 
 def encode_answer(answer: msgspec.Struct) -> bytes:
     return _encoder.encode(_outside(msgspec.to_builtins(answer, builtin_types=(Decimal,))))
+
+
+_LENGTHS = (2000, 500, 200, 80, 40)
+_WHOLE = ("console_url", "cursor")
+
+
+def encode_within(answer: msgspec.Struct, limit: int) -> bytes:
+    """The answer as JSON; when it has more bytes than `limit`, with its longest texts cut, which it says.
+
+    Whoever pushes usage or writes a bill may put megabytes into a name. Many short rows are for the tool to sum up.
+    """
+    whole = _outside(msgspec.to_builtins(answer, builtin_types=(Decimal,)))
+    encoded = _encoder.encode(whole)
+    for length in _LENGTHS:
+        if len(encoded) <= limit:
+            break
+        short = _shortened(whole, length)
+        if "truncated" in short:
+            short["truncated"] = f"{short['truncated']} Texts are cut at {length} characters.".strip()
+        encoded = _encoder.encode(short)
+    return encoded
+
+
+def _shortened(value: Any, length: int) -> Any:
+    if isinstance(value, str):
+        return cut(value, length)
+    if isinstance(value, dict):
+        return {
+            cut(key, length): item if key in _WHOLE else _shortened(item, length)
+            for key, item in value.items()
+        }
+    return [_shortened(item, length) for item in value] if isinstance(value, list) else value
 
 
 def _outside(value: Any) -> Any:

@@ -6,6 +6,11 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from finops.lib.spoken import cut
+
+MAX_CHOICE = 300
+"""Characters of a value that are shown: names of tags and customers may have any length."""
+
 
 class UserError(Exception):
     """A problem that the caller can repair.
@@ -33,8 +38,8 @@ def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
 def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: str = "") -> UserError:
     """The error for a value outside a set: names the field, the value, the nearest choices, who lists them."""
     known = list(choices)
-    close = nearest(value, known)
-    parts = [f"{field}: {value!r} is not known."]
+    close = [cut(choice, MAX_CHOICE) for choice in nearest(value, known)]
+    parts = [f"{field}: {cut(value, MAX_CHOICE)!r} is not known."]
     if close:
         parts.append(f"Nearest: {', '.join(close)}.")
     elif len(known) <= 20:

@@ -12,12 +12,14 @@ from django.db.models.functions import Lower
 from accounts.models import Account
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError, nearest, unknown_value
+from finops.lib.spoken import cut
 from ingestion.models import Customer
 from ingestion.usage_query import CUSTOMER, UsageFilter
 
 PREFIX = "dimension:"
 NAMED_UNKNOWN = 3
 NEAREST = 5
+SHOWN_LENGTH = 100
 
 
 @dataclass
@@ -63,7 +65,7 @@ def find_key(known: Known, name: str) -> Found:
     if len(alike) == 1:
         return Found(alike[0], f"Dimension {key!r} was read as {alike[0]!r}, as the events have it.")
     close = alike or nearest(key, known.keys)
-    advice = f" Nearest: {', '.join(close)}." if close else ""
+    advice = f" Nearest: {', '.join(cut(one, SHOWN_LENGTH) for one in close)}." if close else ""
     return Found(key, f"No event has dimension {key[:100]!r}.{advice} getAccountContext lists them.")
 
 

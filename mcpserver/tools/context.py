@@ -7,6 +7,7 @@ import msgspec
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
 from finops.lake import queries as lake_queries
+from finops.lib.spoken import cut
 from finops.unitcosts.queries import customer_key
 from ingestion.queries import MetricInfo, usage_metrics
 from mcpserver.context import ToolCall
@@ -14,6 +15,8 @@ from mcpserver.registry import Access, tool
 
 SHOWN_METRICS = 30
 SHOWN_DIMENSIONS = 50
+SHOWN_UNITS = 5
+MAX_TEXT = 100
 
 
 class GetAccountContextArguments(msgspec.Struct, kw_only=True):
@@ -47,13 +50,18 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
     return AccountContext(
         **{
             **known,
-            "usage_metrics": _newest_first(metrics)[:SHOWN_METRICS],
-            "usage_dimensions": dimensions[:SHOWN_DIMENSIONS],
+            "usage_metrics": [_short(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],
+            "usage_dimensions": [cut(key, MAX_TEXT) for key in dimensions[:SHOWN_DIMENSIONS]],
             "customer_key": customer_key(call.account),
             "truncated": f"{answer.truncated} {_left_out(metrics, dimensions)}".strip(),
             "console_url": call.console_url(),
         }
     )
+
+
+def _short(metric: MetricInfo) -> MetricInfo:
+    """Whoever pushes may send units of any length, and any number of them."""
+    return msgspec.structs.replace(metric, units=[cut(unit, MAX_TEXT) for unit in metric.units[:SHOWN_UNITS]])
 
 
 def _newest_first(metrics: list[MetricInfo]) -> list[MetricInfo]:

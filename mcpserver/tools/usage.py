@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec.structs import replace
 
+from finops.lib.spoken import cut
 from ingestion import queries
-from ingestion.answers import EventsAnswer, UsageAnswer
+from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent, UsageRow
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.execution import MAX_ANSWER_BYTES
@@ -16,10 +16,34 @@ from mcpserver.results import encode_answer
 PAGE = "usage/"
 CONNECTIONS = "connections/"
 MAX_URL = 4_000
+# Whoever pushes may send texts of any length; one must not push the rows of all others out of an answer.
+MAX_TEXT = 300
+SHOWN_UNITS = 10
+SHOWN_DIMENSIONS = 50
 
 
-def _fits(answer: msgspec.Struct) -> bool:
-    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+def _fits(answer: UsageAnswer) -> bool:
+    return len(encode_answer(_short(answer))) <= MAX_ANSWER_BYTES
+
+
+def _short(answer: UsageAnswer) -> UsageAnswer:
+    units = [cut(unit, MAX_TEXT) for unit in answer.units[:SHOWN_UNITS]]
+    unit = cut(answer.unit, MAX_TEXT) if answer.unit else answer.unit
+    return replace(answer, unit=unit, units=units, rows=[_short_row(row) for row in answer.rows])
+
+
+def _short_row(row: UsageRow) -> UsageRow:
+    return replace(row, value=cut(row.value, MAX_TEXT), name=cut(row.name, MAX_TEXT))
+
+
+def _short_event(event: UsageEvent) -> UsageEvent:
+    dimensions = [(cut(key, MAX_TEXT), cut(value, MAX_TEXT)) for key, value in event.dimensions.items()]
+    return replace(
+        event,
+        unit=cut(event.unit, MAX_TEXT) if event.unit else event.unit,
+        customer_name=cut(event.customer_name, MAX_TEXT),
+        dimensions=dict(dimensions[:SHOWN_DIMENSIONS]),
+    )
 
 
 @tool(
@@ -41,7 +65,7 @@ def _fits(answer: msgspec.Struct) -> bool:
 )
 def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
     answer = _linked(call, arguments, queries.query_usage(call.account, arguments, deadline=call.deadline))
-    return queries.shortened(call.account, arguments, answer, _fits, deadline=call.deadline)
+    return _short(queries.shortened(call.account, arguments, answer, _fits, deadline=call.deadline))
 
 
 def _linked(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnswer:
@@ -71,8 +95,12 @@ def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
         answer = queries.list_usage_events(
             call.account, replace(arguments, limit=limit), deadline=call.deadline
         )
-        answer = replace(answer, console_url=_events_url(call, arguments))
-        if limit == 1 or _fits(answer):
+        answer = replace(
+            answer,
+            events=[_short_event(event) for event in answer.events],
+            console_url=_events_url(call, arguments),
+        )
+        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
             return answer
         limit //= 2
 
