@@ -173,11 +173,17 @@ def test_a_flush_that_meets_another_leaves_the_account_to_it(
     """The other one has the lock on a connection of its own."""
     monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
     push(cast.account, [Event()])
+    with clock.frozen(NOW), monkeypatch.context() as patch:
+        patch.setattr(flushing, "flush_usage", lambda *_, **__: 1 / 0)
+        flush_if_due(cast.account)
+    trouble = stuck(cast.account)
+    assert trouble == Stuck(NOW, "ZeroDivisionError")
     with usage_locked_elsewhere(cast.account):
         flushed: Any = flush_if_due(cast.account)
         assert (flushed.events, flush.waiting(cast.account)) == (0, 1)
+        assert stuck(cast.account) == trouble, "which is not over by that"
     flushed = flush_if_due(cast.account)
-    assert (flushed.events, flush.waiting(cast.account)) == (1, 0)
+    assert (flushed.events, flush.waiting(cast.account), stuck(cast.account)) == (1, 0, None)
 
 
 @contextmanager
