@@ -17,7 +17,7 @@ from finops.lake.schema import Kind, segment_schema
 from finops.lake.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
-from ingestion.models import Customer, UsageSource
+from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
 from tests.ingestion.events import event, push
 
 MARK = "Quaxolotl"
@@ -63,8 +63,31 @@ def _push_usage(account: Account) -> None:
         )
         for back in range(DAYS)
     ]
-    push(account, marked, source=UsageSource.objects.create(account=account, name=f"{MARK} backend"))
+    source = UsageSource.objects.create(account=account, name=f"{MARK} backend")
+    push(account, marked, source=source)
+    _refuse_usage(account, source)
     Customer.objects.filter(account=account).update(name=f"{MARK} customer")
+
+
+def _refuse_usage(account: Account, source: UsageSource) -> None:
+    """A batch with a rejected event, and an upload with a rejected line."""
+    batch = UsageBatch.objects.create(
+        account=account, source=source, accepted=0, rejected=1, voided_by_label=MARK
+    )
+    refused = {"account": account, "error": MARK, "excerpt": MARK}
+    RejectedEvent.objects.create(source=source, batch=batch.pk, position=0, **refused)
+    upload = UsageUpload.objects.create(
+        account=account,
+        source=source,
+        file_name=f"{MARK}.csv",
+        path="/nowhere",
+        digest=MARK,
+        status="done",
+        rejected=1,
+        reasons={MARK: 1},
+        actor_label=MARK,
+    )
+    RejectedLine.objects.create(upload=upload, line=2, **refused)
 
 
 def _marked_batches(source_id: int, amount: Decimal) -> Iterator[tuple[date, pa.RecordBatch]]:

@@ -23,6 +23,7 @@ OUTSIDE = {
     "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
     ".well-known/": "public documents that lead clients to the authorization server",
     "api/usage/events": "takes its own credential",
+    "api/usage/openapi.json": "a public document that describes the push endpoint",
     "healthz": "public: the process is alive",
     "readyz": "public: what is ready, no secrets",
     "docs/": "public documentation",
