@@ -119,7 +119,7 @@ def _text(value: Any) -> str:
 def csv_cell(value: Any) -> str:
     """A value as a CSV cell. Text that a spreadsheet would run as a formula gets a leading apostrophe."""
     text = _text(value)
-    if isinstance(value, str) and text.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if isinstance(value, str | list | tuple) and text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
         return f"'{text}"
     return f"{value:f}" if isinstance(value, Decimal) else text
 
@@ -145,6 +145,6 @@ class _Echo:
 
 def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    yield writer.writerow(header)
+    yield writer.writerow([csv_cell(label) for label in header])
     for row in rows:
         yield writer.writerow(row)

@@ -62,6 +62,24 @@ def test_the_export_has_every_metric_by_its_aggregation(filled: Cast) -> None:
     assert rows["silent"]["First event"] == rows["silent"]["requests"] == ""
 
 
+def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_page(cast: Cast) -> None:
+    formula, markup = "=HYPERLINK(1)", "<img src=x onerror=alert(1)>"
+    with account_scope(cast.account):
+        events = [event(datetime.now(UTC), formula, 1, metric="@SUM(1)", unit=markup)]
+        know(cast.account, events)
+        push(cast.account, events)
+        Customer.objects.update(name=markup)
+    client = signed_in(cast.viewer)
+
+    lines = list(csv.reader(io.StringIO(client.get(f"{URL}?format=csv").getvalue().decode())))
+    pages = [URL, f"{URL}?id={formula}", "/a/acme/usage/?group_by=customer"]
+    answers = [client.get(page, follow=True).content.decode() for page in pages]
+
+    assert lines[0][2] == "'@SUM(1)"
+    assert lines[1][:2] == [f"'{formula}", markup]
+    assert all(markup not in text for text in answers)
+
+
 def test_the_list_searches_and_sorts(filled: Cast) -> None:
     client = signed_in(filled.viewer)
 
