@@ -29,13 +29,13 @@ class InboxEvent(Struct, frozen=True, gc=False):
 
 
 # Binary, because the client's half of it is faster than that of text (0.8 ms for 1,000 events against 2.0), and the
-# server's no slower. A json column takes its text, and a uuid its bytes, which psycopg copies in C.
+# server's no slower. A json column takes its text.
 _COPY = (
     "COPY lake_usageinbox (account_id, source_id, batch, position, received_at, event_time, customer_id, metric, "
     "unit, quantity, dimensions) FROM STDIN (FORMAT binary)"
 )
 _TYPES = (
-    *("int8", "int8", "bytea", "int4", "timestamptz", "timestamptz"),
+    *("int8", "int8", "uuid", "int4", "timestamptz", "timestamptz"),
     *("text", "text", "text", "numeric", "text"),
 )
 
@@ -47,7 +47,7 @@ def append(
 
     About 3 µs an event, two thirds of it in PostgreSQL.
     """
-    account_id, batch_bytes = account.pk, batch.bytes
+    account_id = account.pk
     with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
         copy.set_types(_TYPES)
         write = copy.write_row
@@ -56,7 +56,7 @@ def append(
                 (
                     account_id,
                     source_id,
-                    batch_bytes,
+                    batch,
                     event.position,
                     received_at,
                     event.event_time,

@@ -164,9 +164,12 @@ def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpRe
         "Content-Length": str(len(content)),
         "X-Content-Type-Options": "nosniff",
     }
-    return HttpResponse(
+    answer = HttpResponse(
         content, status=status, content_type="application/json", headers={**always, **headers}
     )
+    # What is wrong with a request is the sender's to know; our own faults are logged with their incident.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
 
 
 def push(request: HttpRequest) -> HttpResponse:
