@@ -21,9 +21,10 @@ import pytest
 from django.db import connection
 
 from accounts.models import Account
-from finops.lake import engine
+from finops.lake import engine, rewriting
 from finops.lake.flush import flush_usage
-from finops.lake.merge import merge_usage, tidy_usage
+from finops.lake.merge import Merged, merge_usage, tidy_usage
+from finops.lake.storage import storage
 from finops.lake.voiding import void_batch
 from tests.cast import Cast
 from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
@@ -143,6 +144,40 @@ def test_what_happens_in_the_middle_of_a_question_does_not_change_its_answer(
             assert asked(cast.account) == before
     monkeypatch.undo()
     assert [asked(cast.account)] == ledger.allowed()
+
+
+def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: dict[uuid.UUID, int] = {}
+    for _ in range(8):
+        batches[push(cast.account, [Event()])] = 1
+        flush_usage(cast.account)
+    wrong = next(iter(batches))
+    rewrite, merging = rewriting.rewrite, threading.get_ident()
+    written: list[str] = []
+    first, last = ALWAYS
+
+    with another_thread() as elsewhere:
+
+        def overtaken(*args: Any, **kwargs: Any) -> Any:
+            new = rewrite(*args, **kwargs)
+            if threading.get_ident() == merging and not written:
+                written.append(new.path)
+                del batches[wrong]
+                elsewhere(
+                    lambda: void_batch(
+                        account=cast.account, source_id=1, batch=wrong, first_day=first, last_day=last
+                    )
+                )
+            return new
+
+        monkeypatch.setattr(rewriting, "rewrite", overtaken)
+        assert merge_usage(cast.account) == Merged(0, 0)
+    assert asked(cast.account) == _rows(batches)
+    assert not any(file.path == written[0] for file in storage().files())
+    assert tidy_usage(cast.account) == Merged(1, 7)
+    assert asked(cast.account) == _rows(batches)
 
 
 class Crowd:
