@@ -37,8 +37,9 @@ class Trend:
 
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
-    """One for each currency; empty for granularity none."""
-    return [_trend(total, granularity, unit) for total in answer.totals if total.buckets]
+    """One for each currency; empty for granularity none. Usage, the same for all of them, is drawn in the first."""
+    drawn = [_trend(total, granularity, unit) for total in answer.totals if total.buckets]
+    return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
 
 
 def _trend(total: UnitCostTotal, granularity: str, unit: str) -> Trend:

@@ -3,7 +3,7 @@
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
 from ingestion.queries.metering import metered, metered_by_month
-from ingestion.queries.metrics import MetricInfo, find_metric, metrics_of, usage_metrics
+from ingestion.queries.metrics import MetricInfo, find_metric, first_metric, metrics_of, usage_metrics
 from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_usage
 from ingestion.queries.usage_answer import query_usage, shortened
 from ingestion.queries.values import Suggestion, suggest_values
@@ -18,6 +18,7 @@ __all__ = [
     "UsageRead",
     "customer_metrics",
     "find_metric",
+    "first_metric",
     "list_customers",
     "list_usage_events",
     "metered",

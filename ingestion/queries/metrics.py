@@ -34,6 +34,12 @@ def metrics_of(account: Account) -> list[UsageMetric]:
     return list(UsageMetric.objects.filter(account=account).order_by("name"))
 
 
+def first_metric(metrics: Sequence[UsageMetric]) -> str:
+    """What a page begins with: the first metric that adds up, as requests do and seats do not. Empty for none."""
+    added_up = [metric for metric in metrics if metric.aggregation == UsageMetric.Aggregation.SUM]
+    return next((metric.name for metric in [*added_up, *metrics]), "")
+
+
 def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
     """The metric of this name; else the only one that differs in case or spaces around it, or in its label.
 

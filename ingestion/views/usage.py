@@ -22,7 +22,7 @@ from finops.lib.questions import answer_page
 from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
 from ingestion.models import UsageMetric
-from ingestion.queries import find_metric, metrics_of, query_usage, suggest_values
+from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
@@ -65,7 +65,7 @@ def _asked(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQue
     said = {name: [value for value in values if value != CUSTOM] for name, values in params.items()}
     known = any(name in UsageQuery.__struct_fields__ or name == "f0" for name in said)
     query = UsageQuery.from_params(said) if known else FIRST_QUESTION
-    return query if query.metric else structs.replace(query, metric=metrics[0].name)
+    return query if query.metric else structs.replace(query, metric=first_metric(metrics))
 
 
 def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetric]) -> dict[str, Any]:

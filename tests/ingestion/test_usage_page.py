@@ -129,6 +129,13 @@ def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(filled
     assert page.context["answer"].period.unfinished
 
 
+def test_it_begins_with_a_metric_that_adds_up(filled: Cast) -> None:
+    with account_scope(filled.account):
+        know(filled.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"})
+
+    assert get(filled, {}).context["query"].metric == "requests"
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

@@ -43,7 +43,7 @@ from finops.unitcosts.queries import customer_key, query_unit_cost
 from finops.unitcosts.queries.matching import customer_names, suggested
 from finops.unitcosts.unit_cost_query import DEFAULT_TOP, UnitCostQuery
 from ingestion.models import UsageMetric
-from ingestion.queries import metrics_of
+from ingestion.queries import first_metric, metrics_of
 
 ALL_ROWS = 1_000_000
 TOPS = [(count, f"Top {count}") for count in (10, 20, 50, 100)]
@@ -78,7 +78,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 def _first_question(metrics: Sequence[UsageMetric], key: str) -> UnitCostQuery:
     return UnitCostQuery(
-        usage_metric=metrics[0].name if metrics else "",
+        usage_metric=first_metric(metrics),
         mode="per_customer" if key else "total",
         period="last_30_days",
         granularity="day",
