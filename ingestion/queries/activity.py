@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 
 from django.db import connection
 
+from finops.lake import engine
+from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion.models import UsageSource
 
@@ -88,6 +90,34 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
         int(rejected),
         [found.get(start, Bucket(start)) for start in starts],
     )
+
+
+UNITS_DAYS: Final = 35
+
+
+def mixed_units(source: UsageSource) -> dict[str, list[str]]:
+    """Metrics of which a source sent more than one unit for days of the last 35, with the units; they add up as one.
+
+    One lake query. Raises UserError when the lake cannot answer.
+    """
+    today = clock.today()
+    days = (today - timedelta(days=UNITS_DAYS), today)
+    table = engine.run(source.account, Kind.USAGE, *days, _UnitsOf(str(source.pk)))
+    units: dict[str, list[str]] = {}
+    for row in table.to_pylist():
+        units.setdefault(row["metric"], []).append(row["unit"])
+    return {metric: sorted(found) for metric, found in sorted(units.items()) if len(found) > 1}
+
+
+@dataclass(frozen=True)
+class _UnitsOf:
+    """Each metric and unit that a source sent."""
+
+    source: str
+
+    def __call__(self, table: Any) -> Any:
+        sent = table.filter((table.source == self.source) & table.unit.notnull())
+        return sent.group_by(["metric", "unit"]).aggregate(last=sent.day.max())
 
 
 def activity_chart(activity: Activity, step: Step) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from ingestion import services
 from ingestion.models import RejectedEvent, UsageBatch, UsageSource, UsageUpload
-from ingestion.queries.activity import STEPS, Step, activity_chart, source_activity
+from ingestion.queries.activity import STEPS, Step, activity_chart, mixed_units, source_activity
 from ingestion.services.ledger import LEDGER_DAYS, REJECTED_OF_A_SOURCE
 
 SHOWN = 10
@@ -57,7 +57,7 @@ REJECTED: list[Column[RejectedEvent]] = [
 
 
 def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
-    """What the source's page shows of what came in. Five statements, whatever there is."""
+    """What the source's page shows of what came in. Five statements and a lake query, whatever there is."""
     step: Step = "day" if request.GET.get("chart") == "day" else "hour"
     activity = source_activity(source, step)
     return {
@@ -69,7 +69,15 @@ def recent(request: AccountRequest, source: UsageSource) -> dict[str, Any]:
         "rejected": list(_rejected_of(source)[:SHOWN]),
         "uploads": list(UsageUpload.objects.filter(source=source)[:SHOWN]),
         "ledger_days": LEDGER_DAYS,
+        "mixed_units": _mixed_units(source),
     }
+
+
+def _mixed_units(source: UsageSource) -> dict[str, list[str]]:
+    try:
+        return mixed_units(source)
+    except UserError:  # the lake cannot answer: Usage says so, and this page has enough without it
+        return {}
 
 
 @account_page()

@@ -115,6 +115,20 @@ def test_two_sources_and_two_accounts_never_mix(cast: Cast) -> None:
     assert source_activity(two.source).events_today == 2
 
 
+def test_a_metric_in_two_units_is_warned_of_on_its_source_alone(cast: Cast) -> None:
+    mixed, tidy = open_door(cast, name="Mixed"), open_door(cast, name="Tidy")
+    now = clock.now().isoformat()
+    mixed.push(
+        event(metric="traffic", unit="GB", timestamp=now), event(metric="traffic", unit="MB", timestamp=now)
+    )
+    tidy.push(event(metric="traffic", unit="GB", timestamp=now), event(metric="calls", timestamp=now))
+
+    pages = [text_of(signed_in(cast.viewer).get(page_of(door))) for door in (mixed, tidy)]
+
+    assert "traffic comes in several units: GB, MB" in pages[0]
+    assert "several units" not in pages[1]
+
+
 @pytest.mark.parametrize("path", ["", "batches/", "rejected/", "batches/?format=csv", "rejected/?format=csv"])
 def test_a_stranger_finds_nothing(cast: Cast, path: str) -> None:
     door = open_door(cast)
