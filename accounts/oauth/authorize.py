@@ -146,6 +146,9 @@ class AuthorizeView(BaseAuthorizationView):
         return asked
 
     def _check(self, asked: Asked, method: str | None) -> None:
+        repeated = [key for key, values in self.request.GET.lists() if len(values) > 1 and key != "resource"]
+        if repeated:  # RFC 6749 3.1; oauthlib looks at five of them
+            raise _refusal(asked, "invalid_request", "A parameter is there twice.")
         if method != "S256" or not _S256.fullmatch(asked.code_challenge):
             raise _refusal(asked, "invalid_request", "Send code_challenge with code_challenge_method=S256.")
         resources = self.request.GET.getlist("resource")
