@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import reduce
 from operator import and_
 from typing import Any
+from uuid import UUID
 
 import ibis
 
@@ -124,9 +125,17 @@ def _after(cursor: str, question: tuple[object, ...]) -> Key | None:
     try:
         event_time, received_at, batch, position = key
         times = [datetime.fromisoformat(text).astimezone(UTC) for text in (event_time, received_at)]
-        return times[0], times[1], batch, int(position)
+        return times[0], times[1], str(UUID(batch)), _position(position)
     except (ValueError, OverflowError) as error:
         raise foreign(cursor) from error
+
+
+def _position(text: str) -> int:
+    """Raises ValueError for what no row holds."""
+    number = int(text)
+    if not 0 <= number < 2**31:
+        raise ValueError(text)
+    return number
 
 
 def _as_key(row: dict[str, Any]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -154,6 +155,20 @@ def test_a_cursor_of_another_account_or_question_is_refused(door: Door, cast: Ca
     theirs = Door(_key_of_the_other(cast))
     assert "belongs to another question" in theirs.problem("listUsageEvents", cursor=cursor)
     assert [one["customer_id"] for one in answer_of(theirs, "listUsageEvents")["events"]] == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "position"),
+    [("\0", "1"), ("x", "1"), ("'; drop table", "1"), (None, "99999999999"), (None, "-1"), (None, "x")],
+)
+@pytest.mark.usefixtures("pushed")
+def test_a_forged_cursor_is_refused(door: Door, batch: str | None, position: str) -> None:
+    cursor = answer_of(door, "listUsageEvents", limit=1)["cursor"]
+    key, mark = msgspec.json.decode(base64.urlsafe_b64decode(f"{cursor}==="))
+    forged = msgspec.json.encode([[*key[:2], batch or key[2], position], mark])
+
+    sent = base64.urlsafe_b64encode(forged).decode().rstrip("=")
+    assert "not one of ours" in door.problem("listUsageEvents", limit=1, cursor=sent)
 
 
 def _key_of_the_other(cast: Cast) -> str:
