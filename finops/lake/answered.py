@@ -64,9 +64,18 @@ class Answered:
         size = question.bytes + table.get_total_buffer_size()
         if size * PART > room:
             return
+        table = _compact(table)
         with self._lock:
             self._bytes += size - self._answers.pop(question, (None, 0))[1]
             self._answers[question] = (table, size)
             while self._bytes > room:
                 _, (_, freed) = self._answers.popitem(last=False)
                 self._bytes -= freed
+
+
+def _compact(table: pa.Table) -> pa.Table:
+    """A copy in as much memory as it takes: buffers of DuckDB's answers have room for many more rows (20 µs)."""
+    copied = pa.BufferOutputStream()
+    with pa.ipc.new_stream(copied, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(copied.getvalue()).read_all()
