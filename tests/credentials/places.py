@@ -98,7 +98,7 @@ PLACES: dict[str, Place] = {
         opened=Outcome(
             status=200,
             says='"accepted":1',
-            writes=("ingestion_customer", "ingestion_usagemetric", "lake_usageinbox"),
+            writes=("ingestion_customer", "ingestion_usagemetric", "ingestion_usagebatch", "lake_usageinbox"),
         ),
         refused=_no_push,
         asked=_no_push,
