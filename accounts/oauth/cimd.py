@@ -3,12 +3,15 @@
 Only for a person who is signed in, at the authorization endpoint. django-oauth-toolkit's fetcher guards against
 SSRF: https alone, every resolved address public, the connection pinned to the address that was checked (so DNS
 cannot rebind), no redirects, 16 KB, a back-off for failures, ten at once. What it lacks is here: an end to a server
-that sends a byte every few seconds, kindness to documents that name more than we need, and a limit for each caller.
+or DNS that is slow on purpose, kindness to documents that name more than we need, and a limit for each caller.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +33,8 @@ from accounts.oauth.names import shown_name
 from finops.lib import clock
 
 MAX_REDIRECT_URIS = 20
+# Those that are waited for and those that were left; a stuck one ends with its host.
+_UNDER_WAY = threading.BoundedSemaphore(10)
 COPY_IS_FRESH_FOR = timedelta(days=1)
 _GRANT_TYPES = ("authorization_code", "refresh_token")
 
@@ -88,12 +93,36 @@ def _store_copy(copy: dict[str, Any]) -> OAuthApplication:
 
 
 class DocumentFetcher(SafeMetadataFetcher):
-    """One fetch of one document. Raises CIMDError."""
+    """One fetch of one document. Raises CIMDError.
+
+    In a thread of its own, which is waited for until the deadline and then left: no time-out of the library ends a
+    slow DNS server or headers that drip, and eight such hosts would hold every thread that serves.
+    """
 
     def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
-        self._deadline = time.monotonic() + oauth2_settings.CIMD_FETCH_TIMEOUT_SECONDS
-        document, max_age = super().fetch(client_id)
+        seconds = oauth2_settings.CIMD_FETCH_TIMEOUT_SECONDS
+        self._deadline = time.monotonic() + seconds
+        if not _UNDER_WAY.acquire(blocking=False):
+            raise CIMDError("too many client_id documents are under way")
+        found: Future[tuple[dict[str, Any], int]] = Future()
+        threading.Thread(target=self._fetch_into, args=(client_id, found), daemon=True).start()
+        try:
+            document, max_age = found.result(timeout=seconds)
+        except FutureTimeout as error:
+            raise CIMDError("the client_id document came too slowly") from error
+        finally:
+            del (
+                found
+            )  # it holds the error, which holds this frame: a ring that would keep the connection open
         return usable_part(document), max_age
+
+    def _fetch_into(self, client_id: str, found: Future[tuple[dict[str, Any], int]]) -> None:
+        try:
+            found.set_result(super().fetch(client_id))
+        except Exception as error:  # noqa: BLE001 it is raised in the thread that asked
+            found.set_exception(error.with_traceback(None))
+        finally:
+            _UNDER_WAY.release()
 
     def _read_document(self, response: Any) -> tuple[dict[str, Any], int]:
         found: tuple[dict[str, Any], int] = super()._read_document(_Punctual(response, self._deadline))
