@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -21,10 +21,11 @@ from finops.demo.usage import DIMENSIONS, KNOWN, METRICS, QUANTITY_SCALE, Event,
 from finops.lake import engine, schema, segments
 from finops.lake.schema import Kind
 from finops.lib.periods import month_start
-from ingestion.models import Customer, UsageMetric, UsageSource
+from ingestion.models import Customer, UsageBatch, UsageMetric, UsageSource
 from ingestion.services import create_usage_source, set_metric
 
 SOURCE_NAME = "Product backend"
+PUSHED_AT = time(23, 50)
 _BATCHES = uuid.UUID("5d1c7b90-4417-4230-8a00-6c756d656e6c")
 _MARK = "seats"
 """The metric that every loaded day has: by its batch a day is known again, also among events that people pushed."""
@@ -91,7 +92,26 @@ def _load_month(account: Account, source: UsageSource, days: Sequence[date]) -> 
     )
     with transaction.atomic():
         segments.add_segments(account=account, kind=Kind.USAGE, source_id=source.pk, new=[new])
+        UsageBatch.objects.bulk_create(_ledger(account, source, table))
     return new.rows
+
+
+def _ledger(account: Account, source: UsageSource, table: pa.Table) -> list[UsageBatch]:
+    """The batch of each day as if it had been pushed at the day's end: what is stored is metered."""
+    events = table.group_by("day").aggregate([("position", "count")]).to_pylist()
+    return [
+        UsageBatch(
+            id=batch_of(row["day"]),
+            account=account,
+            source=source,
+            received_at=datetime.combine(row["day"], PUSHED_AT, tzinfo=UTC),
+            accepted=row["position_count"],
+            rejected=0,
+            first_day=row["day"],
+            last_day=row["day"],
+        )
+        for row in events
+    ]
 
 
 def _table(source: UsageSource, days: Sequence[date]) -> pa.Table:

@@ -28,6 +28,7 @@ from finops.lake.schema import Kind
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
 from ingestion.models import Customer, UsageKey, UsageMetric, UsageSource
+from ingestion.queries import metered_by_month
 from ingestion.services import revoke_usage_key
 from tests.finops.demo.test_load_demo import handout, load
 from tests.finops.lake import events as lake_events
@@ -134,6 +135,15 @@ def test_the_lake_holds_what_the_generator_made(lumenly: Account) -> None:
     live = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE, account=lumenly, retired_at=None)
     assert sorted(segment.month for segment in live) == [date(2026, month, 1) for month in (9, 10, 11)]
     print(f"load_usage: {count:,} events in {seconds:.1f} s")  # noqa: T201 measured, not asserted: machines differ
+
+
+def test_the_meter_of_each_month_is_what_the_lake_holds_of_it(lumenly: Account) -> None:
+    count = bring(lumenly)
+    bring(lumenly)
+    live = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE, account=lumenly, retired_at=None)
+    metered = metered_by_month(lumenly)
+    assert metered == {segment.month: segment.rows for segment in live}
+    assert sum(metered.values()) == count
 
 
 def test_customers_have_names_and_metrics_their_aggregation(lumenly: Account) -> None:
