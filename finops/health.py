@@ -39,13 +39,13 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when it can serve, 503 when a check fails. Says which, never why: the reason is in the log.
+    """200 when it can serve, 503 when a check that all need fails. Says which, never why: the reason is in the log.
 
-    `behind` names background work that is an hour late. It is no reason to send this process no requests: pushes are
-    accepted all the same.
+    A lake out of reach fails its check and is no reason to send this process no requests: pushes are accepted all the
+    same, and every page but those of cost and usage works. `behind` names background work that is an hour late.
     """
     passed = {name: _passes(name, check) for name, check in CHECKS.items()}
-    ready = all(passed.values())
+    ready = all(passed[name] for name in NEEDED)
     words = {name: "ok" if ok else "failed" for name, ok in passed.items()}
     answer = {"ready": ready, "checks": words}
     if ready and _usage_is_behind(int(time.monotonic() // LAKE_SECONDS)):
@@ -102,6 +102,7 @@ def _usage_is_behind(moment: int) -> bool:
 
 
 CHECKS: dict[str, Callable[[], bool]] = {"database": _database, "migrations": _migrations, "lake": _lake}
+NEEDED = ("database", "migrations")
 
 
 def _passes(name: str, check: Callable[[], bool]) -> bool:
