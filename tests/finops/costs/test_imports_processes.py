@@ -64,7 +64,8 @@ def swaps_held(source: CostSource) -> Iterator[psycopg.Connection[Any]]:
 
 def somebody_waits(holding: psycopg.Connection[Any]) -> bool:
     row = holding.execute(
-        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted"
     ).fetchone()
     return bool(row and row[0])
 
