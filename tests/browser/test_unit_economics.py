@@ -13,6 +13,7 @@ from tests.browser.conftest import NewPage
 pytestmark = pytest.mark.browser
 
 URL = "/a/acme/unit-economics/"
+REQUESTS = f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days&granularity=day"
 
 
 def asked(page: Page) -> dict[str, list[str]]:
@@ -44,7 +45,7 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
 
 def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:
     page = new_page("viewer")
-    page.goto(URL)
+    page.goto(REQUESTS)
 
     page.get_by_role("link", name="Globex Gesellschaft").first.click()
 
@@ -63,7 +64,7 @@ def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:
 
 def test_the_table_sorts_by_unit_cost_with_the_rest_last(new_page: NewPage) -> None:
     page = new_page("viewer")
-    page.goto(f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days")
+    page.goto(REQUESTS)
     table = page.locator("section", has=page.get_by_role("heading", name="Customers, by")).locator("table")
 
     table.get_by_role("button", name="Cost per", exact=False).press("Enter")
@@ -80,7 +81,7 @@ def test_the_table_sorts_by_unit_cost_with_the_rest_last(new_page: NewPage) -> N
 
 def test_a_member_maps_a_value_by_keyboard_and_takes_it_back(new_page: NewPage) -> None:
     page = new_page("member")
-    page.goto(f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days")
+    page.goto(REQUESTS)
     field = page.get_by_label("Customer that Globex is")
     expect(field).to_have_value("globex")
 
