@@ -15,7 +15,8 @@ pytestmark = pytest.mark.browser
 
 ROWS = "tests.browser.usage_rows"
 LINES = "\n".join(
-    f"cust-{number % 300},backfilled,{number or 'none'},2026-01-{number % 28 + 1:02}" for number in range(1_200)
+    f"cust-{number % 300},backfilled,{number or 'none'},2026-01-{number % 28 + 1:02}"
+    for number in range(1_200)
 )
 
 
