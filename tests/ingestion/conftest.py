@@ -9,6 +9,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
+from tests.ingestion.pushing import Door, open_door
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
@@ -18,3 +19,9 @@ def acme(cast: Cast) -> Iterator[Account]:
     """Acme in scope, at noon of 20 March 2026."""
     with account_scope(cast.account), clock.frozen(NOON):
         yield cast.account
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    """The push door of Acme, with a living key."""
+    return open_door(cast)

@@ -123,3 +123,10 @@ def inbox() -> list[Stored]:
             "ORDER BY received_at, batch, position"
         )
         return [Stored(*row) for row in cursor.fetchall()]
+
+
+def event_id_rows() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM ingestion_usageeventid")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0

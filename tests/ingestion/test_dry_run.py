@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
 
 from accounts.scoping import account_scope
 from ingestion.models import Customer, UsageBatch, UsageMetric
@@ -18,29 +17,18 @@ from tests.ingestion.pushing import (
     batch_of,
     credential_of,
     event,
+    event_id_rows,
     inbox,
     key_of,
     open_door,
     reasons,
 )
-from tests.ingestion.test_push_storage import threads
+from tests.waiting import threads
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
 DRY = "?dry_run=true"
 each = pytest.mark.parametrize
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
-
-
-def event_id_rows() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM ingestion_usageeventid")
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
 
 
 def batch_ids() -> list[str]:

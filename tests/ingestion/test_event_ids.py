@@ -24,28 +24,17 @@ from tests.ingestion.pushing import (
     batch_of,
     credential_of,
     event,
+    event_id_rows,
     inbox,
     open_door,
     reasons,
 )
-from tests.ingestion.test_push_storage import someone_waits_for_us, threads, wait_until
+from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
 DRY = "?dry_run=true"
 each = pytest.mark.parametrize
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
-
-
-def event_id_rows() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM ingestion_usageeventid")
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
 
 
 def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, door: Door) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cast import Cast
-from tests.ingestion.pushing import MOMENT, Door, event, inbox, open_door, reasons
+from tests.ingestion.pushing import MOMENT, Door, event, inbox, reasons
 
 CUSTOMER = "customer_id must be a non-empty string up to 255 characters"
 METRIC = "metric must be a non-empty string up to 100 characters"
@@ -23,11 +22,6 @@ NAME = "customer_name must be a string"
 OBJECT = "event must be an object"
 
 each = pytest.mark.parametrize
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
 
 
 def with_quantity(text: str) -> str:

@@ -25,17 +25,12 @@ from tests.ingestion.pushing import (
     inbox,
     open_door,
 )
-from tests.ingestion.test_push_storage import someone_waits_for_us, threads, wait_until
+from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OTHER = "event_id must not be that of an event with other content"
 DRY = "?dry_run=true"
 each = pytest.mark.parametrize
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
 
 
 def batch_ids() -> list[str]:

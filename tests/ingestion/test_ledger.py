@@ -26,11 +26,6 @@ NOVEMBER = date(2026, 11, 1)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
-
-
 def batches(account: Account) -> list[UsageBatch]:
     with account_scope(account):
         return list(UsageBatch.objects.order_by("received_at", "id"))

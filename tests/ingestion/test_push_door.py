@@ -26,11 +26,6 @@ BODY = json.dumps({"events": [event()]}).encode()
 each = pytest.mark.parametrize
 
 
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
-
-
 def problem(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/json"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
@@ -27,13 +25,9 @@ from ingestion.services import KeyEnded, accept_events
 from ingestion.views.push import push
 from tests.cast import Cast
 from tests.ingestion.pushing import PATH, Door, event, inbox, key_of, open_door
+from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
 
 
 def customers(account: Account) -> dict[str, str]:
@@ -222,37 +216,6 @@ def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cas
 
 
 # Several at once, each in a connection of its own
-
-
-@contextmanager
-def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Calls functions in threads; each call closes its connection."""
-
-    def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        yield lambda function, *args, **kwargs: pool.submit(call, function, *args, **kwargs)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(2_000):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it did not come about")
-
-
-def someone_waits_for_us() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-        )
-        row = cursor.fetchone()
-    return bool(row and row[0])
 
 
 @pytest.mark.django_db(transaction=True)

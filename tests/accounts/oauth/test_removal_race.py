@@ -14,15 +14,7 @@ from accounts.oauth.services import open_connection
 from accounts.services import remove_member
 from tests.accounts.oauth.flow import CALLBACK, OAuthClient
 from tests.cast import Cast, make_cast
-
-
-def someone_waits_for_us() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-        )
-        row = cursor.fetchone()
-    return bool(row and row[0])
+from tests.waiting import someone_waits_for_us
 
 
 def remove(cast: Cast) -> None:

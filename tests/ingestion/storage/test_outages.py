@@ -27,16 +27,11 @@ from finops.lib import clock
 from ingestion import tasks
 from tests.cast import Cast
 from tests.finops.lake.events import by
-from tests.ingestion.pushing import Door, event, open_door
+from tests.ingestion.pushing import Door, event
 from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
 PUSHES = 3
-
-
-@pytest.fixture
-def door(cast: Cast) -> Door:
-    return open_door(cast)
 
 
 def pushes_are_accepted(door: Door) -> None:

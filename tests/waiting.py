@@ -1,0 +1,42 @@
+"""Threads of tests, and waiting for what another of them or the database does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+
+
+@contextmanager
+def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
+    """Calls functions in threads; each call closes its connection."""
+
+    def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        yield lambda function, *args, **kwargs: pool.submit(call, function, *args, **kwargs)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("it did not come about")
+
+
+def someone_waits_for_us() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
