@@ -23,7 +23,7 @@ from ingestion.queries.activity import STEPS, Step, activity_chart, mixed_units,
 from ingestion.services.ledger import LEDGER_DAYS, REJECTED_OF_A_SOURCE
 
 SHOWN = 10
-LISTED = 500
+LISTED = 100
 
 
 def state_of(batch: UsageBatch) -> str:
