@@ -75,6 +75,8 @@ INSTALLED_APPS = [
     "finops.lake",
     "finops.costs",
     "ingestion",
+    "finops.allocation",
+    "finops.budgets",
     "finops.insights",
     "finops.unitcosts",
     "finops.demo",

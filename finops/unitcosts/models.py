@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.scoping import AccountOwned
 
 
 class CustomerKey(AccountOwned):
-    """The dimension of cost whose values are customer ids: `tag:<key>`, later also `cost_tag:<key>`."""
+    """The dimension of cost whose values are customer ids: `tag:<key>` or `cost_tag:<key>`."""
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="customer_key")
     dimension = models.CharField(max_length=300)
@@ -47,3 +48,52 @@ class CustomerAlias(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.value} → {self.customer_id}"
+
+
+class UnitMetric(AccountOwned):
+    """A saved unit cost: which cost, divided by which usage, shown per how many units."""
+
+    class Mode(models.TextChoices):
+        TOTAL = "total", "One figure"
+        PER_CUSTOMER = "per_customer", "By customer"
+
+    class Splits(models.TextChoices):
+        BEFORE = "before", "Before splits"
+        AFTER = "after", "After splits"
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the unit metric a name."})
+    description = models.CharField(max_length=500, blank=True)
+    filters = models.JSONField(default=list, blank=True)
+    basis = models.CharField(max_length=20, blank=True, help_text="Empty: the account's cost view.")
+    charge_categories = models.JSONField(default=list, blank=True)
+    splits = models.CharField(max_length=10, choices=Splits.choices, default=Splits.BEFORE)
+    usage_metric = models.CharField(max_length=100)
+    per = models.DecimalField(
+        max_digits=20, decimal_places=6, default=1, help_text="The unit cost is shown for so many units."
+    )
+    mode = models.CharField(max_length=20, choices=Mode.choices, default=Mode.TOTAL)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                name="unit_metric_name_unique",
+                violation_error_message="A unit metric of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name="") & ~models.Q(usage_metric=""),
+                name="unit_metric_is_named_and_divides",
+                violation_error_message="A unit metric needs a name and a usage metric.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(per__gt=0),
+                name="unit_metric_scale_is_positive",
+                violation_error_message="A unit cost is shown per a number of units above 0.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

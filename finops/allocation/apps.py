@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class AllocationConfig(AppConfig):
+    name = "finops.allocation"
+    label = "allocation"
+    verbose_name = "Allocation"

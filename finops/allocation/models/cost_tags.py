@@ -1,0 +1,50 @@
+"""Cost tags: tags that the account's own rules give to cost lines."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class CostTag(AccountOwned):
+    """A key and its ordered rules; a line has the value of the first rule that catches it.
+
+    The rules are one document (`finops.allocation.rules`), because they are read, ordered, exported and replaced as a
+    whole. `version` counts the changes: who saves says which version the change began from.
+    """
+
+    key = models.CharField(max_length=100, error_messages={"blank": "Give the cost tag a key."})
+    description = models.CharField(max_length=500, blank=True)
+    rules = models.JSONField(default=list)
+    default_value = models.CharField(
+        max_length=255, blank=True, help_text="The value of lines that no rule catches; empty: (untagged)."
+    )
+    version = models.PositiveIntegerField(default=1)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["key"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("key"),
+                name="cost_tag_key_unique",
+                violation_error_message="A cost tag with this key exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(key=""),
+                name="cost_tag_has_a_key",
+                violation_error_message="Give the cost tag a key.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key

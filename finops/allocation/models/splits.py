@@ -1,0 +1,70 @@
+"""Shared-cost splits: cost of one value of a dimension, shared out among others."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class SharedCostSplit(AccountOwned):
+    """The cost of `source_value` of `dimension`, day by day, moved to the targets; the sum stays.
+
+    `targets` is a list of `{"value": …, "percent": "33.3" | null}`, percents of method fixed only and 100 together.
+    With `every_customer`, the targets are the customers that the usage metric has on the day.
+    """
+
+    class Method(models.TextChoices):
+        EVEN = "even", "Even"
+        PROPORTIONAL = "proportional", "Proportional to their cost"
+        FIXED = "fixed", "Fixed percentages"
+        USAGE = "usage", "By a usage metric"
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the split a name."})
+    dimension = models.CharField(max_length=300)
+    source_value = models.CharField(max_length=255)
+    method = models.CharField(max_length=20, choices=Method.choices)
+    targets = models.JSONField(default=list, blank=True)
+    every_customer = models.BooleanField(default=False)
+    usage_metric = models.CharField(max_length=100, blank=True)
+    valid_from = models.DateField(null=True, blank=True)
+    valid_to = models.DateField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                name="split_name_unique",
+                violation_error_message="A split of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name="") & ~models.Q(dimension="") & ~models.Q(source_value=""),
+                name="split_is_named_and_has_a_source",
+                violation_error_message="A split needs a name, a dimension and a source value.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(method="usage") ^ models.Q(usage_metric=""),
+                name="split_by_usage_names_its_metric",
+                violation_error_message="A split by usage names a usage metric, any other none.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(every_customer=False) | models.Q(method="usage", targets=[]),
+                name="split_among_every_customer_is_by_usage",
+                violation_error_message="Every customer as target needs the method usage, and no named targets.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(valid_from=None)
+                | models.Q(valid_to=None)
+                | models.Q(valid_from__lte=models.F("valid_to")),
+                name="split_ends_after_it_begins",
+                violation_error_message="The last day of a split is not before its first.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,94 @@
+"""Teams: who they are, and the values of one dimension that they own."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class TeamKey(AccountOwned):
+    """The dimension of cost whose values teams own: `tag:<key>` or `cost_tag:<key>`."""
+
+    account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="team_key")
+    dimension = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~models.Q(dimension=""), name="team_key_names_a_dimension")
+        ]
+
+    def __str__(self) -> str:
+        return self.dimension
+
+
+class Team(AccountOwned):
+    """A group of people with cost of their own. A cost line has one team or none."""
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the team a name."})
+    description = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                name="team_name_unique",
+                violation_error_message="A team of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(name=""),
+                name="team_has_a_name",
+                violation_error_message="Give the team a name.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TeamMember(AccountOwned):
+    """A member of the account in a team. Ends with the membership."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
+    membership = models.ForeignKey("accounts.Membership", on_delete=models.CASCADE, related_name="+")
+    added_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "membership"],
+                name="team_member_unique",
+                violation_error_message="This person is in the team already.",
+            )
+        ]
+
+
+class TeamValue(AccountOwned):
+    """A value of the team key that a team owns. Compared without regard to case, as filters are."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="values")
+    value = models.CharField(max_length=255)
+
+    class Meta:
+        ordering = ["value"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("value"),
+                name="team_value_has_one_team",
+                violation_error_message="This value belongs to a team already.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(value=""),
+                name="team_value_is_not_empty",
+                violation_error_message="A team owns values with a name.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.value
