@@ -1,0 +1,98 @@
+// Fields that take several values of a dimension: each a chip, with suggestions from the data. Within [data-filter], below an
+// element that names where suggestions come from (data-values-url). What changed is told by the ordinary change event.
+(() => {
+  let waiting = 0;
+  let typing;
+
+  function addChip(input) {
+    const value = input.value.trim();
+    if (!value) return false;
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    const text = document.createElement("span");
+    text.textContent = value;
+    const hidden = document.createElement("input");
+    Object.assign(hidden, { type: "hidden", name: input.name, value });
+    const remove = document.createElement("button");
+    Object.assign(remove, { type: "button", className: "btn-close" });
+    remove.setAttribute("aria-label", `Remove ${value}`);
+    remove.dataset.removeValue = "";
+    chip.append(text, hidden, remove);
+    input.before(chip);
+    input.value = "";
+    return true;
+  }
+
+  async function suggest(input) {
+    const filter = input.closest("[data-filter]");
+    const place = input.closest("[data-values-url]");
+    const dimension = filter.querySelector("[data-filter-dimension]").value;
+    const mine = ++waiting;
+    const url = `${place.dataset.valuesUrl}?${new URLSearchParams({ dimension, q: input.value })}`;
+    const answer = await fetch(url, { headers: { Accept: "application/json" } });
+    if (!answer.ok || mine !== waiting) return;
+    const { values } = await answer.json();
+    const list = filter.querySelector("datalist");
+    list.replaceChildren(
+      ...values.map(({ value, hint }) => {
+        const option = document.createElement("option");
+        option.value = value;
+        option.label = hint ? `${value} · ${hint}` : value;
+        return option;
+      }),
+    );
+  }
+
+  function showValues(filter) {
+    filter.querySelector("[data-filter-values]").hidden = filter.querySelector("[data-filter-op]")?.value === "absent";
+  }
+
+  const changed = (node) => node.dispatchEvent(new Event("change", { bubbles: true }));
+
+  document.addEventListener("click", (event) => {
+    const remove = event.target.closest("[data-remove-value]");
+    if (!remove) return;
+    const input = remove.closest("[data-filter]").querySelector("[data-filter-input]");
+    remove.closest(".chip").remove();
+    input.focus();
+    changed(input);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches("[data-filter-input]")) return;
+    event.preventDefault();
+    if (addChip(event.target)) changed(event.target);
+  });
+
+  document.addEventListener("input", (event) => {
+    if (!event.target.matches("[data-filter-input]")) return;
+    clearTimeout(typing);
+    typing = setTimeout(() => suggest(event.target), 200);
+  });
+
+  document.addEventListener("focusin", (event) => {
+    if (event.target.matches("[data-filter-input]") && !event.target.value) suggest(event.target);
+  });
+
+  // Before anybody else hears of it: a new dimension has other values, and a picked value becomes a chip.
+  document.addEventListener(
+    "change",
+    (event) => {
+      const filter = event.target.closest?.("[data-filter]");
+      if (!filter) return;
+      if (event.target.matches("[data-filter-dimension]")) {
+        for (const chip of filter.querySelectorAll(".chip")) chip.remove();
+        suggest(filter.querySelector("[data-filter-input]"));
+      }
+      if (event.target.matches("[data-filter-op]")) showValues(filter);
+      if (event.target.matches("[data-filter-input]")) addChip(event.target);
+    },
+    true,
+  );
+
+  function showAll() {
+    for (const filter of document.querySelectorAll("[data-filter]")) showValues(filter);
+  }
+  document.addEventListener("DOMContentLoaded", showAll);
+  showAll();
+})();
