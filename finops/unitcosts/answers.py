@@ -84,13 +84,14 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     series: Series = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_unit_cost`. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
+# The answer of `query_unit_cost`. Unit costs are of `per` units. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
 class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
     usage_metric: str
     aggregation: str
     unit: str | None
+    per: int
     customer_key: str
     view: ViewUsed
     period: PeriodUsed

@@ -27,6 +27,9 @@ Mode = Literal["total", "per_customer"]
 DEFAULT_TOP = 20
 MAX_TOP = 100
 MAX_CUSTOMERS = 50
+MAX_PER = 10**12
+
+Scale = Annotated[int, Meta(ge=1, le=MAX_PER)]
 
 
 # Lean on purpose: these go to every assistant, and a tool's definition has 3 KB.
@@ -54,10 +57,16 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     customers: Annotated[
         list[str], Meta(description="Only these, by id or name.", max_length=MAX_CUSTOMERS)
     ] = []
+    per: Annotated[Scale | None, Meta(description="Unit cost of so many units.")] = None
     basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals.")] = "none"
     top: Annotated[int, Meta(description="Customers listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+
+    @property
+    def units(self) -> int:
+        """How many units a unit cost is of."""
+        return self.per or 1
 
 
 def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:

@@ -20,20 +20,23 @@ _WIDE = Context(prec=60)
 
 
 def divided(
-    cost: Decimal | None, usage: Decimal | None, *, unused: str = NOT_USED
+    cost: Decimal | None, usage: Decimal | None, *, per: int = 1, unused: str = NOT_USED
 ) -> tuple[Decimal | None, str]:
-    """(cost ÷ usage, "") or (None, why not). A cost that credits made 0 or negative is divided as it is."""
+    """(cost of `per` units, "") or (None, why not). The product is exact, the quotient is rounded once.
+
+    A cost that credits made 0 or negative is divided as it is.
+    """
     if usage is None:
         return None, unused
     if cost is None:
         return None, NO_COST_DATA
     if usage <= 0:
         return None, NEGATIVE_USAGE if usage else ZERO_USAGE
-    return ratio(cost, usage), ""
+    return ratio(_WIDE.multiply(cost, Decimal(per)), usage), ""
 
 
-def per_million(unit_cost: Decimal | None) -> Decimal | None:
-    """The cost of a million units, for unit costs that six places would round away."""
-    if not unit_cost or unit_cost.copy_abs() >= SMALL:
+def per_million(unit_cost: Decimal | None, *, per: int = 1) -> Decimal | None:
+    """The cost of a million units, for unit costs (of one unit) that six places would round away."""
+    if per > 1 or not unit_cost or unit_cost.copy_abs() >= SMALL:
         return None
     return _WIDE.scaleb(unit_cost, MILLION)

@@ -46,7 +46,7 @@ def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[Joined])
 
 
 def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostTotal:
-    unit_cost, reason = divided(spent.amount, facts.used, unused=facts.unused)
+    unit_cost, reason = divided(spent.amount, facts.used, per=facts.query.units, unused=facts.unused)
     mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
     return UnitCostTotal(
         cost=spent.amount,
@@ -54,7 +54,7 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostT
         usage=facts.used,
         unit_cost=unit_cost,
         reason=reason,
-        unit_cost_per_million=per_million(unit_cost),
+        unit_cost_per_million=per_million(unit_cost, per=facts.query.units),
         unmatched_cost=added(mine) if mine else None,
         inside=[part for part in spent.inside if part.amount],
         left_out=spent.left_out,
@@ -67,7 +67,7 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostT
 def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
     cost = spent.series.get(bucket.start.isoformat())
     usage = facts.usage.buckets.get(bucket.start)
-    unit_cost, reason = divided(cost, usage)
+    unit_cost, reason = divided(cost, usage, per=facts.query.units)
     return UnitCostBucket(
         start_date=bucket.start,
         cost=cost,
@@ -82,9 +82,13 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
     if spent is None:
         return None
     now, earlier = facts.compared_usage, facts.earlier_usage
-    current, _reason = divided(spent.current_amount, now.total if now else None)
+    per = facts.query.units
+    current, _reason = divided(spent.current_amount, now.total if now else None, per=per)
     previous, reason = divided(
-        spent.previous_amount, earlier.total if earlier else None, unused="The earlier days have no usage."
+        spent.previous_amount,
+        earlier.total if earlier else None,
+        per=per,
+        unused="The earlier days have no usage.",
     )
     reason = spent.reason if spent.change is None else reason
     reason = reason or _too_few_days(facts) or ("" if current is not None else "There is no unit cost now.")
@@ -136,7 +140,7 @@ def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
 def row_of(facts: Facts, row: Joined) -> UnitCostRow:
     usage = row.usage.whole if row.usage else None
     why = WHY.get(row.status, "")
-    unit_cost, reason = divided(row.cost, usage, unused=why)
+    unit_cost, reason = divided(row.cost, usage, per=facts.query.units, unused=why)
     if row.status == NO_COST:
         unit_cost, reason = None, why
     return UnitCostRow(
@@ -150,7 +154,7 @@ def row_of(facts: Facts, row: Joined) -> UnitCostRow:
         usage=usage,
         unit_cost=unit_cost,
         reason=reason,
-        unit_cost_per_million=per_million(unit_cost),
+        unit_cost_per_million=per_million(unit_cost, per=facts.query.units),
         values=_shown_values(row),
     )
 
@@ -172,11 +176,12 @@ def with_series(facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[Joine
 def _with_series(facts: Facts, row: UnitCostRow, found: Joined | None) -> UnitCostRow:
     if found is None:
         return row
-    series = {bucket.start.isoformat(): _of_bucket(found, bucket) for bucket in facts.cost.buckets}
+    series = {bucket.start.isoformat(): _of_bucket(facts, found, bucket) for bucket in facts.cost.buckets}
     return replace(row, series=series)
 
 
-def _of_bucket(row: Joined, bucket: Bucket) -> Decimal | None:
+def _of_bucket(facts: Facts, row: Joined, bucket: Bucket) -> Decimal | None:
     if row.usage is None or not bucket.has_data:
         return None
-    return divided(row.buckets.get(bucket.start, NOTHING), row.usage.buckets.get(bucket.start))[0]
+    cost, usage = row.buckets.get(bucket.start, NOTHING), row.usage.buckets.get(bucket.start)
+    return divided(cost, usage, per=facts.query.units)[0]

@@ -32,17 +32,17 @@ ROWS_PLAIN = "The rows' trends are left out: ask for a coarser granularity or fe
 ALL_PLAIN = "Trends are left out: ask for fewer days or a coarser granularity."
 
 
-def folded(rows: Sequence[UnitCostRow], keep: int) -> list[UnitCostRow]:
+def folded(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
     """The first `keep` of each status and currency, the others of it summed in one row: of `rest` where they matched."""
     found = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
             mine = [row for row in rows if row.currency == currency and row.status in statuses]
-            found += mine if len(mine) <= keep + 1 and keep else [*mine[:keep], *_rest(mine[keep:])]
+            found += mine if len(mine) <= keep + 1 and keep else [*mine[:keep], *_rest(mine[keep:], per)]
     return found
 
 
-def _rest(rows: Sequence[UnitCostRow]) -> list[UnitCostRow]:
+def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     """One row for these; usage by customer adds up under every aggregation."""
     if not rows:
         return []
@@ -50,7 +50,7 @@ def _rest(rows: Sequence[UnitCostRow]) -> list[UnitCostRow]:
     cost = added(row.cost for row in rows)
     used = [row.usage for row in rows if row.usage is not None]
     usage = added(used) if used else None
-    unit_cost, reason = divided(cost, usage) if status == REST else (None, rows[0].reason)
+    unit_cost, reason = divided(cost, usage, per=per) if status == REST else (None, rows[0].reason)
     return [
         UnitCostRow(
             customer_id=None,
@@ -62,7 +62,7 @@ def _rest(rows: Sequence[UnitCostRow]) -> list[UnitCostRow]:
             usage=usage,
             unit_cost=unit_cost,
             reason=reason,
-            unit_cost_per_million=per_million(unit_cost),
+            unit_cost_per_million=per_million(unit_cost, per=per),
             other_rows=sum(row.other_rows or 1 for row in rows),
         )
     ]
@@ -115,6 +115,6 @@ def _largest(answer: UnitCostAnswer, fits: Fits, top: int, least: int, note: str
 
 
 def _summed(answer: UnitCostAnswer, keep: int, top: int, note: str) -> UnitCostAnswer:
-    rows = folded(answer.rows, keep)
+    rows = folded(answer.rows, keep, answer.per)
     said = [truncated_of(rows, top), note, "A tool's answer is at most 25 KB."]
     return replace(answer, rows=rows, truncated=" ".join(part for part in said if part))

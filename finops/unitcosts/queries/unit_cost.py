@@ -37,13 +37,14 @@ def query_unit_cost(
     every = joined_rows(facts, spent)
     totals = totals_of(facts, spent, every)
     found = [row_of(facts, row) for row in every]
-    rows = with_series(facts, folded(found, query.top), every)
+    rows = with_series(facts, folded(found, query.top, query.units), every)
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(facts, totals, rows),
         usage_metric=facts.metric,
         aggregation=facts.usage.aggregation,
         unit=cut(facts.usage.unit, MAX_UNIT) if facts.usage.unit else None,
+        per=query.units,
         customer_key=facts.key,
         view=facts.cost.facts.view,
         period=facts.cost.period,

@@ -58,7 +58,11 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
-    parts = [f"{facts.account.name} {when} ({view}): {said}.{why}", meaning, _rows_said(rows)]
+    parts = [
+        f"{facts.account.name} {when} ({view}): {said}.{why}",
+        meaning,
+        _rows_said(rows, facts.query.units),
+    ]
     return " ".join(part for part in parts if part)
 
 
@@ -68,7 +72,12 @@ def _equation(facts: Facts, total: UnitCostTotal) -> str:
     if total.unit_cost is None or total.usage is None:
         return f"{spent} of cost and no unit cost for {unit}"
     each = price(total.unit_cost, total.currency)
-    return f"{spent} ÷ {count(total.usage)} {unit} = {each} for each{_moved(total)}"
+    return f"{spent} ÷ {count(total.usage)} {unit} = {each} {for_units(facts.query.units)}{_moved(total)}"
+
+
+def for_units(per: int) -> str:
+    """`for each`, `for 1,000`."""
+    return "for each" if per == 1 else f"for {per:,}"
 
 
 def unit_of(facts: Facts) -> str:
@@ -89,13 +98,13 @@ def _moved(total: UnitCostTotal) -> str:
     return f" ({complete}{percent(change.ratio.copy_abs())} {word} than the {before} before)"
 
 
-def _rows_said(rows: Sequence[UnitCostRow]) -> str:
+def _rows_said(rows: Sequence[UnitCostRow], per: int) -> str:
     named = [
         f"{cut(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
         for row in rows
         if row.status == MATCHED and row.unit_cost is not None
     ][:NAMED_ROWS]
-    return f"The customers with most cost, for each: {listed(named)}." if named else ""
+    return f"The customers with most cost, {for_units(per)}: {listed(named)}." if named else ""
 
 
 def warnings_of(

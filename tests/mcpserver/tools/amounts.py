@@ -15,7 +15,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 RATIOS = {"share", "ratio", "coverage"}
 COUNTS = {
     *("days", "cost_days", "usage_days", "days_with_data"),
-    *("rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
+    *("per", "rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
 }
 
 
