@@ -1,0 +1,230 @@
+"""Writes on teams: the team key, teams, their people and the values that they own. Who may call is the door's matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import RestrictedError
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Membership
+from accounts.scoping import account_scope
+from finops.allocation.models import SharedCostSplit, Team, TeamKey, TeamMember, TeamValue
+from finops.allocation.team_dimension import NO_TEAM
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.queries import cost_view
+from finops.lib.errors import UserError, nearest
+from finops.lib.spoken import cut, listed
+
+MAX_TEAMS = 200
+MAX_VALUES = 5_000
+"""Each is a text in every query by team."""
+
+SHOWN_USERS = 5
+
+
+@transaction.atomic
+def set_team_key(*, account: Account, actor: Actor, dimension: str) -> TeamKey:
+    """Name the dimension of cost whose values teams own, such as `tag:team`, `cost_tag:cost-centre` or `account`.
+
+    Answers by team follow from the next one on. Owned values stay: they are texts, and what the new key does not have
+    costs nothing. Raises UserError with the nearest names for a dimension that is not known, for a tag key that no
+    cost line has, and for a cost tag whose rules ask for the team.
+    """
+    with account_scope(account):
+        found = _dimension(account, dimension.strip())
+        key = TeamKey.objects.select_for_update().first() or TeamKey(account=account)
+        before, key.dimension = key.dimension, found.name
+        key.full_clean(exclude=["account"])
+        key.save()
+        registry.resolve(_context(account), "team", field="dimension")
+    _record(account, actor, "team_key.set", found.name, {"from": before, "to": found.name})
+    return key
+
+
+def _context(account: Account) -> DimensionContext:
+    return DimensionContext(account, cost_view(account).product_key)
+
+
+def _dimension(account: Account, name: str) -> Dimension:
+    if not name:
+        raise UserError("Choose the tag or dimension whose values teams own.", field="dimension")
+    context = _context(account)
+    if name.casefold() == "team":
+        raise UserError("dimension: teams own values of another dimension than team.", field="dimension")
+    found = registry.resolve(context, name, field="dimension")
+    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
+    if not unknown:
+        return found
+    close = nearest(unknown[0], context.tag_keys)
+    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
+    raise UserError(
+        f"dimension: no cost line has tag key {cut(unknown[0], 60)!r}.{advice} Import cost with that tag first, or choose "
+        "another dimension.",
+        field="dimension",
+        value=name,
+    )
+
+
+@transaction.atomic
+def create_team(*, account: Account, actor: Actor, name: str, description: str = "") -> Team:
+    """A team without people or values. Raises ValidationError for a name that is taken, UserError beyond 200 teams."""
+    with account_scope(account):
+        if Team.objects.count() >= MAX_TEAMS:
+            raise UserError(f"An account has at most {MAX_TEAMS} teams; delete one first.")
+        team = Team(account=account, name=_name(name), description=description.strip())
+        team.full_clean()
+        team.save(force_insert=True)
+    _record(account, actor, "team.create", team.name, {"description": team.description})
+    return team
+
+
+def _name(name: str) -> str:
+    if name.strip().casefold() == NO_TEAM:
+        raise UserError(f"name: {NO_TEAM} is what cost without a team is called.", field="name")
+    return name.strip()
+
+
+@transaction.atomic
+def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Team:
+    """Give a team another name and description. Splits that name the team follow; filters written elsewhere do not."""
+    account = team.account
+    with account_scope(account):
+        team = _locked(team)
+        before = {"name": team.name, "description": team.description}
+        team.name, team.description = _name(name), description.strip()
+        team.full_clean()
+        team.save()
+        _rename_in_splits(before["name"], team.name)
+    after = {"name": team.name, "description": team.description}
+    _record(account, actor, "team.change", team.name, {"from": before, "to": after})
+    return team
+
+
+def _locked(team: Team) -> Team:
+    found = Team.objects.select_for_update().filter(pk=team.pk).first()
+    if found is None:
+        raise UserError("That team is gone already.")
+    return found
+
+
+def _rename_in_splits(before: str, after: str) -> None:
+    if before == after:
+        return
+    for split in _splits_of(before):
+        if _same(split.source_value, before):
+            split.source_value = after
+        split.targets = [
+            {**target, "value": after} if _same(target["value"], before) else target
+            for target in split.targets
+        ]
+        split.save(update_fields=["source_value", "targets"])
+
+
+def _splits_of(team: str) -> list[SharedCostSplit]:
+    """Splits of the dimension team that take from or give to this one."""
+    splits = SharedCostSplit.objects.select_for_update().filter(dimension="team")
+    return [
+        split
+        for split in splits
+        if any(
+            _same(value, team) for value in (split.source_value, *(each["value"] for each in split.targets))
+        )
+    ]
+
+
+def _same(value: str, name: str) -> bool:
+    return value.casefold() == name.casefold()
+
+
+@transaction.atomic
+def delete_team(*, team: Team, actor: Actor) -> None:
+    """Delete a team; its values belong to nobody again. Raises UserError that names the budgets and splits that use it."""
+    account = team.account
+    with account_scope(account):
+        team = _locked(team)
+        values = list(team.values.values_list("value", flat=True))
+        if splits := _splits_of(team.name):
+            raise _in_use(team, "split", [split.name for split in splits])
+        try:
+            team.delete()
+        except RestrictedError as error:
+            kept = sorted(error.restricted_objects, key=str)
+            raise _in_use(team, str(kept[0]._meta.verbose_name), [str(each) for each in kept]) from error
+    _record(account, actor, "team.delete", team.name, {"values": values[:100]})
+
+
+def _in_use(team: Team, noun: str, names: list[str]) -> UserError:
+    more = len(names) - SHOWN_USERS
+    shown = [repr(cut(name, 60)) for name in names[:SHOWN_USERS]] + ([f"{more} more"] if more > 0 else [])
+    plural = "" if len(names) == 1 else "s"
+    return UserError(
+        f"Team {cut(team.name, 60)!r} is used by the {noun}{plural} {listed(shown)}: change or delete "
+        f"{'it' if len(names) == 1 else 'them'} first."
+    )
+
+
+@transaction.atomic
+def add_team_member(*, team: Team, actor: Actor, membership: Membership) -> TeamMember:
+    """Put a member of the account into a team. Raises UserError for anybody else, ValidationError when already in."""
+    account = team.account
+    with account_scope(account):
+        if membership.account_id != account.pk:
+            raise UserError("Only members of the account can be in its teams.", field="membership")
+        member = TeamMember(account=account, team=_locked(team), membership=membership)
+        member.full_clean()
+        member.save(force_insert=True)
+    _record(account, actor, "team_member.add", team.name, {"person": membership.user.email})
+    return member
+
+
+@transaction.atomic
+def remove_team_member(*, member: TeamMember, actor: Actor) -> None:
+    """Take a person out of a team; the membership of the account stays."""
+    account, team, person = member.account, member.team, member.membership.user
+    with account_scope(account):
+        member.delete()
+    _record(account, actor, "team_member.remove", team.name, {"person": person.email})
+
+
+@transaction.atomic
+def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
+    """Let a team own a value of the team key: its cost is the team's, in the past too.
+
+    Raises UserError that names the team that owns it already, and beyond 5,000 values; ValidationError for an empty
+    value and one of more than 255 characters.
+    """
+    account = team.account
+    with account_scope(account):
+        team = _locked(team)
+        owner = TeamValue.objects.filter(value__iexact=value).select_related("team").first()
+        if owner is not None:
+            raise UserError(
+                f"value: {cut(value, 60)!r} belongs to team {cut(owner.team.name, 60)!r} already; release it there first.",
+                field="value",
+                value=value,
+            )
+        if TeamValue.objects.count() >= MAX_VALUES:
+            raise UserError(
+                f"Teams own at most {MAX_VALUES:,} values together; a cost tag can gather values first."
+            )
+        owned = TeamValue(account=account, team=team, value=value)
+        owned.full_clean()
+        owned.save(force_insert=True)
+    _record(account, actor, "team_value.own", team.name, {"value": value})
+    return owned
+
+
+@transaction.atomic
+def release_value(*, owned: TeamValue, actor: Actor) -> None:
+    """Let a value belong to nobody again."""
+    account, team = owned.account, owned.team
+    with account_scope(account):
+        owned.delete()
+    _record(account, actor, "team_value.release", team.name, {"value": owned.value})
+
+
+def _record(account: Account, actor: Actor, action: str, target: str, detail: dict[str, Any]) -> None:
+    audit.record(account=account, actor=actor, action=action, target=target, detail=detail)

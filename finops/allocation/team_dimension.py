@@ -1,0 +1,100 @@
+"""The dimension `team`: a line's team owns the line's value of the team key, else the line has none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+
+from accounts.models import Account
+from finops.allocation.cost_tags import uses
+from finops.allocation.models import TeamKey, TeamValue
+from finops.costs.dimensions import Column, Dimension, DimensionContext, DimensionKind, Expression, registry
+from finops.lib.errors import UserError
+
+NO_TEAM = "(no team)"
+
+_KNOWN, _RESOLVING = "team", "resolving team"
+
+NO_TEAM_KEY = (
+    "No team key is chosen, so every cost line is of (no team). A member chooses on the page Teams the tag or dimension "
+    "whose values teams own."
+)
+
+Owned = tuple[tuple[str, tuple[str, ...]], ...]
+"""Teams by name, each with the values that it owns."""
+
+
+@dataclass(frozen=True)
+class _TeamOf:
+    """The name of the team that owns a line's value, whatever its case; null for none."""
+
+    value: Expression
+    owned: Owned
+
+    def __call__(self, table: Any) -> Any:
+        none = ibis.null("string")
+        if not self.owned:
+            return none
+        value = self.value(table).lower()
+        return ibis.cases(*((value.isin(_folded(values)), team) for team, values in self.owned), else_=none)
+
+
+def _folded(values: tuple[str, ...]) -> list[Any]:
+    # By the engine's own rule, so that both sides of the comparison follow one.
+    return [ibis.literal(value).lower() for value in values]
+
+
+def _team(context: DimensionContext, _key: str) -> Dimension:
+    """Two queries of PostgreSQL for a question, whatever it names by team."""
+    if _RESOLVING in context.known:
+        raise UserError(
+            "Teams own values of a cost tag whose rules ask for the team: a circle. Choose another team key on the page "
+            "Teams, or take team out of the cost tag's rules."
+        )
+    if _KNOWN not in context.known:
+        context.known[_RESOLVING] = True
+        try:
+            context.known[_KNOWN] = _resolved(context)
+        finally:
+            del context.known[_RESOLVING]
+    found: Dimension = context.known[_KNOWN]
+    return found
+
+
+def _resolved(context: DimensionContext) -> Dimension:
+    key = TeamKey.objects.filter(account=context.account).values_list("dimension", flat=True).first()
+    if key is None:
+        return Dimension(name="team", title="Team", value=_NOBODY, absent=NO_TEAM, warnings=(NO_TEAM_KEY,))
+    found = registry.resolve(context, key, field="team key")
+    return Dimension(
+        name="team",
+        title="Team",
+        value=_TeamOf(found.value, _owned(context)),
+        absent=NO_TEAM,
+        tag_keys=found.tag_keys,
+        warnings=found.warnings,
+    )
+
+
+_NOBODY = _TeamOf(Column("service"), ())
+
+
+def _owned(context: DimensionContext) -> Owned:
+    values: dict[str, list[str]] = defaultdict(list)
+    rows = TeamValue.objects.filter(account=context.account).order_by("team__name", "value")
+    for team, value in rows.values_list("team__name", "value"):
+        values[team].append(value)
+    return tuple((team, tuple(owned)) for team, owned in values.items())
+
+
+@uses.register("team key")
+def _team_key(account: Account, dimension: str) -> list[str]:
+    return ["the team key"] if TeamKey.objects.filter(account=account, dimension=dimension).exists() else []
+
+
+registry.register(
+    DimensionKind("team", "Team", "Who owns the cost: the team that owns the team key's value.", _team)
+)
