@@ -166,6 +166,9 @@ MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
 USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
 
+# The same in the app and in the tool create_budget.
+BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)
+
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]

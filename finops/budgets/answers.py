@@ -1,0 +1,107 @@
+"""What answers about budgets are made of.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import msgspec
+
+from finops.costs.answers import ViewUsed
+from finops.lib.answers import AccountRef
+
+
+class CurrencyAmount(msgspec.Struct, frozen=True, kw_only=True):
+    amount: Decimal
+    currency: str
+
+
+# A period before the current one, against the amount that the budget has for it today. spent: None without data.
+class PastPeriod(msgspec.Struct, frozen=True, kw_only=True):
+    """A period that is over."""
+
+    start_date: date
+    end_date: date
+    amount: Decimal
+    currency: str
+    spent: Decimal | None
+    spent_percent: Decimal | None
+    exceeded: bool
+    reason: str = ""
+
+
+# Amounts are exact. `spent` is what lines up to `day` add up to; `forecast` what the whole period will, with its band of
+# 80 %. Either is None with its reason. `crosses_on`: the day on which the amount was reached, or will be by the forecast.
+class BudgetStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A budget in its current period."""
+
+    id: int
+    name: str
+    scope: str
+    scope_name: str
+    period: str
+    start_date: date
+    end_date: date
+    days_left: int
+    amount: Decimal
+    currency: str
+    warning_percent: int
+    spent: Decimal | None
+    spent_percent: Decimal | None
+    spent_reason: str
+    forecast: Decimal | None
+    forecast_low: Decimal | None
+    forecast_high: Decimal | None
+    forecast_percent: Decimal | None
+    forecast_reason: str
+    status: str
+    status_reason: str
+    crosses_on: date | None
+    data_through: date | None
+    other_currencies: list[CurrencyAmount]
+    past: list[PastPeriod]
+    warnings: list[str]
+
+
+# The same, short: 50 of them fit into one answer.
+class BudgetRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """forecast: for end_date, null with forecast_reason; crosses_on: when the amount was or will be reached."""
+
+    id: int
+    name: str
+    scope: str
+    period: str
+    start_date: date
+    end_date: date
+    amount: Decimal
+    currency: str
+    spent: Decimal | None
+    spent_percent: Decimal | None
+    forecast: Decimal | None
+    status: str
+    status_reason: str
+    scope_name: str = ""
+    forecast_low: Decimal | None = None
+    forecast_high: Decimal | None = None
+    forecast_reason: str = ""
+    crosses_on: date | None = None
+    other_currencies: list[CurrencyAmount] = []
+    warnings: list[str] = []
+
+
+class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    today: date
+    view: ViewUsed
+    data_through: date | None
+    counts: dict[str, int]
+    budgets: list[BudgetRow]
+    next_cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

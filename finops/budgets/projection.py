@@ -1,0 +1,102 @@
+"""What a period will cost in the end: its complete days as they are, the others as they are forecast. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Final
+
+from finops.lib.forecasting import Band, Forecast, Unforecastable, forecast
+from finops.lib.money import added, subtracted
+from finops.lib.periods import DateRange
+
+NO_HISTORY: Final = "The scope has had no cost in this currency to forecast from."
+
+
+@dataclass(frozen=True)
+class Point:
+    """The cost of a period up to a day's end, as expected, with its band."""
+
+    day: date
+    band: Band
+
+
+@dataclass(frozen=True)
+class Projection:
+    """`known` is the cost of the period's days before the horizon; `extra` what lines of a day in the horizon are above
+    its forecast: a day costs at least what it has cost already."""
+
+    known: Decimal
+    spent: Decimal
+    forecast: Forecast
+    extra: Mapping[date, Decimal]
+
+    @property
+    def days(self) -> DateRange:
+        return self.forecast.horizon
+
+    @property
+    def total(self) -> Band:
+        return self._up_to(self.days.end)
+
+    def points(self) -> list[Point]:
+        """One for each day of the horizon."""
+        start = self.days.start
+        days = (start + timedelta(days=count) for count in range(self.days.days))
+        return [Point(day, self._up_to(day)) for day in days]
+
+    def reaches(self, amount: Decimal) -> date | None:
+        """The first day on which the expected cost of the period is at least the amount."""
+        total = self.known
+        for count, mean in enumerate(self.forecast.means):
+            day = self.days.start + timedelta(days=count)
+            total = added([total, mean, self.extra.get(day, Decimal(0))])
+            if total >= amount:
+                return day
+        return None
+
+    def _up_to(self, day: date) -> Band:
+        band = self.forecast.total(DateRange(self.days.start, day))
+        shift = added([self.known, *(extra for each, extra in self.extra.items() if each <= day)])
+        mean = added([shift, band.mean])
+        # What is spent stays spent, unless the forecast itself sees credits coming.
+        floor = min(self.spent, mean)
+        return Band(mean, max(added([shift, band.lower]), floor), added([shift, band.upper]))
+
+
+def projected(
+    costs: Mapping[date, Decimal],
+    covered: Sequence[date],
+    period: DateRange,
+    *,
+    as_of: date,
+    through: date | None,
+) -> tuple[Projection | None, str]:
+    """The projection of a period, or why there is none.
+
+    `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without cost is 0.
+    The history begins on the first day with cost, for what did not exist cost nothing. `through` is the last complete
+    day, before `as_of`; both lie before the period's end.
+    """
+    first = next((day for day in covered if day in costs), None)
+    if through is None or first is None:
+        return None, NO_HISTORY
+    history = {day: costs.get(day, Decimal(0)) for day in covered if day >= first}
+    horizon = DateRange(max(through + timedelta(days=1), period.start), period.end)
+    found = forecast(history, horizon)
+    if isinstance(found, Unforecastable):
+        return None, found.reason
+    extra = {
+        day: subtracted(costs[day], mean)
+        for day, mean in zip(_days(horizon), found.means, strict=True)
+        if day in costs and costs[day] > mean
+    }
+    known = added(cost for day, cost in costs.items() if period.start <= day < horizon.start)
+    spent = added(cost for day, cost in costs.items() if period.start <= day <= as_of)
+    return Projection(known, spent, found, extra), ""
+
+
+def _days(days: DateRange) -> list[date]:
+    return [days.start + timedelta(days=count) for count in range(days.days)]

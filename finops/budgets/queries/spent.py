@@ -1,0 +1,190 @@
+"""Daily cost of many scopes in few lake queries: one for sources and the whole account, one for teams, one for each
+cost tag. Groupings are shared, so fifty budgets ask no more often than three kinds of scope have dimensions.
+
+Sums are before splits: a budget says what its scope's own lines cost, as the invoices do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+
+from accounts.models import Account
+from finops.budgets.models import Budget
+from finops.costs.dimensions import Column, Dimension, DimensionContext, registry
+from finops.costs.filters import ResolvedFilter
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+SOURCE: Final = "source"
+TEAM: Final = "team"
+
+ByDay = Mapping[date, Decimal]
+ByCurrency = Mapping[str, ByDay]
+"""Cost by currency and day; a day without lines is not there."""
+
+
+@dataclass(frozen=True)
+class ScopeCosts:
+    """What a scope cost by day, or why that cannot be said."""
+
+    costs: ByCurrency
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The cost of a budget's scope on these days."""
+
+    budget: Budget
+    days: DateRange
+
+
+def daily_costs(
+    account: Account, wanted: Sequence[Wanted], sources: Sources, *, deadline: float | None = None
+) -> dict[int, ScopeCosts]:
+    """The daily cost of each budget's scope in the account's cost view, by the budget's id.
+
+    A grouping is read once, over all the days that one of its budgets wants; more days than it wanted may come with a
+    budget's. A dimension that is not there any more is that budget's problem alone; errors of the lake are raised.
+    Cost: a lake query for each grouping; PostgreSQL as resolving `team` and `cost_tag:<key>` takes.
+    """
+    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    groups: dict[str, list[Wanted]] = defaultdict(list)
+    for each in wanted:
+        groups[grouping_of(each.budget)].append(each)
+    found: dict[int, ScopeCosts] = {}
+    for grouping, members in groups.items():
+        found |= _of_grouping(context, grouping, members, sources, deadline)
+    return found
+
+
+def grouping_of(budget: Budget) -> str:
+    """The dimension whose values tell the budget's lines from others; the whole account is all sources together."""
+    if budget.cost_tag is not None:
+        return f"cost_tag:{budget.cost_tag.key}"
+    return TEAM if budget.team is not None else SOURCE
+
+
+def _of_grouping(
+    context: DimensionContext,
+    grouping: str,
+    members: Sequence[Wanted],
+    sources: Sources,
+    deadline: float | None,
+) -> dict[int, ScopeCosts]:
+    try:
+        dimension = _dimension(context, grouping)
+    except UserError as error:
+        return {each.budget.pk: ScopeCosts({}, error.message) for each in members}
+    days = DateRange(min(each.days.start for each in members), max(each.days.end for each in members))
+    build = _DailyBuild(
+        dimension, _values(members), sources.view.basis, tuple(sources.view.charge_categories)
+    )
+    table = engine.run(
+        context.account,
+        Kind.COST,
+        days.start,
+        days.end,
+        build,
+        tag_keys=dimension.tag_keys,
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
+    sums = _read(table)
+    return {each.budget.pk: ScopeCosts(_costs_of(each.budget, sums)) for each in members}
+
+
+def _dimension(context: DimensionContext, grouping: str) -> Dimension:
+    if grouping == SOURCE:
+        return Dimension(name=SOURCE, title="Source", value=Column(SOURCE))
+    return registry.resolve(context, grouping, field="scope")
+
+
+def _values(members: Iterable[Wanted]) -> tuple[str, ...]:
+    """The values to tell apart, sorted, so that equal questions are equal; none: all of them."""
+    budgets = [each.budget for each in members]
+    if any(budget.scope == Budget.Scope.ACCOUNT for budget in budgets):
+        return ()
+    return tuple(sorted({value_of(budget) for budget in budgets}))
+
+
+def value_of(budget: Budget) -> str:
+    """The value of the budget's grouping that its lines have, in small letters."""
+    if budget.cost_source_id is not None:
+        return str(budget.cost_source_id)
+    return folded(budget.team.name if budget.team is not None else budget.cost_tag_value)
+
+
+def folded(text: str) -> str:
+    """Small letters as the lake makes them: character by character, each into one."""
+    return "".join(char.lower()[:1] for char in text)
+
+
+@dataclass(frozen=True)
+class _DailyBuild:
+    """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once."""
+
+    dimension: Dimension
+    values: tuple[str, ...]
+    basis: str
+    categories: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(counts(table, self.categories)) if self.categories else table
+        if self.values:
+            wanted = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
+            lines = lines.filter(wanted.condition(lines))
+        rows = lines.select(
+            key=self.dimension.value(lines).coalesce(self.dimension.absent).lower(),
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            day=lines.charge_date,
+            amount=lines[COST_COLUMNS[self.basis]],
+        )
+        return rows.group_by(["key", "currency", "day"]).aggregate(amount=rows.amount.sum())
+
+
+Sums = Mapping[str, ByCurrency]
+
+
+def _read(table: pa.Table) -> Sums:
+    found: dict[str, dict[str, dict[date, Decimal]]] = {}
+    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "amount"))
+    for key, currency, day, amount in zip(*columns, strict=True):
+        if amount is not None:
+            found.setdefault(key, {}).setdefault(currency, {})[day] = amount
+    return found
+
+
+def _costs_of(budget: Budget, sums: Sums) -> ByCurrency:
+    if budget.scope == Budget.Scope.ACCOUNT:
+        return _together(sums.values())
+    return sums.get(value_of(budget), {})
+
+
+def _together(parts: Iterable[ByCurrency]) -> ByCurrency:
+    days: dict[str, dict[date, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
+    for part in parts:
+        for currency, amounts in part.items():
+            for day, amount in amounts.items():
+                days[currency][day].append(amount)
+    return {
+        currency: {day: added(amounts) for day, amounts in by_day.items()}
+        for currency, by_day in days.items()
+    }
+
+
+def spent_in(costs: ByDay, days: DateRange) -> Decimal:
+    """The exact sum of these days."""
+    return added(amount for day, amount in costs.items() if days.start <= day <= days.end)

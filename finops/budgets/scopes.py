@@ -1,0 +1,117 @@
+"""What a budget is of: the whole account, or one cost source, team or cost tag value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget
+from finops.costs.models import CostSource
+from finops.costs.spend_query import Filter
+from finops.lib.errors import UserError, unknown_value
+
+WHOLE_ACCOUNT: Final = "Whole account"
+
+Reference = int | str | None
+"""A row of the account by its name, or by its id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeDraft:
+    """A scope as somebody says it: rows by name or id, only those that the scope is of."""
+
+    scope: str = Budget.Scope.ACCOUNT.value
+    cost_source: Reference = None
+    team: Reference = None
+    cost_tag: Reference = None
+    cost_tag_value: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundScope:
+    """The same with its rows' ids, all of the account in scope."""
+
+    scope: str
+    cost_source_id: int | None = None
+    team_id: int | None = None
+    cost_tag_id: int | None = None
+    cost_tag_value: str = ""
+
+
+_NEEDS: Final = {
+    Budget.Scope.ACCOUNT.value: (),
+    Budget.Scope.COST_SOURCE.value: ("cost_source",),
+    Budget.Scope.TEAM.value: ("team",),
+    Budget.Scope.COST_TAG.value: ("cost_tag", "cost_tag_value"),
+}
+_LISTED_BY: Final = {"cost_source": "getAccountContext", "team": "listTeams", "cost_tag": "listCostTags"}
+
+
+def find_scope(draft: ScopeDraft) -> FoundScope:
+    """The rows that a draft names, of the account in scope. One query, none for the whole account.
+
+    Raises UserError for what is missing, does not go with the scope, or is not there: another account's row is not.
+    """
+    needs = _NEEDS.get(draft.scope)
+    if needs is None:
+        raise unknown_value("scope", str(draft.scope), list(_NEEDS))
+    for name in ("cost_source", "team", "cost_tag", "cost_tag_value"):
+        _check_given(name, getattr(draft, name), draft.scope, needed=name in needs)
+    return FoundScope(
+        scope=draft.scope,
+        cost_source_id=_row("cost_source", draft.cost_source, CostSource, "name"),
+        team_id=_row("team", draft.team, Team, "name"),
+        cost_tag_id=_row("cost_tag", draft.cost_tag, CostTag, "key"),
+        cost_tag_value=draft.cost_tag_value.strip(),
+    )
+
+
+def _check_given(name: str, value: Any, scope: str, *, needed: bool) -> None:
+    given = value is not None and str(value).strip() != ""
+    if needed and not given:
+        listed = f" {_LISTED_BY[name]} lists them." if name in _LISTED_BY else ""
+        raise UserError(f"{name} is missing: a budget of scope {scope} names it.{listed}", field=name)
+    if given and not needed:
+        raise UserError(
+            f"{name} does not go with scope {scope}; leave it out, or choose another scope.",
+            field=name,
+            value=value,
+        )
+
+
+def _row(field: str, asked: Reference, model: Any, column: str) -> int | None:
+    if asked is None or str(asked).strip() == "":
+        return None
+    rows: Sequence[tuple[int, str]] = list(model.objects.values_list("pk", column))
+    text = str(asked).strip()
+    named = [pk for pk, name in rows if name.casefold() == text.casefold()]
+    by_id = [pk for pk, _ in rows if str(pk) == text]
+    # A number is the id that a list gave; a text is a name, also one that is a number.
+    found = [*by_id, *named] if isinstance(asked, int) else [*named, *by_id]
+    if not found:
+        raise unknown_value(field, text, [name for _, name in rows], listed_by=_LISTED_BY[field])
+    return found[0]
+
+
+def scope_name(budget: Budget) -> str:
+    """What the budget is of, in a few words. The scope's row must be loaded."""
+    if budget.cost_source is not None:
+        return budget.cost_source.name
+    if budget.team is not None:
+        return budget.team.name
+    if budget.cost_tag is not None:
+        return f"{budget.cost_tag.key}: {budget.cost_tag_value}"
+    return WHOLE_ACCOUNT
+
+
+def filters_of(budget: Budget) -> list[Filter]:
+    """The same cost as filters of the cost explorer."""
+    if budget.cost_source is not None:
+        return [Filter(dimension="source", values=[budget.cost_source.name])]
+    if budget.team is not None:
+        return [Filter(dimension="team", values=[budget.team.name])]
+    if budget.cost_tag is not None:
+        return [Filter(dimension=f"cost_tag:{budget.cost_tag.key}", values=[budget.cost_tag_value])]
+    return []

@@ -1,0 +1,187 @@
+"""Writes on budgets. Who may call them is the door's matter; the cap and the checks are the same for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.budgets.cycles import MONTHS, is_first_day, period_of
+from finops.budgets.models import Budget, BudgetAmount
+from finops.budgets.scopes import ScopeDraft, find_scope
+from finops.lib.currencies import currency_code
+from finops.lib.errors import UserError, unknown_value
+
+MAX_AMOUNTS = 120
+"""Periods with an amount of their own: ten years of months."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetDraft:
+    """A budget as somebody wants it. `amounts` are those of single periods, by their first day."""
+
+    name: str
+    amount: Decimal
+    currency: str
+    period: str = Budget.Period.MONTHLY.value
+    scope: ScopeDraft = field(default_factory=ScopeDraft)
+    warning_percent: int = 80
+    amounts: Mapping[date, Decimal] = field(default_factory=dict)
+
+
+@transaction.atomic
+def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budget:
+    """A new budget. Raises UserError for a name that is taken (it says which budget has it), a full account (cap and
+    count), a scope, currency or period that is not there; ValidationError for what the database would refuse."""
+    with account_scope(account):
+        _one_at_a_time(account)
+        _check_name(draft.name, but=None)
+        _check_cap()
+        budget = Budget(account=account, created_by=actor.user)
+        _fill(budget, draft, account)
+        budget.full_clean(exclude=["account"])
+        budget.save(force_insert=True)
+        _write_amounts(budget, draft, account)
+        audit.record(
+            account=account,
+            actor=actor,
+            action="budget.create",
+            target=budget.name,
+            detail=_said(budget, draft.amounts),
+        )
+    return budget
+
+
+@transaction.atomic
+def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget:
+    """Make a budget what the draft says, amounts of single periods included: those that it leaves out go.
+
+    Raises as `create_budget` does, and UserError for a budget that is gone.
+    """
+    account = budget.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(budget)
+        before = _said(row, {each.starts_on: each.amount for each in row.amounts.all()})
+        _check_name(draft.name, but=row.pk)
+        _fill(row, draft, account)
+        row.full_clean(exclude=["account"])
+        row.save()
+        BudgetAmount.objects.filter(budget=row).delete()
+        _write_amounts(row, draft, account)
+        audit.record(
+            account=account,
+            actor=actor,
+            action="budget.change",
+            target=row.name,
+            detail={"from": before, "to": _said(row, draft.amounts)},
+        )
+    return row
+
+
+@transaction.atomic
+def delete_budget(*, budget: Budget, actor: Actor) -> None:
+    """Remove a budget with its amounts. Raises UserError for one that is gone already."""
+    account = budget.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(budget)
+        said = _said(row, {each.starts_on: each.amount for each in row.amounts.all()})
+        row.delete()
+        audit.record(account=account, actor=actor, action="budget.delete", target=row.name, detail=said)
+
+
+def _one_at_a_time(account: Account) -> None:
+    """Writers of an account's budgets wait for each other, so that counts and names hold until the commit."""
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def _row(budget: Budget) -> Budget:
+    row = Budget.objects.filter(pk=budget.pk).first()
+    if row is None:
+        raise UserError("That budget is gone already.")
+    return row
+
+
+def _check_name(name: str, *, but: int | None) -> None:
+    taken = Budget.objects.filter(name__iexact=name.strip()).first()
+    if taken is not None and taken.pk != but:
+        raise UserError(
+            f"name: the budget {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose another name.",
+            field="name",
+            value=name[:100],
+        )
+
+
+def _check_cap() -> None:
+    cap, count = settings.BUDGETS_PER_ACCOUNT, Budget.objects.count()
+    if count >= cap:
+        raise UserError(
+            f"An account has at most {cap} budgets, and this one has {count}. Delete one that is not needed first."
+        )
+
+
+def _fill(budget: Budget, draft: BudgetDraft, account: Account) -> None:
+    if draft.period not in MONTHS:
+        raise unknown_value("period", str(draft.period), list(MONTHS))
+    budget.name = draft.name.strip()
+    budget.amount = draft.amount
+    budget.currency = currency_code(draft.currency)
+    budget.period = draft.period
+    budget.warning_percent = draft.warning_percent
+    found = find_scope(draft.scope)
+    budget.scope = found.scope
+    budget.cost_source_id = found.cost_source_id
+    budget.team_id = found.team_id
+    budget.cost_tag_id = found.cost_tag_id
+    budget.cost_tag_value = found.cost_tag_value
+    _check_first_days(draft, account)
+
+
+def _check_first_days(draft: BudgetDraft, account: Account) -> None:
+    if len(draft.amounts) > MAX_AMOUNTS:
+        raise UserError(
+            f"amounts: at most {MAX_AMOUNTS} periods have an amount of their own, {len(draft.amounts)} were given.",
+            field="amounts",
+        )
+    for day in draft.amounts:
+        if not is_first_day(draft.period, day, account.fiscal_start_month):
+            first = period_of(draft.period, day, account.fiscal_start_month).start
+            raise UserError(
+                f"amounts: {day} is not the first day of a {draft.period} period of this account; its period begins on "
+                f"{first}.",
+                field="amounts",
+                value=str(day),
+            )
+
+
+def _write_amounts(budget: Budget, draft: BudgetDraft, account: Account) -> None:
+    for day, amount in sorted(draft.amounts.items()):
+        row = BudgetAmount(account=account, budget=budget, starts_on=day, amount=amount)
+        row.full_clean(exclude=["account"])
+        row.save(force_insert=True)
+
+
+def _said(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str, Any]:
+    """What the audit log keeps."""
+    return {
+        "name": budget.name,
+        "amount": f"{budget.amount} {budget.currency}",
+        "period": budget.period,
+        "scope": budget.scope,
+        "cost_source": budget.cost_source_id,
+        "team": budget.team_id,
+        "cost_tag": budget.cost_tag_id,
+        "cost_tag_value": budget.cost_tag_value,
+        "warning_percent": budget.warning_percent,
+        "amounts": [f"{day}: {amount} {budget.currency}" for day, amount in sorted(amounts.items())],
+    }
