@@ -15,11 +15,25 @@ Values = list[Decimal | None]
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to."""
+    """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to.
+
+    `dashed` is what is not measured: forecasts, plans. `tone`: `limit` is drawn in red, `like_first` as the first series.
+    """
 
     name: str
     values: Sequence[Decimal | None]
     rest: bool = False
+    dashed: bool = False
+    tone: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class BandLine:
+    """A shaded range between two values for each bucket, of the first series' colour."""
+
+    name: str
+    lower: Sequence[Decimal | None]
+    upper: Sequence[Decimal | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,19 +71,38 @@ def drawing(
     line: bool,
     stacked: bool,
     places: int | None = None,
+    band: BandLine | None = None,
+    mark: str = "",
 ) -> dict[str, Any]:
-    """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are."""
-    chart = {
+    """What charts.js draws, as a line or as bars; `places` after the point in tips, without it as amounts are.
+
+    `mark` is the label at which an upright line stands.
+    """
+    chart: dict[str, Any] = {
         "kind": "line" if line else "bar",
         "stacked": stacked,
         "currency": unit,
         "labels": labels,
-        "series": [
-            {"name": each.name, "values": _doubles(each.values, places or PLACES), "rest": each.rest}
-            for each in lines
-        ],
+        "series": [_series(each, places or PLACES) for each in lines],
     }
+    if band is not None:
+        chart["band"] = {
+            "name": band.name,
+            "lower": _doubles(band.lower, places or PLACES),
+            "upper": _doubles(band.upper, places or PLACES),
+        }
+    if mark:
+        chart["mark"] = mark
     return chart if places is None else {**chart, "places": places}
+
+
+def _series(line: Line, places: int) -> dict[str, Any]:
+    drawn = {"name": line.name, "values": _doubles(line.values, places), "rest": line.rest}
+    return {
+        **drawn,
+        **({"dashed": True} if line.dashed else {}),
+        **({"tone": line.tone} if line.tone else {}),
+    }
 
 
 def _doubles(values: Sequence[Decimal | None], places: int) -> list[float | None]:

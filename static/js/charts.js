@@ -18,6 +18,7 @@
     return {
       colors: dark ? DARK : LIGHT,
       rest: dark ? "#64748b" : "#94a3b8",
+      limit: dark ? "#f87171" : "#dc2626",
       text: dark ? "#a1a8b3" : "#5f6875",
       line: dark ? "rgba(148, 163, 184, 0.18)" : "rgba(100, 116, 139, 0.16)",
       surface: dark ? "#262626" : "#ffffff",
@@ -36,7 +37,7 @@
   function tooltip(data, params) {
     const box = element("div", "chart-tip");
     box.append(element("div", "chart-tip-title", params[0].axisValueLabel));
-    const rows = params.filter((item) => item.value !== null && item.value !== undefined);
+    const rows = params.filter((item) => item.seriesIndex < data.series.length && item.value !== null && item.value !== undefined);
     const total = rows.reduce((sum, item) => sum + Number(item.value), 0);
     rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const table = element("table");
@@ -54,9 +55,36 @@
       row.append(element("td", "", "Total"), element("td", "num", `${exact(total, data)} ${data.currency}`));
       table.append(row);
     }
+    const at = params[0].dataIndex;
+    if (data.band && data.band.lower[at] !== null) {
+      const row = element("tr");
+      const [lower, upper] = [data.band.lower[at], data.band.upper[at]];
+      row.append(element("td", "chart-tip-name", data.band.name), element("td", "num", `${exact(lower, data)} – ${exact(upper, data)} ${data.currency}`));
+      table.append(row);
+    }
     if (!rows.length) box.append(element("div", "", "No data"));
     box.append(table);
     return box;
+  }
+
+  function color(item, look, index) {
+    if (item.rest) return look.rest;
+    if (item.tone === "limit") return look.limit;
+    return look.colors[item.tone === "like_first" ? 0 : index % look.colors.length];
+  }
+
+  // A line that is not seen, and above it the shaded distance to the upper one.
+  function band(data, look) {
+    if (!data.band) return [];
+    const { lower, upper, name } = data.band;
+    const part = { type: "line", stack: "band", symbol: "none", silent: true, lineStyle: { opacity: 0 }, tooltip: { show: false }, color: look.colors[0] };
+    const distance = upper.map((value, index) => (value === null ? null : value - lower[index]));
+    return [{ ...part, name: `${name}, from`, data: lower, stackStrategy: "all" }, { ...part, name, data: distance, stackStrategy: "all", areaStyle: { color: look.colors[0], opacity: 0.16 } }];
+  }
+
+  function mark(data, look) {
+    if (!data.mark) return undefined;
+    return { silent: true, symbol: "none", animation: false, lineStyle: { color: look.limit, type: "dotted" }, label: { color: look.text, formatter: data.mark, position: "insideEndTop" }, data: [{ xAxis: data.mark }] };
   }
 
   function series(data, item, look, index) {
@@ -66,13 +94,14 @@
       type: line ? "line" : "bar",
       stack: data.stacked ? "all" : undefined,
       data: item.values,
-      color: item.rest ? look.rest : look.colors[index % look.colors.length],
+      color: color(item, look, index),
       barMaxWidth: 44,
       barCategoryGap: "28%",
       symbol: "circle",
       symbolSize: 5,
       showSymbol: item.values.length < 2,
-      lineStyle: { width: 2 },
+      lineStyle: { width: item.rest && line ? 1.5 : 2, type: item.dashed ? "dashed" : "solid" },
+      markLine: index === 0 ? mark(data, look) : undefined,
       areaStyle: line && data.stacked ? { opacity: 0.25 } : undefined,
       emphasis: { focus: data.series.length > 1 ? "series" : "none" },
     };
@@ -86,7 +115,7 @@
       textStyle: { fontFamily: look.font, color: look.text },
       grid: { left: 8, right: 12, top: 16, bottom: many ? 36 : 8, containLabel: true },
       legend: many
-        ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
+        ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", data: data.series.map((item) => item.name), textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
         : undefined,
       tooltip: {
         trigger: "axis",
@@ -99,7 +128,7 @@
       },
       xAxis: { type: "category", data: data.labels, axisLine: { lineStyle: { color: look.line } }, axisTick: { show: false }, axisLabel: { color: look.text, hideOverlap: true } },
       yAxis: { type: "value", axisLabel: { color: look.text, formatter: (value) => (Math.abs(value) < 1 ? small : compact).format(value) }, splitLine: { lineStyle: { color: look.line } } },
-      series: data.series.map((item, index) => series(data, item, look, index)),
+      series: [...data.series.map((item, index) => series(data, item, look, index)), ...band(data, look)],
     };
   }
 
