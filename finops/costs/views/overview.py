@@ -14,6 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from finops.costs.charts import largest_currency_first, series_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
+from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
@@ -47,7 +48,7 @@ def overview(request: AccountRequest) -> HttpResponse:
 
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
     """Two lake queries: the month by service with its comparison, and the trend."""
-    month = month_query(newest)
+    month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=6)
     spent = largest_currency_first(query_spend(request.account, month, sources=sources))
     shown = largest_currency_first(query_spend(request.account, _trend_query(newest, trend), sources=sources))
     return {
@@ -59,14 +60,6 @@ def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str
         "trend_params": _trend_query(newest, trend).to_params(),
         "newest": newest,
     }
-
-
-def month_query(newest: date) -> SpendQuery:
-    """This month so far; the newest month that has data when this one has none."""
-    asked = SpendQuery(group_by=["service"], compare_to="previous_period", top=6)
-    if newest >= month_start(clock.today()):
-        return _with(asked, period="month_to_date")
-    return _with(asked, start_date=month_start(newest), end_date=month_end(newest))
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:
