@@ -1,0 +1,151 @@
+"""Reads about teams: who they are, what they own, what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
+from finops.allocation.team_dimension import NO_TEAM
+from finops.costs.answers import Change, SpendAnswer, SpendRow
+from finops.costs.charts import largest_currency_first
+from finops.costs.queries import query_spend
+from finops.costs.queries.months import month_so_far
+from finops.costs.queries.sources import Sources
+from finops.costs.spend_query import SpendQuery
+from finops.lib.periods import add_months
+
+EVERY_TEAM = 10_000
+TREND_MONTHS = 12
+
+
+def team_key(account: Account) -> str:
+    """The dimension whose values teams own, such as `tag:team`; empty when none is chosen. One query."""
+    return TeamKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody in a team."""
+
+    member_id: int
+    name: str
+    email: str
+
+
+@dataclass(frozen=True)
+class TeamInfo:
+    """A team as it is kept: its people, and the values of the team key that it owns."""
+
+    pk: int
+    name: str
+    description: str
+    people: tuple[Person, ...]
+    values: tuple[str, ...]
+
+
+def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[TeamInfo]:
+    """These teams, or every one, by name. Three queries."""
+    chosen = list(Team.objects.filter(account=account)) if teams is None else list(teams)
+    people: dict[int, list[Person]] = {team.pk: [] for team in chosen}
+    values: dict[int, list[str]] = {team.pk: [] for team in chosen}
+    members = TeamMember.objects.filter(team__in=people).order_by("membership__user__name", "pk")
+    for pk, team, name, email in members.values_list(
+        "pk", "team_id", "membership__user__name", "membership__user__email"
+    ):
+        people[team].append(Person(pk, name or email, email))
+    owned = TeamValue.objects.filter(team__in=people)
+    for team, value in owned.values_list("team_id", "value"):
+        values[team].append(value)
+    return [
+        TeamInfo(team.pk, team.name, team.description, tuple(people[team.pk]), tuple(values[team.pk]))
+        for team in chosen
+    ]
+
+
+@dataclass(frozen=True)
+class TeamCost:
+    """A team's cost in one currency. `last_month` None: no data. `trend` by the first day of each month, oldest first."""
+
+    currency: str
+    this_month: Decimal
+    share: Decimal | None
+    change: Change | None
+    last_month: Decimal | None
+    trend: dict[str, Decimal | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TeamLine:
+    """A team and its cost, the currency of most money first. `info` None: cost of no team."""
+
+    name: str
+    info: TeamInfo | None
+    costs: tuple[TeamCost, ...]
+
+
+@dataclass(frozen=True)
+class TeamCosts:
+    """Every team, and the cost that has none, with the answer for this month that it was made from."""
+
+    lines: list[TeamLine]
+    answer: SpendAnswer
+    currencies: list[str]
+
+
+def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCosts:
+    """Every team with its cost of this month and the twelve before. Two lake queries, three of PostgreSQL for the teams.
+
+    The lines' costs of a currency add up to the account's, to the last digit.
+    """
+    month = month_so_far(newest, group_by=["team"], compare_to="previous_period", top=EVERY_TEAM)
+    answer = largest_currency_first(query_spend(account, month, sources=sources))
+    trend = query_spend(account, _trend(answer), sources=sources)
+    costs = _costs(answer, trend)
+    infos = team_infos(account)
+    lines = [TeamLine(info.name, info, costs.get(info.name, ())) for info in infos]
+    lines += [TeamLine(NO_TEAM, None, costs[NO_TEAM])] if NO_TEAM in costs else []
+    return TeamCosts(lines, answer, [total.currency for total in answer.totals])
+
+
+def _trend(month: SpendAnswer) -> SpendQuery:
+    return SpendQuery(
+        start_date=add_months(month.period.start_date, -TREND_MONTHS),
+        end_date=month.period.end_date,
+        granularity="month",
+        group_by=["team"],
+        top=EVERY_TEAM,
+    )
+
+
+def _costs(answer: SpendAnswer, trend: SpendAnswer) -> dict[str, tuple[TeamCost, ...]]:
+    """Costs by team, in the order of the answer's currencies; those of the trend alone last."""
+    now = {_key(row): row for row in answer.rows}
+    months = {_key(row): row.series for row in trend.rows}
+    found: dict[str, list[TeamCost]] = {}
+    for key in dict.fromkeys([*now, *months]):
+        found.setdefault(key[0], []).append(_cost(key[1], now.get(key), months.get(key, {})))
+    return {team: tuple(costs) for team, costs in found.items()}
+
+
+def _key(row: SpendRow) -> tuple[str, str]:
+    return row.group["team"], row.currency
+
+
+def _cost(currency: str, row: SpendRow | None, series: Mapping[str, Decimal | None]) -> TeamCost:
+    return TeamCost(
+        currency=currency,
+        this_month=row.amount if row else Decimal(0),
+        share=row.share if row else None,
+        change=row.change if row else None,
+        last_month=_last(list(series.values())),
+        trend=dict(series),
+    )
+
+
+def _last(months: Sequence[Decimal | None]) -> Decimal | None:
+    """Of the month before the newest."""
+    return months[-2] if len(months) > 1 else None
