@@ -7,3 +7,6 @@ class AllocationConfig(AppConfig):
     name = "finops.allocation"
     label = "allocation"
     verbose_name = "Allocation"
+
+    def ready(self) -> None:
+        from finops.allocation import dimensions, team_dimension  # noqa: F401 they register the dimensions

@@ -65,6 +65,8 @@ class DimensionContext:
     product_key: str = ""
     source_names: Mapping[str, str] = field(default_factory=dict)
     manifest: Manifest | None = None
+    known: dict[str, Any] = field(default_factory=dict)
+    """What resolvers of higher rooms have read for this question, by their names."""
 
     @cached_property
     def tag_keys(self) -> list[str]:

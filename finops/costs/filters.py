@@ -16,7 +16,7 @@ import ibis
 
 from finops.costs.aliases import candidates
 from finops.costs.dimensions import Dimension, DimensionContext, registry
-from finops.costs.spend_query import Filter
+from finops.costs.spend_query import Filter, Op
 from finops.lib.errors import UserError
 
 MAX_VALUES = 500
@@ -60,7 +60,30 @@ class ResolvedFilter:
             return text.isin(wanted)
         if self.op == "starts_with":
             return reduce(or_, [text.startswith(value) for value in wanted])
+        if self.op == "ends_with":
+            return reduce(or_, [text.endswith(value) for value in wanted])
         return reduce(or_, [text.contains(value) for value in wanted])
+
+    def takes(self, value: str, label: str | None = None) -> bool:
+        """The same condition of a value that is known by name, as its name for none where a line has none."""
+        is_absent = value == self.dimension.absent
+        if self.op == "absent":
+            return is_absent
+        texts = [] if is_absent else [text.lower() for text in (value, label) if text is not None]
+        found = any(self._takes(text) for text in texts)
+        if self.is_exact and is_absent:
+            found = self.wants_absent
+        return not found if self.op in ("not_in", "not_contains") else found
+
+    def _takes(self, text: str) -> bool:
+        wanted = [value.lower() for value in self.wanted]
+        if self.is_exact:
+            return text in wanted
+        if self.op == "starts_with":
+            return text.startswith(tuple(wanted))
+        if self.op == "ends_with":
+            return text.endswith(tuple(wanted))
+        return any(value in text for value in wanted)
 
     @property
     def wants_absent(self) -> bool:
@@ -75,13 +98,18 @@ def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> lis
 def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
     dimension = registry.resolve(context, item.dimension, field="filters")
     _check_values(dimension, item)
+    return resolved_filter(dimension, item.op, item.values)
+
+
+def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> ResolvedFilter:
+    """A filter on a dimension that is found already."""
     # What bills call EC2 does not begin with it, but whoever looks for names with EC2 in them means those too.
-    aliased = item.op != "starts_with"
+    aliased = op not in ("starts_with", "ends_with")
     wanted = [
-        name for value in item.values for name in (candidates(dimension.name, value) if aliased else [value])
+        name for value in values for name in (candidates(dimension.name, value) if aliased else [value])
     ]
     return ResolvedFilter(
-        dimension=dimension, op=item.op, asked=tuple(item.values), wanted=tuple(dict.fromkeys(wanted))
+        dimension=dimension, op=op, asked=tuple(values), wanted=tuple(dict.fromkeys(wanted))
     )
 
 
@@ -101,7 +129,7 @@ def _check_values(dimension: Dimension, item: Filter) -> None:
     if len(item.values) > MAX_VALUES:
         raise UserError(
             f"filters: {dimension.name} has {len(item.values)} values, at most {MAX_VALUES} are taken. "
-            "Use op contains or starts_with.",
+            "Use op contains, starts_with or ends_with.",
             field="filters",
         )
 

@@ -14,9 +14,10 @@ from finops.lib.params import fields_of, from_text
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 
-Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "absent"]
+Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "ends_with", "absent"]
 BasisName = Literal["billed", "amortized"]
 CompareTo = Literal["none", "previous_period", "previous_year"]
+Splits = Literal["before", "after"]
 
 DEFAULT_PERIOD: Period = "last_30_days"
 DEFAULT_TOP = 10
@@ -96,6 +97,7 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
         Meta(description="Groups listed for each currency; the rest is summed in other.", ge=1, le=MAX_TOP),
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
+    splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"
 
 
 _FILTER_NAME = re.compile(r"f(\d{1,3})")

@@ -29,6 +29,9 @@ class CostTag(AccountOwned):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     changed_at = models.DateTimeField(default=timezone.now)
+    changed_by = models.CharField(
+        max_length=254, blank=True, help_text="As the audit log names who saved last."
+    )
 
     class Meta:
         ordering = ["key"]

@@ -22,6 +22,7 @@ OPS = [
     ("contains", "contains"),
     ("not_contains", "does not contain"),
     ("starts_with", "starts with"),
+    ("ends_with", "ends with"),
     ("absent", "has no value"),
 ]
 

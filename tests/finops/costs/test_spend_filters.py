@@ -51,6 +51,7 @@ def service(op: Op, *values: str) -> Filter:
         (service("contains", "'s \\ \""), 8),
         (service("not_contains", "amazon"), 8 + 16 + 32),
         (service("starts_with", "amazon", "stra"), 1 + 2 + 4 + 32),
+        (service("ends_with", "S3", "ASSE"), 4),
         (service("in", "STRAßE"), 32),
         (service("absent"), 16),
         (Filter(dimension="tag:Env", op="in", values=["P"]), 63),
@@ -127,7 +128,7 @@ def test_no_match_at_all_is_not_silent(lines: Account) -> None:
         ),
         (
             service("in", *map(str, range(501))),
-            "filters: service has 501 values, at most 500 are taken. Use op contains or starts_with.",
+            "filters: service has 501 values, at most 500 are taken. Use op contains, starts_with or ends_with.",
         ),
         (
             Filter(dimension="servce", values=["x"]),

@@ -19,7 +19,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 filters = st.builds(
     Filter,
     dimension=texts,
-    op=st.sampled_from(["in", "not_in", "contains", "not_contains", "starts_with", "absent"]),
+    op=st.sampled_from(["in", "not_in", "contains", "not_contains", "starts_with", "ends_with", "absent"]),
     values=st.lists(texts, max_size=4),
 )
 questions = st.builds(

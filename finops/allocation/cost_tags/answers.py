@@ -1,0 +1,110 @@
+"""The forms of answers about cost tags, the same for tools and pages. Amounts are exact, one object a currency."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+
+from finops.allocation.rules import Rule
+from finops.costs.answers import MoneyAmount
+
+
+class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A cost tag of the account, whole."""
+
+    id: int
+    key: str
+    description: str
+    default_value: str
+    rules: tuple[Rule, ...]
+    version: int
+    changed_at: datetime
+    changed_by: str
+
+    @property
+    def dimension(self) -> str:
+        return f"cost_tag:{self.key}"
+
+
+class RuleCatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rule gives its value to. `number` from 1.
+
+    `lines` and `amounts` are of the lines that no earlier rule caught. `matching_lines` counts those too that earlier
+    rules caught; `shadowed_by` are these earlier rules, where they left it nothing.
+    """
+
+    number: int
+    name: str
+    lines: int
+    amounts: list[MoneyAmount]
+    matching_lines: int
+    shadowed_by: list[int]
+
+
+class ValueCatch(msgspec.Struct, frozen=True, kw_only=True):
+    """The cost of one value, the largest first."""
+
+    value: str
+    lines: int
+    amounts: list[MoneyAmount]
+
+
+class CostTagPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """What rules would do to the cost of some days, in the account's cost view.
+
+    `totals` are rules and `rest` together. `rest` is what no rule catches: it has the value `rest_value`.
+    """
+
+    start_date: date
+    end_date: date
+    rules: list[RuleCatch]
+    values: list[ValueCatch]
+    rest_value: str
+    rest_lines: int
+    rest: list[MoneyAmount]
+    totals: list[MoneyAmount]
+    lines: int
+    warnings: list[str]
+
+
+class EffectRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One value in one month and currency: its cost before and after. `moved` is after less before."""
+
+    month: date
+    value: str
+    currency: str
+    before: Decimal
+    after: Decimal
+    moved: Decimal
+    is_closed: bool
+
+
+class MonthEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """What changes its value in one month and currency, of how much.
+
+    `changed` is the cost of the lines that change their value; `total` is the month's cost, which stays. `is_closed`:
+    the month is over and every source that still delivers has brought it whole.
+    """
+
+    month: date
+    currency: str
+    total: Decimal
+    changed: Decimal
+    changed_lines: int
+    is_closed: bool
+
+
+class CostTagEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """What saving would move. `rows` are the values whose cost changes; empty `months` is no change at all.
+
+    `truncated` says what is not listed.
+    """
+
+    start_date: date
+    end_date: date
+    months: list[MonthEffect]
+    rows: list[EffectRow]
+    truncated: str
+    warnings: list[str]

@@ -1,0 +1,12 @@
+"""The dimensions that allocation adds to cost."""
+
+from __future__ import annotations
+
+from finops.allocation.cost_tags.resolving import resolve_cost_tag
+from finops.costs.dimensions import DimensionKind, registry
+
+registry.register(
+    DimensionKind(
+        "cost_tag:", "Cost tag", "A tag by the account's own rules: cost_tag:customer.", resolve_cost_tag
+    )
+)

@@ -1,0 +1,41 @@
+"""The rules of cost tags as a document: what they say, read strictly, written back exactly. Pure."""
+
+from finops.allocation.rules.document import (
+    MAX_RULES,
+    NORMALISATIONS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Copy,
+    CostTagDraft,
+    Normalisation,
+    Not,
+    Rule,
+    Test,
+    dimensions_of,
+    tests_of,
+)
+from finops.allocation.rules.reading import RuleError, read_draft, read_rules
+from finops.allocation.rules.writing import write_condition, write_draft, write_rules
+
+__all__ = [
+    "MAX_RULES",
+    "NORMALISATIONS",
+    "AllOf",
+    "AnyOf",
+    "Condition",
+    "Copy",
+    "CostTagDraft",
+    "Normalisation",
+    "Not",
+    "Rule",
+    "RuleError",
+    "Test",
+    "dimensions_of",
+    "read_draft",
+    "read_rules",
+    "tests_of",
+    "write_condition",
+    "write_draft",
+    "write_rules",
+]

@@ -1,0 +1,165 @@
+"""Writes on cost tags. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.cost_tags.resolving import PREFIX, context_of, dimension_of
+from finops.allocation.cost_tags.uses import uses_of
+from finops.allocation.models import CostTag
+from finops.allocation.rules import CostTagDraft, Rule, read_rules, write_rules
+from finops.allocation.rules.yaml import draft_from_yaml, draft_to_yaml
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.spoken import listed
+
+MAX_COST_TAGS = 100
+
+
+@transaction.atomic
+def create_cost_tag(
+    *,
+    account: Account,
+    actor: Actor,
+    key: str,
+    description: str = "",
+    rules: Sequence[Rule] = (),
+    default_value: str = "",
+) -> CostTag:
+    """A new cost tag; cost has the dimension `cost_tag:<key>` from the next answer on.
+
+    Raises RuleError for rules that cannot be, ValidationError for a key that is empty, too long or taken, UserError
+    beyond 100 cost tags.
+    """
+    draft = checked(
+        CostTagDraft(key=key, description=description, rules=tuple(rules), default_value=default_value)
+    )
+    with account_scope(account):
+        if CostTag.objects.count() >= MAX_COST_TAGS:
+            raise UserError(f"An account has at most {MAX_COST_TAGS} cost tags; delete some first.")
+        cost_tag = CostTag(account=account, key=draft.key, created_by=actor.user)
+        _fill(cost_tag, draft, actor)
+        cost_tag.save(force_insert=True)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_tag.create",
+        target=cost_tag.key,
+        detail={"rules": len(draft.rules), "default_value": draft.default_value},
+    )
+    return cost_tag
+
+
+@transaction.atomic
+def save_cost_tag(
+    *,
+    cost_tag: CostTag,
+    actor: Actor,
+    version: int,
+    rules: Sequence[Rule],
+    default_value: str,
+    description: str,
+) -> CostTag:
+    """Replace the rules as a whole; every answer, past days too, counts by them from now on.
+
+    `version` is that of the cost tag that the change began from: UserError, with who and when, when somebody has
+    saved another since. The audit log keeps what moved, by month. Raises as `create_cost_tag` does.
+    """
+    account = cost_tag.account
+    draft = checked(
+        CostTagDraft(
+            key=cost_tag.key, description=description, rules=tuple(rules), default_value=default_value
+        )
+    )
+    with account_scope(account):
+        current = CostTag.objects.select_for_update().filter(pk=cost_tag.pk).first()
+        if current is None:
+            raise UserError(f"Cost tag {cost_tag.key!r} has been deleted meanwhile.")
+        if current.version != version:
+            raise UserError(_lost_update(current), field="version", value=version)
+        current.version += 1
+        _fill(current, draft, actor)
+        current.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_tag.change",
+        target=current.key,
+        detail={"version": current.version, "rules": len(draft.rules), "default_value": draft.default_value},
+    )
+    return current
+
+
+@transaction.atomic
+def delete_cost_tag(*, cost_tag: CostTag, actor: Actor) -> None:
+    """Take a cost tag away. Raises UserError that names what uses it."""
+    account = cost_tag.account
+    with account_scope(account):
+        used_by = uses_of(account, f"{PREFIX}{cost_tag.key}")
+        if used_by:
+            raise UserError(
+                f"Cost tag {cost_tag.key!r} is used by {listed(used_by)}. Change or delete those first.",
+                value=cost_tag.key,
+            )
+        CostTag.objects.filter(pk=cost_tag.pk).delete()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="cost_tag.delete",
+        target=cost_tag.key,
+        detail={"rules": cost_tag.rules, "default_value": cost_tag.default_value},
+    )
+
+
+def checked(draft: CostTagDraft) -> CostTagDraft:
+    """The draft as it will be stored: with every limit of a rule document checked. Raises RuleError."""
+    return CostTagDraft(
+        key=draft.key.strip(),
+        description=draft.description.strip(),
+        default_value=draft.default_value.strip(),
+        rules=read_rules(write_rules(draft.rules)),
+    )
+
+
+def cost_tag_from_yaml(text: str) -> CostTagDraft:
+    """The cost tag that a YAML file says. Raises RuleError that names line, rule and field."""
+    return draft_from_yaml(text)
+
+
+def cost_tag_to_yaml(cost_tag: CostTag) -> str:
+    """The file from which `cost_tag_from_yaml` reads an equal cost tag."""
+    return draft_to_yaml(draft_of(cost_tag))
+
+
+def draft_of(cost_tag: CostTag) -> CostTagDraft:
+    """What a stored cost tag says."""
+    return CostTagDraft(
+        key=cost_tag.key,
+        description=cost_tag.description,
+        default_value=cost_tag.default_value,
+        rules=read_rules(cost_tag.rules),
+    )
+
+
+def _fill(cost_tag: CostTag, draft: CostTagDraft, actor: Actor) -> None:
+    cost_tag.description = draft.description
+    cost_tag.default_value = draft.default_value
+    cost_tag.rules = write_rules(draft.rules)
+    cost_tag.changed_at = clock.now()
+    cost_tag.changed_by = actor.label[:254]
+    cost_tag.full_clean(exclude=["account", "created_by"])
+    dimension_of(context_of(cost_tag.account), draft)
+
+
+def _lost_update(current: CostTag) -> str:
+    return (
+        f"Cost tag {current.key!r} was changed by {current.changed_by or 'somebody'} on "
+        f"{current.changed_at:%Y-%m-%d at %H:%M} UTC, after you began. Open it again, look at that change, and make "
+        "yours on top of it."
+    )

@@ -1,0 +1,74 @@
+"""Cost by the values of a cost tag."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from finops.allocation.queries.cost_tags import preview
+from finops.allocation.rules import CostTagDraft, read_rules
+from finops.allocation.services.cost_tags import create_cost_tag, save_cost_tag
+from finops.costs.queries import query_spend
+from finops.costs.spend_query import SpendQuery
+from finops.lib.errors import UserError
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, cost
+
+DAY = date(2026, 3, 5)
+PROD = {"when": {"dimension": "tag:env", "op": "in", "values": ["prod", "production"]}, "value": "Production"}
+STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]}, "value": "Storage"}
+
+
+@pytest.fixture
+def billed(acme: Account) -> Account:
+    add_source(
+        acme,
+        [
+            cost(DAY, 1, service="Amazon S3", tags={"env": "PROD"}),
+            cost(DAY, 2, service="Amazon S3"),
+            cost(DAY, 4, service="Amazon EC2", tags={"env": "dev"}),
+            cost(DAY, 8, service="Amazon EC2", currency="EUR"),
+        ],
+    )
+    return acme
+
+
+def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
+    asked = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
+    return {
+        (next(iter(row.group.values())), row.currency): row.amount for row in query_spend(account, asked).rows
+    }
+
+
+def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, billed: Account) -> None:
+    create_cost_tag(account=billed, actor=cast.actor, key="kind", rules=read_rules([PROD, STORAGE]))
+
+    assert by(billed, "cost_tag:Kind") == {
+        ("Production", "USD"): 1,
+        ("Storage", "USD"): 2,
+        ("(untagged)", "USD"): 4,
+        ("(untagged)", "EUR"): 8,
+    }
+
+
+def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Account) -> None:
+    tag = create_cost_tag(account=billed, actor=cast.actor, key="kind", rules=read_rules([PROD]))
+    mine = {"cost_tag": tag, "actor": cast.actor, "version": 1, "default_value": "", "description": ""}
+    save_cost_tag(**mine, rules=read_rules([STORAGE]))
+
+    with pytest.raises(UserError, match=f"was changed by {cast.member.email} on 2026-03-20"):
+        save_cost_tag(**mine, rules=())
+
+
+def test_the_preview_says_what_each_rule_catches(billed: Account) -> None:
+    shown = preview(billed, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
+
+    assert [[(each.amount, each.currency) for each in rule.amounts] for rule in shown.rules] == [
+        [(1, "USD")],
+        [(2, "USD")],
+    ]
+    assert [(each.amount, each.currency) for each in shown.rest] == [(8, "EUR"), (4, "USD")]
