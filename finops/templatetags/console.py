@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from finops.lib import amounts, clock
 from finops.lib.money import rounded
+from finops.lib.sparklines import HEIGHT, WIDTH, spark_path
 
 register = template.Library()
 
@@ -127,6 +129,12 @@ def nav_item(context: template.Context, names: str, label: str, symbol: str) -> 
         "slug": context["account"].slug,
         "current": getattr(match, "url_name", None) in known,
     }
+
+
+@register.inclusion_tag("_sparkline.html")
+def sparkline(values: Sequence[Decimal | None], about: str) -> dict[str, Any]:
+    """A trend in a table's cell; `about` says to a screen reader what it is of."""
+    return {"path": spark_path(values), "about": about, "width": WIDTH, "height": HEIGHT}
 
 
 @register.simple_tag(takes_context=True)
