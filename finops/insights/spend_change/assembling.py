@@ -1,0 +1,222 @@
+"""From sums to the answer about a change of spend. Pure: exact Decimal arithmetic, no query."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import AccountRef, ViewUsed
+from finops.costs.dimensions import Dimension
+from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_answer import OTHER
+from finops.insights.spend_change import words
+from finops.insights.spend_change.answers import (
+    Beside,
+    Cause,
+    ChangeTotal,
+    ComparedDays,
+    Effects,
+    Move,
+    SpendChangeAnswer,
+)
+from finops.insights.spend_change.effects import Parts, parts_of, together
+from finops.insights.spend_change.lake import MeteredSum
+from finops.lib.money import added, ratio, subtracted
+from finops.lib.periods import DateRange
+
+CAUSES = 3
+NO_METER = "(none)"
+"""What lines without a usage type are called."""
+
+
+@dataclass(frozen=True)
+class ChangeFacts:
+    """What the answer is made from. Without `current` and `previous`, or with a `reason`, there is nothing to explain."""
+
+    account: Account
+    days: DateRange
+    current: DateRange | None
+    previous: DateRange | None
+    dimensions: tuple[Dimension, ...]
+    view: ViewUsed
+    sources: Sources
+    filtered: bool
+    reason: str
+    sums: Sequence[MeteredSum] = ()
+    metered: bool = True
+    note: str = ""
+    findings: FilterFindings = field(default_factory=FilterFindings)
+    beside: Sequence[Beside] = ()
+
+
+def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
+    """The whole answer but its console_url, with so many moves of each currency listed."""
+    by_currency: dict[str, list[MeteredSum]] = defaultdict(list)
+    for item in facts.sums:
+        by_currency[item.currency].append(item)
+    totals = [_total(facts, currency, by_currency[currency]) for currency in sorted(by_currency)]
+    moves = [move for currency in sorted(by_currency) for move in _moves(facts, by_currency[currency], top)]
+    days = _compared_days(facts)
+    return SpendChangeAnswer(
+        account=AccountRef(slug=facts.account.slug, name=facts.account.name),
+        summary=words.summary_of(facts.account.name, days, totals, moves, facts.reason),
+        view=facts.view,
+        days=days,
+        group_by=[dimension.name for dimension in facts.dimensions],
+        totals=totals,
+        moves=moves,
+        beside=list(facts.beside),
+        resolved_filters=facts.findings.used,
+        data_through=facts.sources.coverage.complete_through,
+        truncated=words.truncated_of(moves),
+        warnings=_warnings(facts, totals),
+        hint=words.hint_of(moves, filtered=facts.filtered, reason=facts.reason),
+    )
+
+
+def _compared_days(facts: ChangeFacts) -> ComparedDays | None:
+    if facts.current is None or facts.previous is None:
+        return None
+    return ComparedDays(
+        start_date=facts.current.start,
+        end_date=facts.current.end,
+        previous_start_date=facts.previous.start,
+        previous_end_date=facts.previous.end,
+        note=words.note_of(facts.days, facts.current, facts.previous),
+    )
+
+
+def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
+    found = [sentence for dimension in facts.dimensions for sentence in dimension.warnings]
+    found += facts.findings.warnings
+    found += [sentence for sentence in (facts.reason, facts.note) if sentence]
+    if len(totals) > 1:
+        names = ", ".join(total.currency for total in totals)
+        found.append(
+            f"Cost is in {len(totals)} currencies ({names}), which are never added: one change for each."
+        )
+    known = AnswerFacts(facts.account, facts.days, facts.sources.coverage, facts.sources.health)
+    return list(dict.fromkeys([*found, *warnings_for(known)]))
+
+
+def _total(facts: ChangeFacts, currency: str, items: Sequence[MeteredSum]) -> ChangeTotal:
+    now, before = _amounts(items)
+    moved, reason = _ratio(now, before)
+    parts = together(parts_of(item) for item in items)
+    return ChangeTotal(
+        current_amount=now,
+        previous_amount=before,
+        change=subtracted(now, before),
+        ratio=moved,
+        ratio_reason=reason,
+        currency=currency,
+        effects=_effects(parts, currency) if facts.metered else None,
+    )
+
+
+def _moves(facts: ChangeFacts, items: Sequence[MeteredSum], top: int) -> list[Move]:
+    """The groups by the size of their change, then the rest as one."""
+    groups: dict[tuple[str, ...], list[MeteredSum]] = defaultdict(list)
+    for item in items:
+        groups[item.keys].append(item)
+    ranked = sorted(groups.values(), key=_place)
+    moves = [_move(facts, group) for group in ranked[:top]]
+    rest = [item for group in ranked[top:] for item in group]
+    return [*moves, _other(facts, rest, len(ranked) - top)] if rest else moves
+
+
+def _place(group: Sequence[MeteredSum]) -> tuple[Decimal, tuple[str, ...]]:
+    now, before = _amounts(group)
+    return -abs(subtracted(now, before)), group[0].keys
+
+
+def _move(facts: ChangeFacts, items: Sequence[MeteredSum]) -> Move:
+    currency = items[0].currency
+    now, before = _amounts(items)
+    moved, reason = _ratio(now, before)
+    names = [dimension.name for dimension in facts.dimensions]
+    return Move(
+        group=dict(zip(names, items[0].keys, strict=True)),
+        kind=_kind(items),
+        current_amount=now,
+        previous_amount=before,
+        change=subtracted(now, before),
+        ratio=moved,
+        ratio_reason=reason,
+        currency=currency,
+        labels=_labels(names, items),
+        effects=_effects(together(parts_of(item) for item in items), currency) if facts.metered else None,
+        causes=_causes(items, currency) if facts.metered else [],
+    )
+
+
+def _other(facts: ChangeFacts, items: Sequence[MeteredSum], groups: int) -> Move:
+    move = _move(facts, items)
+    return Move(
+        **{
+            name: getattr(move, name)
+            for name in ("current_amount", "previous_amount", "change", "ratio", "ratio_reason", "effects")
+        },
+        group=dict.fromkeys(move.group, OTHER),
+        kind=OTHER,
+        currency=move.currency,
+        other_groups=groups,
+    )
+
+
+def _kind(items: Sequence[MeteredSum]) -> str:
+    if not any(item.before.lines for item in items):
+        return "new"
+    if not any(item.now.lines for item in items):
+        return "gone"
+    now, before = _amounts(items)
+    return "up" if now > before else "down" if now < before else "same"
+
+
+def _labels(names: Sequence[str], items: Sequence[MeteredSum]) -> dict[str, str]:
+    """The name of each id, the last by alphabet when it changed."""
+    found = {}
+    for at, name in enumerate(names):
+        labels = [label for item in items if (label := item.labels[at])]
+        if labels and max(labels) != items[0].keys[at]:
+            found[name] = max(labels)
+    return found
+
+
+def _causes(items: Sequence[MeteredSum], currency: str) -> list[Cause]:
+    """The usage types that moved most."""
+    by_type: dict[str, list[Parts]] = defaultdict(list)
+    for item in items:
+        by_type[item.item or NO_METER].append(parts_of(item))
+    moved = {name: together(parts) for name, parts in by_type.items()}
+    ranked = sorted(moved, key=lambda name: (-abs(moved[name].whole), name))
+    return [
+        Cause(usage_type=name, effect=moved[name].main, change=moved[name].whole, currency=currency)
+        for name in ranked[:CAUSES]
+        if moved[name].whole
+    ]
+
+
+def _effects(parts: Parts, currency: str) -> Effects:
+    return Effects(
+        volume=parts.volume,
+        price=parts.price,
+        new=parts.new,
+        gone=parts.gone,
+        unmeasured=parts.unmeasured,
+        currency=currency,
+    )
+
+
+def _amounts(items: Sequence[MeteredSum]) -> tuple[Decimal, Decimal]:
+    return added(item.now.amount for item in items), added(item.before.amount for item in items)
+
+
+def _ratio(now: Decimal, before: Decimal) -> tuple[Decimal | None, str]:
+    found = ratio(subtracted(now, before), before.copy_abs())
+    return found, "" if found is not None else "previous_amount is 0."

@@ -1,0 +1,65 @@
+"""Why an amount moved: more of it, a higher price, something new, something gone. Pure, and exact: the parts of a change
+add up to it to the last digit.
+
+For one SKU in one unit, with cost C and quantity Q before (0) and now (1), the volume effect is (Q1 - Q0) · C0 / Q0, what
+the additional quantity costs at the old price, and the price effect is the rest, Q1 · (C1 / Q1 - C0 / Q0): the usual price
+and volume variance, with the mixed term in the price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from finops.insights.spend_change.lake import MeteredSum
+from finops.lib.money import MONEY_SCALE, added, subtracted
+
+_WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
+_STEP = Decimal(1).scaleb(-MONEY_SCALE)
+ZERO = Decimal(0)
+
+VOLUME, PRICE, NEW, GONE, UNMEASURED = "volume", "price", "new", "gone", "unmeasured"
+EFFECTS = (VOLUME, PRICE, NEW, GONE, UNMEASURED)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A change, by why. `unmeasured`: of lines on both sides whose quantity is not known, such as fees and credits."""
+
+    volume: Decimal = ZERO
+    price: Decimal = ZERO
+    new: Decimal = ZERO
+    gone: Decimal = ZERO
+    unmeasured: Decimal = ZERO
+
+    @property
+    def whole(self) -> Decimal:
+        return added([self.volume, self.price, self.new, self.gone, self.unmeasured])
+
+    @property
+    def main(self) -> str:
+        """The effect that moved most."""
+        return max(EFFECTS, key=lambda name: abs(getattr(self, name)))
+
+
+def parts_of(item: MeteredSum) -> Parts:
+    """The change of one SKU in one unit."""
+    now, before = item.now, item.before
+    change = subtracted(now.amount, before.amount)
+    if not before.lines:
+        return Parts(new=change)
+    if not now.lines:
+        return Parts(gone=change)
+    if item.unit is None or before.quantity <= 0 or now.quantity <= 0:
+        return Parts(unmeasured=change)
+    more = _WIDE.subtract(now.quantity, before.quantity)
+    at_old_price = _WIDE.divide(_WIDE.multiply(more, before.amount), before.quantity)
+    volume = at_old_price.quantize(_STEP, context=_WIDE)
+    return Parts(volume=volume, price=subtracted(change, volume))
+
+
+def together(parts: Iterable[Parts]) -> Parts:
+    """The effects of several, each added up."""
+    every = list(parts)
+    return Parts(**{name: added(getattr(each, name) for each in every) for name in EFFECTS})

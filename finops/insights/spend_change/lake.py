@@ -1,0 +1,133 @@
+"""The one expression behind `explain_spend_change`: what each group and what is metered in it cost on either side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from finops.costs.dimensions import Dimension
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, within
+from finops.lib.periods import DateRange
+
+_SIDES = ("now", "before")
+
+
+@dataclass(frozen=True)
+class ChangePlan:
+    """Everything that decides the expression; equal for equal questions, so that the lake compiles each once.
+
+    `metered` tells SKUs and units apart within a group: without it there are fewer sums, and no quantities.
+    """
+
+    current: DateRange
+    previous: DateRange
+    dimensions: tuple[Dimension, ...]
+    filters: tuple[ResolvedFilter, ...]
+    basis: str
+    categories: tuple[str, ...]
+    metered: bool = True
+
+    @property
+    def tag_keys(self) -> list[str]:
+        used = [*self.dimensions, *(item.dimension for item in self.filters)]
+        return list(dict.fromkeys(key for dimension in used for key in dimension.tag_keys))
+
+    def __call__(self, table: Any) -> Any:
+        """Sums by group, currency and, where metered, SKU and unit."""
+        on_side = within(table, self.current) | within(table, self.previous)
+        lines = table.filter(
+            reduce(and_, [on_side, counts(table, self.categories), *all_of(table, self.filters)])
+        )
+        sides = {"now": within(lines, self.current), "before": within(lines, self.previous)}
+        amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
+        selected = lines.select(
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            **{
+                f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
+            },
+            **{
+                f"label{at}": each.label(lines)
+                for at, each in enumerate(self.dimensions)
+                if each.label is not None
+            },
+            **(_metered(lines) if self.metered else {}),
+            **{f"amount_{side}": ibis.ifelse(here, amount, _zero()) for side, here in sides.items()},
+            **{f"lines_{side}": ibis.ifelse(here, 1, 0) for side, here in sides.items()},
+            **{
+                f"quantity_{side}": ibis.ifelse(here, lines.consumed_quantity.coalesce(_zero()), _zero())
+                for side, here in sides.items()
+                if self.metered
+            },
+        )
+        return selected.group_by(self._keys(selected)).aggregate(**_sums(selected))
+
+    def _keys(self, selected: Any) -> list[str]:
+        names = [f"key{at}" for at in range(len(self.dimensions))] + ["currency", "sku", "unit"]
+        return [name for name in names if name in selected.columns]
+
+
+def _metered(lines: Any) -> dict[str, Any]:
+    """What a price is of. A line without a quantity has no unit here, whatever it says."""
+    unit = ibis.ifelse(lines.consumed_quantity.notnull(), lines.consumed_unit, ibis.null("string"))
+    return {"sku": lines.sku_id.coalesce(lines.usage_type), "unit": unit, "usage_type": lines.usage_type}
+
+
+def _sums(selected: Any) -> dict[str, Any]:
+    measures = [name for name in selected.columns if name.startswith(("amount_", "quantity_", "lines_"))]
+    names = [name for name in selected.columns if name.startswith("label") or name == "usage_type"]
+    return {name: selected[name].sum() for name in measures} | {name: selected[name].max() for name in names}
+
+
+def _zero() -> Any:
+    return ibis.literal(Decimal(0), type="decimal(38, 18)")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a sum. `lines` 0: it was not there."""
+
+    amount: Decimal = Decimal(0)
+    quantity: Decimal = Decimal(0)
+    lines: int = 0
+
+
+@dataclass(frozen=True)
+class MeteredSum:
+    """What a group cost on either side, of one SKU in one unit; `unit` None where no quantity is known."""
+
+    keys: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    currency: str
+    item: str
+    unit: str | None
+    now: Side
+    before: Side
+
+
+def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
+    """The result of a plan as typed rows."""
+    width = len(plan.dimensions)
+    return [_read(row, width) for row in table.to_pylist()]
+
+
+def _read(row: dict[str, Any], width: int) -> MeteredSum:
+    sides = [
+        Side(row[f"amount_{side}"], row.get(f"quantity_{side}", Decimal(0)), row[f"lines_{side}"])
+        for side in _SIDES
+    ]
+    return MeteredSum(
+        keys=tuple(row[f"key{at}"] for at in range(width)),
+        labels=tuple(row.get(f"label{at}") for at in range(width)),
+        currency=row["currency"],
+        item=row.get("usage_type") or row.get("sku") or "",
+        unit=row.get("unit"),
+        now=sides[0],
+        before=sides[1],
+    )

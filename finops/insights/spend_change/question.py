@@ -1,0 +1,86 @@
+"""What is asked about a change of spend: the arguments of the tool `explainSpendChange` and the URL of its page."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from finops.costs.spend_query import (
+    DEFAULT_PERIOD,
+    MAX_FILTERS,
+    MAX_GROUPS,
+    BasisName,
+    Period,
+    SpendQuery,
+    UrlQuery,
+)
+from finops.costs.spend_query import Filter as CostFilter
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
+
+DEFAULT_TOP = 10
+MAX_TOP = 30
+DEFAULT_GROUP = "service"
+
+
+# A change between two periods. Days are UTC, both ends inside; without any dates, the last 30 days against the 30 before.
+class SpendChangeQuery(UrlQuery, frozen=True, kw_only=True):
+    __doc__ = None
+    start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
+    end_date: Annotated[date | None, Meta(description="Last day.")] = None
+    period: Annotated[Period | None, Meta(description="Instead of dates.")] = None
+    compare_to: Annotated[
+        Literal["previous_period", "previous_year"], Meta(description="What came before.")
+    ] = "previous_period"
+    previous_start_date: Annotated[
+        date | None, Meta(description="Any other earlier days, with previous_end_date.")
+    ] = None
+    previous_end_date: Annotated[date | None, Meta(description="Last of them.")] = None
+    group_by: Annotated[
+        list[str], Meta(description="One or two dimensions; service if left out.", max_length=MAX_GROUPS)
+    ] = []
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
+    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    top: Annotated[int, Meta(description="Moves listed for each currency.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+
+
+def spend_question(query: SpendChangeQuery) -> SpendQuery:
+    """The spend on both sides."""
+    dated = query.start_date or query.end_date
+    return SpendQuery(
+        start_date=query.start_date,
+        end_date=query.end_date,
+        period=query.period or (None if dated else DEFAULT_PERIOD),
+        group_by=list(query.group_by) or [DEFAULT_GROUP],
+        filters=list(query.filters),
+        basis=query.basis,
+        charge_categories=list(query.charge_categories),
+        compare_to=query.compare_to,
+    )
+
+
+def earlier_days(query: SpendChangeQuery, days: DateRange) -> DateRange | None:
+    """The earlier days that a query names itself. Raises UserError for half of them, or for later ones."""
+    start, end = query.previous_start_date, query.previous_end_date
+    if start is None and end is None:
+        return None
+    if start is None or end is None:
+        missing = "previous_start_date" if start is None else "previous_end_date"
+        raise UserError(f"{missing} is missing: the earlier days need both ends.", field=missing)
+    if start > end:
+        raise UserError(
+            f"previous_start_date {start} is after previous_end_date {end}.",
+            field="previous_start_date",
+            value=start.isoformat(),
+        )
+    if end >= days.start:
+        raise UserError(
+            f"previous_end_date {end} is not before {days.start}, where the later days begin. Days on both sides "
+            "would count twice.",
+            field="previous_end_date",
+            value=end.isoformat(),
+        )
+    return DateRange(start, end)

@@ -1,0 +1,104 @@
+"""What an answer about a change of spend says in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
+from finops.insights.spend_change.effects import EFFECTS
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut, listed, money, percent
+
+NAMED = 3
+NAME_LENGTH = 80
+
+WHY = {
+    "volume": "more or less of it",
+    "price": "another price",
+    "new": "something new in it",
+    "gone": "something gone from it",
+    "unmeasured": "no quantity to tell why",
+}
+
+
+def summary_of(
+    account: str, days: ComparedDays | None, totals: Sequence[ChangeTotal], moves: Sequence[Move], reason: str
+) -> str:
+    """One plain sentence: what moved between which days, and what moved most."""
+    if days is None or reason:
+        return f"The change of {account}'s spend cannot be explained: {reason}"
+    when = f"from {days.start_date} to {days.end_date}"
+    if not totals:
+        return f"{account} has no cost {when} nor before that matches."
+    said = listed([_said(total) for total in totals])
+    before = f"{days.previous_start_date} to {days.previous_end_date}"
+    return f"{account} spent {said} {when} than from {before}{_most(totals, moves)}."
+
+
+def _said(total: ChangeTotal) -> str:
+    if not total.change:
+        return f"as much ({money(total.current_amount, total.currency)})"
+    word = "more" if total.change > 0 else "less"
+    share = f" ({percent(abs(total.ratio))})" if total.ratio is not None else ""
+    return f"{money(abs(total.change), total.currency)} {word}{share}"
+
+
+def _most(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
+    named = [_named(move) for move in moves if move.change and not move.other_groups][:NAMED]
+    return f"; most moved {listed(named)}" if named and len(totals) == 1 else ""
+
+
+def _named(move: Move) -> str:
+    sign = "+" if move.change > 0 else "-"  # a plain hyphen, as numbers have it
+    return f"{name_of(move)} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
+
+
+def name_of(move: Move) -> str:
+    """What a person calls the group."""
+    name = " / ".join(move.labels.get(dimension, value) for dimension, value in move.group.items())
+    return cut(name, NAME_LENGTH)
+
+
+def _why(move: Move) -> str:
+    if move.kind in ("new", "gone"):
+        return f", {move.kind}"
+    if move.effects is None:
+        return ""
+    main = max(EFFECTS, key=lambda effect: abs(getattr(move.effects, effect)))
+    return f", mostly {main}" if main in ("volume", "price", "new", "gone") else ""
+
+
+def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:
+    """What the compared days are not, if anything."""
+    parts = []
+    if current != days:
+        parts.append(
+            f"Only days with complete data count, so the later side ends on {current.end}, not {days.end}."
+        )
+    if current.days != previous.days:
+        parts.append(f"The earlier side has {previous.days} days, the later {current.days}.")
+    return " ".join(parts)
+
+
+def truncated_of(moves: Sequence[Move]) -> str:
+    folded = sum(move.other_groups for move in moves)
+    if not folded:
+        return ""
+    groups = "1 group is" if folded == 1 else f"{folded:,} groups are"
+    return f"{groups} summed in the move other: raise top, filter, or group by something coarser."
+
+
+def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
+    """What to ask next."""
+    if reason:
+        return "Choose days that getAccountContext says have data, or name the earlier days yourself."
+    moved = [move for move in moves if move.change and not move.other_groups]
+    if not moved and filtered:
+        return "Check the values with listDimensionValues or widen the dates."
+    if not moved:
+        return "Nothing moved: compare with previous_year, or ask for other days."
+    dimension, value = next(iter(moved[0].group.items()))
+    other = "resource" if "usage_type" in moved[0].group else "usage_type"
+    return (
+        f"{cut(value, NAME_LENGTH)!r} moved most: filter {dimension} by it and group by {other} or account."
+    )
