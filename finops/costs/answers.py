@@ -102,6 +102,17 @@ class FilterUsed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     asked: list[str] = msgspec.field(default_factory=list)
 
 
+# What a shared-cost split did to the sums: what it moved away from its source, and what stayed because there was
+# nothing to share it out by. Amounts of the asked days that count, before filters on the split's dimension.
+class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    dimension: str
+    source_value: str
+    moved: list[MoneyAmount]
+    stayed: list[MoneyAmount] = []
+    reason: str = ""
+
+
 # The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
 class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
@@ -119,6 +130,8 @@ class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
     console_url: str = ""
+    splits: str = "before"
+    applied_splits: list[AppliedSplit] = []
 
 
 # One value that a dimension has in the data, and its cost: one amount for each currency.

@@ -14,7 +14,7 @@ from finops.costs.comparison import comparison_used
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend import plan_of, resolve_query, run_plan
+from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, total_of, warnings_of
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
@@ -24,12 +24,16 @@ from finops.lib.periods import DateRange
 
 @dataclass
 class ValueCost:
-    """The cost of one value in one currency; `buckets` by their first day, of those with lines."""
+    """The cost of one value in one currency; `buckets` by their first day, of those with lines.
+
+    `allocated` is what of the amount shared-cost splits on the dimension brought here.
+    """
 
     value: str
     currency: str
     label: str = ""
     amount: Decimal = Decimal(0)
+    allocated: Decimal = Decimal(0)
     buckets: dict[date, Decimal] = field(default_factory=dict)
 
 
@@ -91,6 +95,7 @@ class CostRead:
             value, label = part.keys[0] or "", part.labels[0] or ""
             cost = found.setdefault((value, part.currency), ValueCost(value, part.currency))
             cost.amount = added([cost.amount, part.amount])
+            cost.allocated = added([cost.allocated, part.allocated])
             cost.label = max(cost.label, label)
             if part.bucket is not None:
                 before = cost.buckets.get(part.bucket, Decimal(0))
@@ -106,12 +111,12 @@ def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = 
     """The cost that a query asks for, by every value of its dimension, in the account's cost view.
 
     `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
-    lake query, one or two more with filters; PostgreSQL as for `query_spend`.
+    lake query, one or two more with filters; after splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
     sources = load_sources(account)
     question = resolve_query(account, query, sources)
     plan = replace(plan_of(question), top=ALL_GROUPS)
-    sums = run_plan(account, plan, deadline, sources.manifest)
+    sums, split = read_sums_of(account, question, plan, deadline)
     facts = SpendFacts(
         account=account,
         query=query,
@@ -120,5 +125,6 @@ def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = 
         compared=question.compared,
         sources=sources,
         findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
+        splitting=split,
     )
     return CostRead(facts, sums)

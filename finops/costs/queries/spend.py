@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.models import Account
 from finops.costs.answers import SpendAnswer, ViewUsed
 from finops.costs.comparison import Compared, compared_days
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
+from finops.costs.queries.after_splits import after_splits
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendBuild, SpendPlan, SpendSum, read_sums
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
+from finops.costs.splitting import SplitQuestion, Splitting, splitting_of
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
@@ -39,6 +41,7 @@ class Question:
     dimensions: tuple[Dimension, ...]
     filters: tuple[ResolvedFilter, ...]
     compared: Compared | None
+    context: DimensionContext
 
 
 def query_spend(
@@ -49,12 +52,12 @@ def query_spend(
     Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
     for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals;
     one small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
-    queries, one more when a tag is used, one or two more for each lake query.
+    queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
-    sums = run_plan(account, plan, deadline, sources.manifest)
+    sums, split = read_sums_of(account, question, plan, deadline)
     findings = look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings()
     facts = SpendFacts(
         account=account,
@@ -64,8 +67,28 @@ def query_spend(
         compared=question.compared,
         sources=sources,
         findings=findings,
+        splitting=split,
     )
     return assemble(facts, sums)
+
+
+def read_sums_of(
+    account: Account, question: Question, plan: SpendPlan, deadline: float | None
+) -> tuple[list[SpendSum], Splitting]:
+    """The sums of a plan, before or after splits as the question says, and what the splits did.
+
+    Before splits: the one lake query of `run_plan`. After: one query of PostgreSQL more; where a split is on one of the
+    question's dimensions, one lake query by day over the lines of its source, one over the targets of proportional
+    splits, and one of usage for each usage metric; and all groups are read, because the splits decide which are large.
+    """
+    manifest = question.context.manifest
+    if question.query.splits == "before":
+        return run_plan(account, plan, deadline, manifest), Splitting()
+    found = splitting_of(SplitQuestion(account, plan, question.context, deadline, manifest))
+    if not found.moves:
+        return run_plan(account, plan, deadline, manifest), found
+    sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
+    return after_splits(plan, sums, found.moves), found
 
 
 def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Question:
@@ -80,6 +103,7 @@ def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Ques
         dimensions=_dimensions(context, query),
         filters=tuple(resolve_filters(context, query.filters)),
         compared=_compared(query, days, sources),
+        context=context,
     )
 
 

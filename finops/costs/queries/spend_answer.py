@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from accounts.models import Account
@@ -27,6 +27,7 @@ from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
+from finops.costs.splitting import Splitting
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange
 
@@ -48,6 +49,7 @@ class SpendFacts:
     compared: Compared | None
     sources: Sources
     findings: FilterFindings
+    splitting: Splitting = field(default_factory=Splitting)
 
 
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
@@ -71,6 +73,8 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         truncated=truncated_of(rows, facts.query.top),
         warnings=warnings_of(facts, totals, buckets),
         hint=hint_of(facts.query, facts.sources.coverage, totals, rows),
+        splits=facts.query.splits,
+        applied_splits=facts.splitting.applied,
     )
 
 
@@ -239,6 +243,7 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     known = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
     found = [sentence for dimension in used for sentence in dimension.warnings]
     found += facts.findings.warnings
+    found += facts.splitting.warnings
     found += _currency_warning(totals)
     found += _comparison_warnings(facts)
     found += cut_buckets(plan.granularity, plan.days, buckets)

@@ -238,6 +238,8 @@ class SpendSum:
     amount: Decimal
     compared: Decimal
     previous: Decimal
+    allocated: Decimal = _NOTHING
+    """What of the amount a shared-cost split brought here."""
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:

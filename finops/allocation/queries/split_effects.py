@@ -1,0 +1,101 @@
+"""What each split did, in words and amounts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import TypeVar
+
+from finops.allocation.splits import Cell, Moving, Split, SplitDimension, unscaled
+from finops.allocation.splits.rules import PROPORTIONAL, USAGE
+from finops.costs.answers import AppliedSplit
+from finops.costs.queries.spend_lake import SpendPlan
+from finops.costs.splitting import Received, SplitEffect, amounts_of
+from finops.lib.spoken import cut, listed, money
+
+Key = TypeVar("Key")
+
+SHOWN_DAYS = 3
+NAME_LENGTH = 60
+
+
+@dataclass
+class _Did:
+    moved: dict[str, int] = field(default_factory=dict)
+    stayed: dict[str, int] = field(default_factory=dict)
+    received: dict[tuple[str, str], int] = field(default_factory=dict)
+    days: set[date] = field(default_factory=set)
+
+
+def effects_of(dimensions: Sequence[SplitDimension], plan: SpendPlan, found: Moving) -> list[SplitEffect]:
+    """One for each split, by name; of the asked days and the charge categories that count."""
+    did = {split.id: _Did() for each in dimensions for split in each.splits}
+    for split, cell, amount in found.moved:
+        if _counts(plan, cell):
+            _add(did[split.id].moved, cell.currency, amount)
+    for split, cell, target, amount in found.received:
+        if _counts(plan, cell):
+            _add(did[split.id].received, (target, cell.currency), amount)
+    for split, cell, amount in found.stayed:
+        if _counts(plan, cell) and amount:
+            _add(did[split.id].stayed, cell.currency, amount)
+            did[split.id].days.add(cell.day)
+    splits = {split.id: split for each in dimensions for split in each.splits}
+    return [_effect(split, did[split.id]) for split in sorted(splits.values(), key=lambda each: each.name)]
+
+
+def _counts(plan: SpendPlan, cell: Cell) -> bool:
+    return plan.days.start <= cell.day <= plan.days.end and (
+        not plan.categories or cell.other[0] in plan.categories
+    )
+
+
+def _add(sums: dict[Key, int], key: Key, amount: int) -> None:
+    sums[key] = sums.get(key, 0) + amount
+
+
+def _effect(split: Split, did: _Did) -> SplitEffect:
+    return SplitEffect(
+        split_id=split.id,
+        applied=AppliedSplit(
+            name=split.name,
+            dimension=split.dimension,
+            source_value=split.source,
+            moved=amounts_of(_decimals(did.moved)),
+            stayed=amounts_of(_decimals(did.stayed)),
+            reason=_reason(split, sorted(did.days)),
+        ),
+        received=[
+            Received(target, unscaled(amount), currency)
+            for (target, currency), amount in did.received.items()
+        ],
+    )
+
+
+def _decimals(sums: dict[str, int]) -> dict[str, Decimal]:
+    return {currency: unscaled(amount) for currency, amount in sums.items()}
+
+
+def _reason(split: Split, days: Sequence[date]) -> str:
+    if not days:
+        return ""
+    shown = [day.isoformat() for day in days[:SHOWN_DAYS]]
+    more = len(days) - len(shown)
+    when = listed([*shown, *([f"{more} more days" if more > 1 else "1 more day"] if more else [])])
+    if split.method == PROPORTIONAL:
+        return f"No target has cost above 0 in that currency on {when}."
+    if split.method == USAGE:
+        return f"No target has usage of {cut(split.usage_metric, NAME_LENGTH)!r} above 0 on {when}."
+    return f"It has no target on {when}."
+
+
+def stayed_warnings(effects: Iterable[SplitEffect]) -> list[str]:
+    """A sentence for each split that left something where it was."""
+    return [
+        f"Split {each.applied.name!r} left {listed([money(part.amount, part.currency) for part in each.applied.stayed])} "
+        f"on {cut(each.applied.source_value, NAME_LENGTH)!r}: {each.applied.reason}"
+        for each in effects
+        if each.applied.stayed
+    ]

@@ -1,0 +1,245 @@
+"""What shared-cost splits move in the sums of a question: registered with `finops.costs.splitting`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.queries.split_effects import effects_of, stayed_warnings
+from finops.allocation.queries.split_lake import CellsBuild, Labels, WeightsBuild, read_cells
+from finops.allocation.queries.split_rules import split_of
+from finops.allocation.splits import Cell, Moving, Split, SplitDimension, Weights, moved, scaled, unscaled
+from finops.allocation.splits.rules import USAGE
+from finops.costs.dimensions import Dimension, registry
+from finops.costs.queries.spend import MAX_SUMS
+from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+from finops.costs.splitting import SplitQuestion, Splitting
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange, bucket_start
+from finops.lib.spoken import listed
+from ingestion.queries import UsageAsked, metrics_of
+from ingestion.queries.usage import read_metric
+
+PRODUCT = "product"
+"""The one dimension that stands for another, so that splits of either are splits of both."""
+
+NO_SPLITS = "The account has no shared-cost splits, so cost after splits is as it was before."
+
+
+def split_moves(question: SplitQuestion) -> Splitting:
+    """What every split of the account moves in these sums. See `moves_of`; one query of PostgreSQL more."""
+    splits = [split_of(row) for row in SharedCostSplit.objects.filter(account=question.account)]
+    if not splits:
+        return Splitting(warnings=[NO_SPLITS])
+    return moves_of(question, splits)
+
+
+def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
+    """What these splits move in these sums, by day, to the last digit.
+
+    Cost: nothing where no split is on a dimension of the question; else a lake query by day over the lines of the
+    sources, one over the targets of proportional splits, and one of usage for each usage metric, with one of PostgreSQL.
+    Raises UserError when the sums by day are too many for memory.
+    """
+    dimensions = _dimensions(question, splits)
+    if not dimensions:
+        others = sorted({split.dimension for split in splits})
+        return Splitting(
+            warnings=[
+                f"No shared-cost split is on a dimension of this question; they are on {listed(others)}."
+            ]
+        )
+    build = CellsBuild.of(question.plan, dimensions)
+    table = _run(question, build, _tag_keys(question.plan, dimensions))
+    if table.num_rows > MAX_SUMS:
+        raise _too_many(table.num_rows)
+    cells, labels = read_cells(build, table)
+    if not cells:
+        return Splitting(effects=effects_of(dimensions, question.plan, Moving()))
+    weights, names = _weights(question, dimensions, cells)
+    found = moved(cells, dimensions, weights, names)
+    effects = effects_of(dimensions, question.plan, found)
+    return Splitting(
+        moves=_sums(question.plan, dimensions, found, labels, names),
+        effects=effects,
+        warnings=stayed_warnings(effects),
+    )
+
+
+def _too_many(rows: int) -> UserError:
+    return UserError(
+        f"After splits the days have {rows:,} sums of shared cost by day and group, more than {MAX_SUMS:,}. Ask for "
+        "fewer days, group by something coarser, or ask with splits before."
+    )
+
+
+def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[SplitDimension, ...]:
+    """The question's dimensions that have splits, each once."""
+    plan, found = question.plan, []
+    used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
+    for dimension in {each.value: each for each in reversed(used)}.values():
+        mine = tuple(split for split in splits if _is_on(question, split, dimension))
+        if mine:
+            found.append(
+                SplitDimension(
+                    dimension=dimension,
+                    splits=mine,
+                    places=tuple(
+                        place for place, each in enumerate(plan.dimensions) if each.value == dimension.value
+                    ),
+                    filters=tuple(item for item in plan.filters if item.dimension.value == dimension.value),
+                )
+            )
+    # Those that the question groups by come first, in its order: a figure does not depend on its filters' order.
+    return tuple(
+        sorted(found, key=lambda each: (each.places or (len(plan.dimensions),), each.dimension.name))
+    )
+
+
+def _is_on(question: SplitQuestion, split: Split, dimension: Dimension) -> bool:
+    if split.dimension == dimension.name:
+        return True
+    if PRODUCT not in (split.dimension, dimension.name):
+        return False
+    return registry.resolve(question.context, split.dimension).value == dimension.value
+
+
+def _tag_keys(plan: SpendPlan, dimensions: Iterable[SplitDimension]) -> list[str]:
+    return list(
+        dict.fromkeys([*plan.tag_keys, *(key for each in dimensions for key in each.dimension.tag_keys)])
+    )
+
+
+def _run(question: SplitQuestion, build: CellsBuild | WeightsBuild, tag_keys: Sequence[str]) -> pa.Table:
+    span = _span(question.plan)
+    return engine.run(
+        question.account,
+        Kind.COST,
+        span.start,
+        span.end,
+        build,
+        tag_keys=tag_keys,
+        manifest=question.manifest,
+        deadline=question.deadline,
+    )
+
+
+def _span(plan: SpendPlan) -> DateRange:
+    return DateRange(min(days.start for days in plan.ranges), max(days.end for days in plan.ranges))
+
+
+Names = dict[tuple[str, str], str]
+"""Readable names of targets by (dimension, value)."""
+
+
+def _weights(
+    question: SplitQuestion, dimensions: Sequence[SplitDimension], cells: Iterable[Cell]
+) -> tuple[Weights, Names]:
+    costs: dict[tuple[str, date, str], dict[str, int]] = {}
+    names: Names = {}
+    for each in dimensions:
+        # A dimension of ids has names for them, which groups show and filters match.
+        values = each.weighing if each.dimension.label is None else each.targets
+        for row in _costs(question, each, values) if values else ():
+            key = (each.dimension.name, row["day"], row["currency"])
+            costs.setdefault(key, {})[row["value"]] = scaled(row["amount"])
+            if row["label"]:
+                named = (each.dimension.name, row["value"])
+                names[named] = max(row["label"], names.get(named, ""))
+    return Weights(costs, _usage(question, dimensions)), names
+
+
+def _costs(question: SplitQuestion, each: SplitDimension, values: tuple[str, ...]) -> list[dict[str, Any]]:
+    plan = question.plan
+    build = WeightsBuild(each.dimension, values, plan.basis, plan.categories)
+    table = _run(question, build, each.dimension.tag_keys)
+    if table.num_rows > MAX_SUMS:
+        raise _too_many(table.num_rows)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def _usage(
+    question: SplitQuestion, dimensions: Sequence[SplitDimension]
+) -> dict[tuple[str, date], Mapping[str, int]]:
+    splits = [split for each in dimensions for split in each.splits if split.method == USAGE]
+    if not splits:
+        return {}
+    metrics = {metric.name: metric for metric in metrics_of(question.account)}
+    found: dict[tuple[str, date], dict[str, int]] = {}
+    for name in sorted({split.usage_metric for split in splits} & metrics.keys()):
+        asked = UsageAsked(name, _span(question.plan), "day", "customer", _customers(name, splits))
+        read = read_metric(question.account, metrics[name], asked, deadline=question.deadline)
+        for group in read.groups:
+            for day, quantity in group.buckets.items():
+                found.setdefault((name, day), {})[group.value or ""] = scaled(quantity)
+    return dict(found)
+
+
+def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
+    """Those whose usage weighs; none means all."""
+    mine = [split for split in splits if split.usage_metric == metric]
+    if any(split.every_customer for split in mine):
+        return ()
+    return tuple(sorted({target for split in mine for target in split.targets}))
+
+
+@dataclass
+class _Added:
+    """Smallest units on the sides of a comparison."""
+
+    amount: int = 0
+    compared: int = 0
+    previous: int = 0
+    allocated: int = 0
+
+
+def _sums(
+    plan: SpendPlan, dimensions: Sequence[SplitDimension], found: Moving, labels: Labels, names: Names
+) -> list[SpendSum]:
+    sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...]], _Added] = {}
+    for cell, keys, amount, allocated in found.moves:
+        inside = plan.days.start <= cell.day <= plan.days.end
+        key = (keys, cell.currency, _bucket(plan, cell.day) if inside else None, cell.other)
+        side = sums.setdefault(key, _Added())
+        if inside:
+            side.amount += amount
+            side.allocated += allocated
+        if plan.compared and plan.compared.start <= cell.day <= plan.compared.end:
+            side.compared += amount
+        if plan.previous and plan.previous.start <= cell.day <= plan.previous.end:
+            side.previous += amount
+    if len(sums) > MAX_SUMS:
+        raise _too_many(len(sums))
+    place_names = {place: each.dimension.name for each in dimensions for place in each.places}
+    return [
+        SpendSum(
+            keys=keys,
+            labels=tuple(
+                labels.get((place, value)) or names.get((place_names.get(place, ""), value))
+                for place, value in enumerate(keys)
+            ),
+            place=plan.top,
+            groups=0,
+            currency=currency,
+            bucket=bucket,
+            charge_category=other[0],
+            part=other[1],
+            amount=unscaled(side.amount),
+            compared=unscaled(side.compared),
+            previous=unscaled(side.previous),
+            allocated=unscaled(side.allocated),
+        )
+        for (keys, currency, bucket, other), side in sums.items()
+    ]
+
+
+def _bucket(plan: SpendPlan, day: date) -> date | None:
+    return None if plan.granularity == "none" else bucket_start(plan.granularity, day)

@@ -1,0 +1,88 @@
+"""What a split says, and which one a value's cost of a day is shared out by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+
+from finops.costs.dimensions import Dimension
+from finops.costs.filters import ResolvedFilter
+
+EVEN, PROPORTIONAL, FIXED, USAGE = "even", "proportional", "fixed", "usage"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cost of `source` shared out among `targets` in their order; among every customer of the metric without any.
+
+    `percents` has one for each target where the method is fixed.
+    """
+
+    id: int
+    name: str
+    dimension: str
+    source: str
+    method: str
+    targets: tuple[str, ...] = ()
+    percents: tuple[Decimal, ...] = ()
+    usage_metric: str = ""
+    valid_from: date | None = None
+    valid_to: date | None = None
+
+    @property
+    def every_customer(self) -> bool:
+        return self.method == USAGE and not self.targets
+
+    def holds_on(self, day: date) -> bool:
+        return (self.valid_from is None or self.valid_from <= day) and (
+            self.valid_to is None or day <= self.valid_to
+        )
+
+
+@dataclass(frozen=True)
+class SplitDimension:
+    """A dimension of a question that has splits.
+
+    `places` are where the question groups by it (none: it only filters by it), `filters` the question's filters on it.
+    """
+
+    dimension: Dimension
+    splits: tuple[Split, ...]
+    places: tuple[int, ...] = ()
+    filters: tuple[ResolvedFilter, ...] = ()
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        return frozenset(split.source for split in self.splits)
+
+    @cached_property
+    def by_source(self) -> dict[str, list[Split]]:
+        found: dict[str, list[Split]] = {}
+        for split in self.splits:
+            found.setdefault(split.source, []).append(split)
+        return found
+
+    @property
+    def weighing(self) -> tuple[str, ...]:
+        """The targets whose cost weighs, by name."""
+        return _targets([split for split in self.splits if split.method == PROPORTIONAL])
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every named target, by name."""
+        return _targets(self.splits)
+
+    def split_of(self, value: str, day: date) -> Split | None:
+        """The split of this value on that day; the first by name, should two hold."""
+        return next((split for split in self.by_source.get(value, ()) if split.holds_on(day)), None)
+
+    def lets_in(self, value: str, label: str | None) -> bool:
+        """Whether cost that was moved to this value passes the question's filters on the dimension."""
+        return all(item.takes(value, label) for item in self.filters)
+
+
+def _targets(splits: Sequence[Split]) -> tuple[str, ...]:
+    return tuple(sorted({target for split in splits for target in split.targets}))

@@ -1,0 +1,86 @@
+"""Shared-cost splits as the spend queries know them. The room that keeps splits says here what they move.
+
+splitting.register(allocated_moves)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from accounts.models import Account
+from finops.costs.answers import AppliedSplit, MoneyAmount
+from finops.costs.dimensions import DimensionContext
+from finops.lake.manifest import Manifest
+
+if TYPE_CHECKING:
+    # The queries ask this module, so it cannot import their package first.
+    from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+
+
+@dataclass(frozen=True)
+class Received:
+    """What one target got from a split."""
+
+    target: str
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class SplitEffect:
+    """What one split did to the asked days; see `AppliedSplit`. `received` is by target and currency, as named."""
+
+    split_id: int
+    applied: AppliedSplit
+    received: Sequence[Received] = ()
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """What the splits of a plan do. `moves` are added to the plan's sums and add up to 0 where no filter parts them."""
+
+    moves: list[SpendSum] = field(default_factory=list)
+    effects: list[SplitEffect] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def applied(self) -> list[AppliedSplit]:
+        """Those that had a cost to share out."""
+        found = [effect.applied for effect in self.effects]
+        return [each for each in found if each.moved or each.stayed]
+
+
+@dataclass(frozen=True)
+class SplitQuestion:
+    """A plan of sums, and with what to ask the lake about it."""
+
+    account: Account
+    plan: SpendPlan
+    context: DimensionContext
+    deadline: float | None
+    manifest: Manifest | None
+
+
+Splitter = Callable[[SplitQuestion], Splitting]
+
+_splitters: list[Splitter] = []
+
+
+def register(splitter: Splitter) -> None:
+    """Name the one that knows the splits; ValueError when there is one."""
+    if _splitters:
+        raise ValueError("Shared-cost splits are registered twice.")
+    _splitters.append(splitter)
+
+
+def splitting_of(question: SplitQuestion) -> Splitting:
+    """What splits move in the sums of this plan; cost as the splitter says."""
+    return _splitters[0](question) if _splitters else Splitting()
+
+
+def amounts_of(sums: dict[str, Decimal]) -> list[MoneyAmount]:
+    """Amounts by currency, those that are not 0."""
+    return [MoneyAmount(amount=sums[name], currency=name) for name in sorted(sums) if sums[name]]
