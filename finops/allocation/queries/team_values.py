@@ -45,8 +45,9 @@ class UnownedValue:
 
 @dataclass(frozen=True)
 class UnownedValues:
-    """The costliest values that nobody owns, and how many more there are with what they cost."""
+    """The costliest values that nobody owns in so many `days`, and how many more there are with what they cost."""
 
+    days: int = DAYS
     values: list[UnownedValue] = field(default_factory=list)
     more: int = 0
     more_amounts: tuple[MoneyAmount, ...] = ()

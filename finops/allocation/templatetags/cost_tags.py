@@ -1,0 +1,68 @@
+"""How templates write cost tags and their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+
+from django import template
+
+from finops.allocation.cost_tags import words
+from finops.allocation.cost_tags.answers import CostTagPreview
+from finops.allocation.rules import Rule
+from finops.costs.answers import MoneyAmount
+from finops.lib import spoken
+from finops.lib.money import ratio, subtracted
+
+register = template.Library()
+
+SHOWN_MONTHS = 4
+
+
+@register.filter
+def rule_words(rule: Rule) -> str:
+    return words.rule_words(rule)
+
+
+@register.filter
+def rule_title(rule: Rule) -> str:
+    return rule.name or words.outcome_words(rule)
+
+
+@register.filter
+def in_currency(amounts: Sequence[MoneyAmount], currency: str) -> Decimal:
+    """The amount in this currency; 0 where there is none."""
+    return next((each.amount for each in amounts if each.currency == currency), Decimal(0))
+
+
+@register.filter
+def caught_share(total: Decimal, rest: Decimal) -> int:
+    """How much of the total is not the rest, as a whole percent from 0 to 100; rounded down, so that 100 is all."""
+    share = ratio(subtracted(total, rest), total)
+    return max(0, min(100, int(share * 100))) if share is not None else 0
+
+
+@register.filter
+def preview_words(preview: CostTagPreview) -> str:
+    """What a screen reader says when the figures have changed."""
+    rest = spoken.listed([spoken.money(each.amount, each.currency) for each in preview.rest])
+    nothing = [str(rule.number) for rule in preview.rules if not rule.lines]
+    idle = f" Rules that catch nothing: {spoken.listed(nothing)}." if nothing else ""
+    return f"No rule catches {rest or 'nothing'}.{idle}" if rest else f"Every line is caught by a rule.{idle}"
+
+
+@register.filter
+def numbers_words(numbers: Sequence[int]) -> str:
+    """`rule 1`; `rules 1, 2 and 3`."""
+    noun = "rule" if len(numbers) == 1 else "rules"
+    shown = [str(number) for number in numbers[:SHOWN_MONTHS]]
+    more = len(numbers) - len(shown)
+    return f"{noun} {spoken.listed([*shown, f'{more} more'] if more else shown)}"
+
+
+@register.filter
+def months_words(months: Sequence[date]) -> str:
+    """`2026-01 and 2026-02`; of many, the first and the last."""
+    named = [f"{month:%Y-%m}" for month in months]
+    return spoken.listed(named) if len(named) <= SHOWN_MONTHS else f"{named[0]} to {named[-1]}"

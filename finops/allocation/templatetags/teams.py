@@ -1,0 +1,39 @@
+"""How templates write teams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django import template
+
+from finops.allocation.queries.teams import Person, TeamCost
+from finops.lib import amounts
+
+register = template.Library()
+
+
+@register.filter
+def people(found: Sequence[Person], shown: int) -> str:
+    """`Ana, Ben and 3 more`."""
+    names = ", ".join(person.name for person in found[:shown])
+    return f"{names} and {len(found) - shown} more" if len(found) > shown else names
+
+
+@register.filter
+def about_trend(cost: TeamCost, team: str) -> str:
+    """What a trend shows, to a screen reader: its first and last month with their amounts."""
+    known = [(day[:7], amount) for day, amount in cost.trend.items() if amount is not None]
+    if not known:
+        return f"{team}: no data"
+    (first, before), (last, now) = known[0], known[-1]
+    return f"{team}: {amounts.plain(before)} {cost.currency} in {first}, {amounts.plain(now)} {cost.currency} in {last}"
+
+
+@register.filter
+def is_like(name: str, value: str) -> bool:
+    """Whether a team's name says the value, whatever the case and what joins words: the first guess of whose it is."""
+    return _letters(name) == _letters(value)
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum())

@@ -1,0 +1,155 @@
+"""Teams: whose cost it is, and the values that nobody owns yet. Members change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.allocation.forms_teams import TeamForm, TeamKeyForm
+from finops.allocation.models import Team
+from finops.allocation.queries.team_values import unowned_values
+from finops.allocation.queries.teams import TeamCost, TeamLine, team_infos, team_key, teams_with_costs
+from finops.allocation.services.teams import create_team, own_value, set_team_key
+from finops.costs.queries.sources import load_sources
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """Every team with its cost; and with a team key, the costliest values that nobody owns."""
+    sources, key = load_sources(request.account), team_key(request.account)
+    newest = sources.coverage.last_day
+    context: dict[str, Any] = {"key": key, "newest": newest}
+    lines, currencies = [], list[str]()
+    try:
+        if newest and key:
+            found = teams_with_costs(request.account, sources, newest)
+            lines, currencies = found.lines, found.currencies
+            context |= {"answer": found.answer}
+            context |= {"unowned": unowned_values(request.account, key, sources, newest)}
+    except UserError as problem:
+        context["error"] = problem.message
+    lines = lines or [TeamLine(info.name, info, ()) for info in team_infos(request.account)]
+    columns = _columns(currencies)
+    shown = listing(request, lines, columns, order="-cost" if currencies else "team")
+    if wants_csv(request):
+        return csv_of("teams", columns, shown.rows)
+    context |= {"listing": shown, "teams": [line.info for line in lines if line.info]}
+    return render(request, "allocation/teams.html", context)
+
+
+def _columns(currencies: list[str]) -> list[Column[TeamLine]]:
+    """What is shown sorts by the currency of most money; the others are in the export only."""
+    main, others = currencies[:1], currencies[1:]
+    money = [column for currency in main for column in _money(currency, shown=True)]
+    more = [column for currency in others for column in _money(currency, shown=False)]
+    return [
+        Column("team", "Team", lambda line: line.name),
+        *money,
+        Column(
+            "people", "People", lambda line: [each.name for each in line.info.people] if line.info else []
+        ),
+        Column("values", "Values", lambda line: len(line.info.values) if line.info else None, numeric=True),
+        *more,
+        Column(
+            "description", "Description", lambda line: line.info.description if line.info else "", shown=False
+        ),
+    ]
+
+
+def _money(currency: str, *, shown: bool) -> list[Column[TeamLine]]:
+    name = "" if shown else f"_{currency}"
+
+    def of(figure: Callable[[TeamCost], Decimal | None]) -> Callable[[TeamLine], Decimal | None]:
+        return lambda line: next((figure(each) for each in line.costs if each.currency == currency), None)
+
+    return [
+        Column(f"cost{name}", f"This month, {currency}", of(lambda cost: cost.this_month), True, shown),
+        Column(f"change{name}", f"Change, {currency}", of(_change), True, shown),
+        Column(f"last{name}", f"Last month, {currency}", of(lambda cost: cost.last_month), True, shown),
+        Column(
+            f"share{name}",
+            "Share" if shown else f"Share, {currency}",
+            of(lambda cost: cost.share),
+            True,
+            shown,
+        ),
+    ]
+
+
+def _change(cost: TeamCost) -> Decimal | None:
+    return cost.change.change if cost.change else None
+
+
+@account_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def key(request: AccountRequest) -> HttpResponse:
+    chosen = team_key(request.account)
+    if request.method != "POST":
+        return _key_page(request, TeamKeyForm.of(request.account, chosen))
+    if not request.membership.may(Role.MEMBER):
+        raise PermissionDenied("This needs the role Member.")
+    form = TeamKeyForm.of(request.account, chosen, request.POST)
+    if form.is_valid():
+        try:
+            found = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"Teams own values of {found.dimension} from now on.")
+            return redirect("teams", slug=request.account.slug)
+    return _key_page(request, form)
+
+
+def _key_page(request: AccountRequest, form: TeamKeyForm) -> HttpResponse:
+    return render(request, "allocation/team_key.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    form = TeamForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            team = create_team(account=request.account, actor=request.actor, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"{team.name} is there. Say which values it owns, and who is in it.")
+            return redirect("team", slug=request.account.slug, team_id=team.pk)
+    return render(request, "allocation/team_form.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def assign(request: AccountRequest) -> HttpResponse:
+    """Give the value of the form to the team of the form: the one click of the list of values."""
+    team = get_object_or_404(Team.objects.all(), pk=_number(request.POST.get("team", "")))
+    value = request.POST.get("value", "")
+    try:
+        own_value(team=team, actor=request.actor, value=value)
+    except UserError as problem:
+        messages.error(request, problem.message)
+    except ValidationError as problem:
+        messages.error(request, " ".join(problem.messages))
+    else:
+        messages.success(request, f"Cost of “{value}” is {team.name}'s from now on, in the past too.")
+    if request.POST.get("next") == "team":
+        return redirect("team", slug=request.account.slug, team_id=team.pk)
+    return redirect("teams", slug=request.account.slug)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
