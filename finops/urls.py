@@ -9,6 +9,7 @@ from finops import health, home
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
     path("", include("finops.unitcosts.urls")),
+    path("", include("finops.budgets.urls")),
     path("", include("finops.allocation.urls")),
     path("", include("ingestion.urls")),
     path("", include("accounts.account_urls")),

@@ -10,13 +10,8 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import ViewUsed
+from finops.costs.answers import MoneyAmount, ViewUsed
 from finops.lib.answers import AccountRef
-
-
-class CurrencyAmount(msgspec.Struct, frozen=True, kw_only=True):
-    amount: Decimal
-    currency: str
 
 
 # A period before the current one, against the amount that the budget has for it today. spent: None without data.
@@ -61,7 +56,7 @@ class BudgetStatus(msgspec.Struct, frozen=True, kw_only=True):
     status_reason: str
     crosses_on: date | None
     data_through: date | None
-    other_currencies: list[CurrencyAmount]
+    other_currencies: list[MoneyAmount]
     past: list[PastPeriod]
     warnings: list[str]
 
@@ -88,19 +83,17 @@ class BudgetRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     forecast_high: Decimal | None = None
     forecast_reason: str = ""
     crosses_on: date | None = None
-    other_currencies: list[CurrencyAmount] = []
+    other_currencies: list[MoneyAmount] = []
     warnings: list[str] = []
 
 
 class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
-    today: date
     view: ViewUsed
     data_through: date | None
-    counts: dict[str, int]
     budgets: list[BudgetRow]
-    next_cursor: str
+    cursor: str
     truncated: str
     warnings: list[str]
     hint: str

@@ -13,6 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
+from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
 from finops.unitcosts.models import CustomerAlias
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
@@ -83,6 +84,13 @@ def _customer_alias(account: Account) -> int:
         ).pk
 
 
+def _budget(account: Account) -> int:
+    with account_scope(account):
+        return Budget.objects.create(
+            account=account, name=f"walk {secrets.token_hex(4)}", amount=100, currency="USD"
+        ).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -94,4 +102,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_upload_id": _usage_upload,
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
+    "budget_id": _budget,
 }

@@ -1,5 +1,15 @@
 """Reads about budgets, the same for tools and pages. The account must be in scope."""
 
+from finops.budgets.queries.listed import list_budgets
 from finops.budgets.queries.statuses import BudgetFigures, budget_figures, budget_statuses, budgets_of
+from finops.budgets.queries.suggestions import Suggestion, suggestion
 
-__all__ = ["BudgetFigures", "budget_figures", "budget_statuses", "budgets_of"]
+__all__ = [
+    "BudgetFigures",
+    "Suggestion",
+    "budget_figures",
+    "budget_statuses",
+    "budgets_of",
+    "list_budgets",
+    "suggestion",
+]

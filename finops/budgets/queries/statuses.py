@@ -10,13 +10,14 @@ from functools import cache
 from typing import Final
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetStatus, CurrencyAmount, PastPeriod
+from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.cycles import period_of, shifted
 from finops.budgets.judging import Standing, reason_of, status_of
 from finops.budgets.models import Budget
 from finops.budgets.projection import Projection, projected
 from finops.budgets.queries.spent import ScopeCosts, Wanted, daily_costs, spent_in
 from finops.budgets.scopes import scope_name
+from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage, coverage_of
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
@@ -214,9 +215,9 @@ def _spent(
     return spent_in(costs, days), ""
 
 
-def _others(found: ScopeCosts, currency: str, days: DateRange) -> list[CurrencyAmount]:
+def _others(found: ScopeCosts, currency: str, days: DateRange) -> list[MoneyAmount]:
     sums = {name: spent_in(costs, days) for name, costs in sorted(found.costs.items()) if name != currency}
-    return [CurrencyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
+    return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
 
 
 def _crossing(

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetStatus, CurrencyAmount
+from finops.budgets.answers import BudgetStatus
 from finops.budgets.queries import budget_statuses
+from finops.costs.answers import MoneyAmount
 from tests.finops.budgets.world import daily, make, of_source
 from tests.finops.costs.rows import add_source, cost
 
@@ -68,7 +69,7 @@ def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> Non
     found = only(acme)
 
     assert found.spent == 5
-    assert found.other_currencies == [CurrencyAmount(amount=Decimal(900), currency="EUR")]
+    assert found.other_currencies == [MoneyAmount(amount=Decimal(900), currency="EUR")]
 
 
 def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:

@@ -1,0 +1,142 @@
+"""What the pages of a budget draw: the burn-up of its period, and the periods before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from finops.budgets.answers import BudgetStatus, PastPeriod
+from finops.budgets.queries import BudgetFigures
+from finops.lib.charts import BandLine, Line, drawing
+from finops.lib.money import added, ratio
+
+SPENT, FORECAST, PACE, AMOUNT = "Spent", "Forecast", "Even pace", "Budget"
+BAND: Final = "80 % band"
+
+
+@dataclass(frozen=True)
+class BurnDay:
+    """A day of the period: the cost of the day and up to it, the forecast up to it, the even pace."""
+
+    day: date
+    cost: Decimal | None
+    spent: Decimal | None
+    forecast: Decimal | None
+    lower: Decimal | None
+    upper: Decimal | None
+    pace: Decimal | None
+
+
+@dataclass(frozen=True)
+class BurnUp:
+    """The chart of a period and the figures that it draws."""
+
+    days: list[BurnDay]
+    chart: dict[str, Any]
+
+
+def burn_up(figures: BudgetFigures, as_of: date) -> BurnUp:
+    """The cost of the period added up day by day, beside what an even spread of the amount would be."""
+    days = _days(figures, as_of)
+    labels = [each.day.isoformat() for each in days]
+    status = figures.status
+    lines = [Line(SPENT, [each.spent for each in days])]
+    if figures.projection:
+        lines.append(Line(FORECAST, [each.forecast for each in days], dashed=True, tone="like_first"))
+    lines += [
+        Line(PACE, [each.pace for each in days], rest=True, dashed=True),
+        Line(AMOUNT, [status.amount] * len(days), tone="limit"),
+    ]
+    chart = drawing(
+        unit=status.currency,
+        labels=labels,
+        lines=lines,
+        line=True,
+        stacked=False,
+        band=BandLine(BAND, [each.lower for each in days], [each.upper for each in days])
+        if figures.projection
+        else None,
+        mark=status.crosses_on.isoformat() if status.crosses_on else "",
+    )
+    return BurnUp(days, chart)
+
+
+def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
+    status = figures.status
+    count = (status.end_date - status.start_date).days + 1
+    points = {point.day: point.band for point in figures.projection.points()} if figures.projection else {}
+    known_to = max([*(day for day in figures.costs if day <= as_of), status.data_through or date.min])
+    found, total = [], Decimal(0)
+    for index in range(count):
+        day = status.start_date + timedelta(days=index)
+        is_known = day <= min(known_to, as_of) and status.spent is not None
+        cost = figures.costs.get(day, Decimal(0)) if is_known else None
+        total = added([total, cost or Decimal(0)])
+        band = points.get(day)
+        # The line of the forecast begins where the last complete day ends.
+        joins = band is None and is_known and day + timedelta(days=1) in points
+        found.append(
+            BurnDay(
+                day=day,
+                cost=cost,
+                spent=total if is_known else None,
+                forecast=band.mean if band else total if joins else None,
+                lower=band.lower if band else total if joins else None,
+                upper=band.upper if band else total if joins else None,
+                pace=ratio(added([status.amount] * (index + 1)), Decimal(count)),
+            )
+        )
+    return found
+
+
+def history_chart(past: Sequence[PastPeriod], status: BudgetStatus) -> dict[str, Any]:
+    """Bars of what earlier periods spent, and this one so far, beside their amounts; the oldest first."""
+    ordered = list(reversed(past))
+    return drawing(
+        unit=status.currency,
+        labels=[each.start_date.isoformat()[:7] for each in ordered] + [status.start_date.isoformat()[:7]],
+        lines=[
+            Line(SPENT, [each.spent for each in ordered] + [status.spent]),
+            Line(AMOUNT, [each.amount for each in ordered] + [status.amount], rest=True),
+        ],
+        line=False,
+        stacked=False,
+    )
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A budget's progress as a drawing 100 wide; places are None where nothing is known."""
+
+    spent: float
+    forecast: float | None
+    low: float | None
+    high: float | None
+    amount: float
+
+    @property
+    def band(self) -> float:
+        """How wide the band of the forecast is."""
+        return round(self.high - self.low, 2) if self.low is not None and self.high is not None else 0.0
+
+
+def bar_of(status: BudgetStatus) -> Bar:
+    """The bar is as long as the amount, or as the most of what is spent and forecast where that is more."""
+    most = max(
+        [status.amount, *(each for each in (status.spent, status.forecast, status.forecast_high) if each)]
+    )
+
+    def place(value: Decimal | None) -> float | None:
+        share = ratio(max(value, Decimal(0)), most) if value is not None else None
+        return None if share is None else round(float(share) * 100, 2)
+
+    return Bar(
+        spent=place(status.spent) or 0.0,
+        forecast=place(status.forecast),
+        low=place(status.forecast_low),
+        high=place(status.forecast_high),
+        amount=place(status.amount) or 100.0,
+    )

@@ -1,0 +1,206 @@
+"""The form of a budget: its scope decides which fields it has, its period which single periods can have an amount."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+
+from accounts.models import Account
+from finops.allocation.models import CostTag, Team
+from finops.budgets.cycles import MONTHS, period_of, shifted
+from finops.budgets.models import Budget
+from finops.budgets.scopes import ScopeDraft
+from finops.budgets.services import BudgetDraft
+from finops.costs.models import CostSource
+from finops.lib import clock
+
+SHOWN_PERIODS = {"monthly": 12, "quarterly": 8, "yearly": 3}
+AMOUNT = "amount_"
+
+_SCOPE_FIELDS = {
+    "account": (),
+    "cost_source": ("cost_source",),
+    "team": ("team",),
+    "cost_tag": ("cost_tag", "cost_tag_value"),
+}
+
+
+class BudgetForm(forms.Form):
+    """Fields that do not go with the scope are left out. `amount_<first day>` is the amount of one period."""
+
+    name = forms.CharField(max_length=100, error_messages={"required": "Give the budget a name."})
+    scope = forms.ChoiceField(label="Budget for", choices=Budget.Scope.choices)
+    cost_source = forms.ChoiceField(
+        label="Cost source", error_messages={"required": "Choose the cost source that the budget is for."}
+    )
+    team = forms.ChoiceField(
+        label="Team", error_messages={"required": "Choose the team that the budget is for."}
+    )
+    cost_tag = forms.ChoiceField(
+        label="Cost tag", error_messages={"required": "Choose the cost tag whose value the budget is for."}
+    )
+    cost_tag_value = forms.CharField(
+        label="Value",
+        max_length=255,
+        widget=forms.TextInput(attrs={"list": "cost-tag-values", "autocomplete": "off"}),
+        help_text="Capitals do not matter. (untagged) is the cost that no rule catches.",
+        error_messages={"required": "Write the value of the cost tag that the budget is for."},
+    )
+    period = forms.ChoiceField(choices=Budget.Period.choices)
+    currency = forms.CharField(
+        max_length=3,
+        widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off"}),
+        help_text="Cost in other currencies is named and not counted.",
+        error_messages={"required": "Say the currency, such as USD."},
+    )
+    amount = forms.DecimalField(
+        max_digits=20,
+        decimal_places=2,
+        min_value=Decimal("0.01"),
+        error_messages={
+            "required": "Say what may be spent in a period.",
+            "min_value": "A budget's amount is more than 0.",
+        },
+    )
+    warning_percent = forms.IntegerField(
+        label="Warn at percent of the amount",
+        min_value=1,
+        max_value=100,
+        help_text="It also warns as soon as the forecast reaches the amount.",
+    )
+
+    def __init__(self, account: Account, *args: Any, budget: Budget | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.account, self.budget = account, budget
+        for scope, names in _SCOPE_FIELDS.items():
+            if scope != self.chosen("scope", "account"):
+                for name in names:
+                    del self.fields[name]
+        self._offer()
+        self.period_starts = self._period_starts()
+        for day in self.period_starts:
+            self.fields[f"{AMOUNT}{day}"] = forms.DecimalField(
+                required=False,
+                max_digits=20,
+                decimal_places=2,
+                min_value=Decimal("0.01"),
+                label=self.period_name(day),
+                error_messages={"min_value": "More than 0, or nothing."},
+            )
+
+    def chosen(self, name: str, default: str = "") -> str:
+        """What the form has in a field before it is checked."""
+        said = self.data.get(name) if self.is_bound else self.initial.get(name)
+        return str(said) if said not in (None, "") else default
+
+    def _offer(self) -> None:
+        rows: dict[str, tuple[Any, str]] = {
+            "cost_source": (CostSource, "name"),
+            "team": (Team, "name"),
+            "cost_tag": (CostTag, "key"),
+        }
+        for name, (model, column) in rows.items():
+            field: Any = self.fields.get(name)
+            if field is not None:
+                found = [(str(pk), text) for pk, text in model.objects.values_list("pk", column)]
+                field.choices = [("", "Choose…"), *found]
+
+    def _period_starts(self) -> list[date]:
+        """This period and those after it, and every other that has an amount already."""
+        kind = self.chosen("period", "monthly")
+        if kind not in MONTHS:
+            return []
+        now = period_of(kind, clock.today(), self.account.fiscal_start_month)
+        ahead = {shifted(kind, now, count).start for count in range(SHOWN_PERIODS[kind])}
+        same_kind = self.budget is not None and self.budget.period == kind
+        kept = {each.starts_on for each in self.budget.amounts.all()} if self.budget and same_kind else set()
+        fits = {day for day in kept if period_of(kind, day, self.account.fiscal_start_month).start == day}
+        return sorted(ahead | fits)
+
+    def period_name(self, day: date) -> str:
+        kind = self.chosen("period", "monthly")
+        if kind == "monthly":
+            return f"{day:%b %Y}"
+        return f"From {day:%b %Y}"
+
+    @property
+    def scope_fields(self) -> list[BoundField]:
+        return [
+            self[name]
+            for name in _SCOPE_FIELDS.get(self.chosen("scope", "account"), ())
+            if name in self.fields
+        ]
+
+    @property
+    def period_fields(self) -> list[BoundField]:
+        return [self[f"{AMOUNT}{day}"] for day in self.period_starts]
+
+    @property
+    def has_own_amounts(self) -> bool:
+        return any(self.chosen(f"{AMOUNT}{day}") for day in self.period_starts)
+
+    def draft(self) -> BudgetDraft:
+        """What a valid form says."""
+        said = self.cleaned_data
+        return BudgetDraft(
+            name=said["name"],
+            amount=said["amount"],
+            currency=said["currency"],
+            period=said["period"],
+            warning_percent=said["warning_percent"],
+            scope=ScopeDraft(
+                scope=said["scope"],
+                cost_source=_id(said.get("cost_source")),
+                team=_id(said.get("team")),
+                cost_tag=_id(said.get("cost_tag")),
+                cost_tag_value=said.get("cost_tag_value", ""),
+            ),
+            amounts={
+                day: said[f"{AMOUNT}{day}"]
+                for day in self.period_starts
+                if said.get(f"{AMOUNT}{day}") is not None
+            },
+        )
+
+    def unsaved(self) -> Budget:
+        """A budget of the scope and period that the form has so far, to look at its cost; the whole account while the
+        scope is not said."""
+        budget = Budget(account=self.account, period=self.chosen("period", "monthly"))
+        row = self._scope_row()
+        if row is not None:
+            budget.scope = self.chosen("scope")
+            setattr(budget, budget.scope, row)
+            budget.cost_tag_value = self.chosen("cost_tag_value") if budget.scope == "cost_tag" else ""
+        return budget
+
+    def _scope_row(self) -> Any:
+        models: Mapping[str, Any] = {"cost_source": CostSource, "team": Team, "cost_tag": CostTag}
+        scope = self.chosen("scope", "account")
+        asked = self.chosen(scope) if scope in models else ""
+        return models[scope].objects.filter(pk=asked).first() if asked.isdecimal() else None
+
+
+def _id(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def initial_of(budget: Budget) -> dict[str, Any]:
+    """What the form of a saved budget begins with."""
+    fields: dict[str, Any] = {
+        "name": budget.name,
+        "scope": budget.scope,
+        "cost_source": budget.cost_source_id,
+        "team": budget.team_id,
+        "cost_tag": budget.cost_tag_id,
+        "cost_tag_value": budget.cost_tag_value,
+        "period": budget.period,
+        "currency": budget.currency,
+        "amount": budget.amount,
+        "warning_percent": budget.warning_percent,
+    }
+    return fields | {f"{AMOUNT}{each.starts_on}": each.amount for each in budget.amounts.all()}

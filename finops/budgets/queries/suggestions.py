@@ -1,0 +1,70 @@
+"""What a scope has cost, to choose a budget's amount by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.budgets.cycles import MONTHS, period_of, shifted
+from finops.budgets.models import Budget
+from finops.budgets.queries.spent import Wanted, daily_costs, spent_in
+from finops.budgets.suggesting import suggested_amount
+from finops.costs.queries.sources import load_sources
+from finops.lib import clock
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+LOOKED_AT = {"monthly": 3, "quarterly": 2, "yearly": 1}
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A period before this one and what its scope cost in the currency; `whole`: every day has data."""
+
+    days: DateRange
+    spent: Decimal
+    currency: str
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Currencies of the scope, the one with most cost first; earlier periods in `currency`; a round amount, if any."""
+
+    currencies: list[str]
+    currency: str
+    earlier: list[Earlier]
+    amount: Decimal | None
+
+
+def suggestion(
+    account: Account, budget: Budget, *, currency: str = "", deadline: float | None = None
+) -> Suggestion:
+    """For a budget that need not be saved: its scope's last periods. One lake query. Raises UserError of the lake."""
+    sources = load_sources(account)
+    kind = budget.period if budget.period in MONTHS else Budget.Period.MONTHLY.value
+    now = period_of(kind, clock.today(), account.fiscal_start_month)
+    periods = [shifted(kind, now, -back) for back in range(1, LOOKED_AT[kind] + 1)]
+    wanted = Wanted(budget, DateRange(periods[-1].start, now.end))
+    costs = daily_costs(account, [wanted], sources, deadline=deadline)[budget.pk].costs
+    ordered = sorted(costs, key=lambda name: -_size(costs[name]))
+    chosen = currency or (ordered[0] if ordered else "")
+    earlier = [
+        Earlier(
+            days=days,
+            spent=spent_in(costs.get(chosen, {}), days),
+            currency=chosen,
+            whole=sources.coverage.days_with_data(days) == days.days,
+        )
+        for days in periods
+        if sources.coverage.has_data(days.start, days.end)
+    ]
+    whole = [each.spent for each in earlier if each.whole]
+    return Suggestion(ordered, chosen, earlier, suggested_amount(whole))
+
+
+def _size(costs: Mapping[date, Decimal]) -> Decimal:
+    return added(costs.values())

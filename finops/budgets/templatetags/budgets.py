@@ -1,0 +1,34 @@
+"""How templates write budgets."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django import template
+
+from finops.budgets.answers import BudgetStatus
+from finops.lib import amounts
+
+register = template.Library()
+
+
+@register.filter
+def percent_of_100(percent: Decimal | None) -> str:
+    """91.234 → `91.2 %`."""
+    return "—" if percent is None else amounts.percent(percent.scaleb(-2))
+
+
+@register.filter
+def bar_words(status: BudgetStatus) -> str:
+    """What the drawing of a budget's progress says to a screen reader."""
+    spent = percent_of_100(status.spent_percent) if status.spent_percent is not None else "an unknown share"
+    forecast = (
+        f", forecast {percent_of_100(status.forecast_percent)}" if status.forecast_percent is not None else ""
+    )
+    return f"Spent {spent} of the budget{forecast}"
+
+
+@register.filter
+def size(amount: Decimal | None) -> Decimal | None:
+    """Without its sign."""
+    return None if amount is None else amount.copy_abs()

@@ -1,0 +1,16 @@
+"""Pages of budgets beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from finops.budgets.views import budget, budgets, editing
+
+urlpatterns = [
+    path("budgets/", budgets.index, name="budgets"),
+    path("budgets/at-risk/", budgets.at_risk, name="budgets_at_risk"),
+    path("budgets/new/", editing.new, name="budget_new"),
+    path("budgets/<int:budget_id>/", budget.page, name="budget"),
+    path("budgets/<int:budget_id>/edit/", editing.edit, name="budget_edit"),
+    path("budgets/<int:budget_id>/delete/", editing.delete, name="budget_delete"),
+]

@@ -1,0 +1,70 @@
+"""A budget: the burn-up of its period, the forecast, what drives it, and the periods before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.budgets.answers import BudgetStatus
+from finops.budgets.charts import bar_of, burn_up, history_chart
+from finops.budgets.models import Budget
+from finops.budgets.queries import budget_figures
+from finops.budgets.scopes import filters_of
+from finops.costs.queries import query_spend
+from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.spend_query import SpendQuery
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+TOP_SERVICES = 8
+
+
+def budget_of(budget_id: int) -> Budget:
+    """The budget of the account in scope, with its scope's row and amounts; 404 for another's."""
+    rows = Budget.objects.select_related("account", "cost_source", "team", "cost_tag", "created_by")
+    return get_object_or_404(rows.prefetch_related("amounts"), pk=budget_id)
+
+
+@account_page()
+@require_safe
+def page(request: AccountRequest, budget_id: int) -> HttpResponse:
+    budget = budget_of(budget_id)
+    context: dict[str, Any] = {"budget": budget}
+    try:
+        sources = load_sources(request.account)
+        (figures,) = budget_figures(request.account, [budget], sources=sources, with_past=True)
+        status = figures.status
+        context |= {
+            "status": status,
+            "bar": bar_of(status),
+            "burn": burn_up(figures, clock.today()),
+            "history": history_chart(status.past, status) if status.past else None,
+            "left": status.amount - status.spent if status.spent is not None else None,
+            "view": view_used(sources.view, basis=None, charge_categories=()),
+        }
+        context |= _drivers(request, budget, status, sources)
+    except UserError as problem:
+        context["error"] = problem.message
+    return render(request, "budgets/budget.html", context)
+
+
+def _drivers(
+    request: AccountRequest, budget: Budget, status: BudgetStatus, sources: Sources
+) -> dict[str, Any]:
+    """The services that the period's cost is made of, against as many days of the period before."""
+    query = SpendQuery(
+        start_date=status.start_date,
+        end_date=min(clock.today(), status.end_date),
+        group_by=["service"],
+        filters=filters_of(budget),
+        compare_to="previous_period",
+        top=TOP_SERVICES,
+    )
+    spend = query_spend(request.account, query, sources=sources)
+    rows = [row for row in spend.rows if row.currency == status.currency]
+    return {"drivers": rows, "explorer": {**query.to_params(), "granularity": ["day"]}, "spend": spend}

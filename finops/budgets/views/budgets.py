@@ -1,0 +1,119 @@
+"""Budgets: every budget with where it stands, and the few at risk for the overview."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.budgets.answers import BudgetStatus
+from finops.budgets.budgets_query import BudgetsQuery
+from finops.budgets.charts import Bar, bar_of
+from finops.budgets.judging import EXCEEDED, OK, STATUSES, WARNING
+from finops.budgets.models import Budget
+from finops.budgets.queries import budget_statuses, suggestion
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.params import as_arguments
+
+SHOWN_AT_RISK = 5
+WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A budget as the list shows it."""
+
+    status: BudgetStatus
+    bar: Bar
+
+
+COLUMNS: list[Column[Row]] = [
+    Column("name", "Budget", lambda row: row.status.name),
+    Column("status", "Status", lambda row: row.status.status, shown=False),
+    Column("risk", "Status", lambda row: WORST_FIRST[row.status.status]),
+    Column("scope", "Scope", lambda row: row.status.scope, shown=False),
+    Column("scope_name", "Of", lambda row: row.status.scope_name, shown=False),
+    Column("period", "Period", lambda row: row.status.period, shown=False),
+    Column("start", "From", lambda row: row.status.start_date, shown=False),
+    Column("end", "To", lambda row: row.status.end_date, shown=False),
+    Column("spent", "Spent", lambda row: row.status.spent, numeric=True, shown=False),
+    Column("used", "Spent of the budget", lambda row: row.status.spent_percent),
+    Column("amount", "Amount", lambda row: row.status.amount, numeric=True),
+    Column("forecast", "Forecast", lambda row: row.status.forecast, numeric=True),
+    Column("low", "Forecast from", lambda row: row.status.forecast_low, numeric=True, shown=False),
+    Column("high", "Forecast to", lambda row: row.status.forecast_high, numeric=True, shown=False),
+    Column("currency", "Currency", lambda row: row.status.currency, shown=False),
+    Column("left", "Days left", lambda row: row.status.days_left, numeric=True),
+    Column("crosses", "Amount reached on", lambda row: row.status.crosses_on, shown=False),
+    Column("reason", "Reason", lambda row: row.status.status_reason, shown=False),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """`?status=` and `?scope=` narrow the list; the worst come first."""
+    context: dict[str, Any] = {"cap": settings.BUDGETS_PER_ACCOUNT, "scopes": Budget.Scope.choices}
+    try:
+        statuses = budget_statuses(request.account)
+    except UserError as problem:
+        return render(request, "budgets/budgets.html", {**context, "error": problem.message})
+    chosen = {name: request.GET.get(name, "") for name in ("status", "scope")}
+    rows = [Row(each, bar_of(each)) for each in statuses if _is_chosen(each, chosen)]
+    shown = listing(request, rows, COLUMNS, order="risk")
+    if wants_csv(request):
+        return csv_of("budgets", [column for column in COLUMNS if column.name != "risk"], shown.rows)
+    counts = Counter(each.status for each in statuses)
+    context |= {
+        "listing": shown,
+        "count": len(statuses),
+        "chosen": chosen,
+        "counts": [(status, counts[status]) for status in (EXCEEDED, WARNING, OK)],
+        "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(chosen["status"]))),
+        "suggestion": None if statuses else _first_suggestion(request),
+    }
+    return render(request, "budgets/budgets.html", context)
+
+
+def _is_chosen(status: BudgetStatus, chosen: dict[str, str]) -> bool:
+    return chosen["status"] in ("", status.status) and chosen["scope"] in ("", status.scope)
+
+
+def _statuses(chosen: str) -> list[Any]:
+    return [chosen] if chosen in STATUSES else []
+
+
+def _first_suggestion(request: AccountRequest) -> Any:
+    try:
+        found = suggestion(request.account, Budget(account=request.account))
+    except UserError:
+        # Only a hint: the page says what a budget is without it.
+        return None
+    return found if found.amount is not None else None
+
+
+@account_page()
+@require_safe
+def at_risk(request: AccountRequest) -> HttpResponse:
+    """The part of the overview that htmx brings after it: budgets that warn or are exceeded, the worst first."""
+    try:
+        statuses = budget_statuses(request.account)
+    except UserError as problem:
+        return render(request, "budgets/_at_risk.html", {"error": problem.message})
+    risky = [each for each in statuses if each.status != OK]
+    risky.sort(key=lambda each: (WORST_FIRST[each.status], -(each.spent_percent or 0)))
+    context = {
+        "risky": [Row(each, bar_of(each)) for each in risky[:SHOWN_AT_RISK]],
+        "more": max(0, len(risky) - SHOWN_AT_RISK),
+        "count": len(statuses),
+        "today": clock.today(),
+    }
+    return render(request, "budgets/_at_risk.html", context)
