@@ -13,6 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
+from finops.allocation.models import CostTag, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
 from finops.unitcosts.models import CustomerAlias
@@ -84,10 +85,34 @@ def _customer_alias(account: Account) -> int:
         ).pk
 
 
+def _cost_tag(account: Account) -> int:
+    with account_scope(account):
+        return CostTag.objects.create(account=account, key=f"walk {secrets.token_hex(4)}").pk
+
+
 def _budget(account: Account) -> int:
     with account_scope(account):
         return Budget.objects.create(
             account=account, name=f"walk {secrets.token_hex(4)}", amount=100, currency="USD"
+        ).pk
+
+
+def _team(account: Account) -> int:
+    with account_scope(account):
+        return Team.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
+
+
+def _team_member(account: Account) -> int:
+    with account_scope(account):
+        return TeamMember.objects.create(
+            account=account, team_id=_team(account), membership_id=_membership(account)
+        ).pk
+
+
+def _team_value(account: Account) -> int:
+    with account_scope(account):
+        return TeamValue.objects.create(
+            account=account, team_id=_team(account), value=f"walk {secrets.token_hex(4)}"
         ).pk
 
 
@@ -102,5 +127,9 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_upload_id": _usage_upload,
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
+    "team_id": _team,
+    "team_member_id": _team_member,
+    "team_value_id": _team_value,
     "budget_id": _budget,
+    "cost_tag_id": _cost_tag,
 }
