@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
+from datetime import date, timedelta
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
+from statistics import NormalDist
 
+from finops.lib.forecasting.backtest import Accuracy, Spread
 from finops.lib.money import added
 from finops.lib.periods import DateRange
 
 PLACES = Decimal("0.000000000001")
 """Amounts are rounded to the places that cost lines have, so that totals of days add up exactly."""
+
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+
+
+def amount_of(estimate: float) -> Decimal:
+    return Decimal(estimate).quantize(PLACES, context=_CONTEXT)
 
 
 @dataclass(frozen=True)
@@ -38,10 +45,10 @@ class Unforecastable:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected amounts of the days after `history`, in the history's own unit.
+    """Expected amounts of days after `history`, in the history's own unit.
 
-    `width(days)` is half of the band of the total of some of the forecast's days; a band of a sum is not the sum of
-    the days' bands, because the days' errors partly cancel.
+    `level` is the share of cases that a band should hold; `accuracy` how the model did on this very series, None
+    where it is too short to try. A band of a total is not the sum of its days' bands: their errors partly cancel.
     """
 
     horizon: DateRange
@@ -49,13 +56,14 @@ class Forecast:
     level: float
     model: str
     means: tuple[Decimal, ...]
-    width: Callable[[DateRange], float]
+    spread: Spread
+    accuracy: Accuracy | None
 
     @cached_property
     def daily(self) -> tuple[DayForecast, ...]:
         """One for each day of the horizon."""
-        days = (date.fromordinal(self.horizon.start.toordinal() + index) for index in range(len(self.means)))
-        bands = ((day, self.total(DateRange(day, day))) for day in days)
+        days = [self.horizon.start + timedelta(days=index) for index in range(self.horizon.days)]
+        bands = [(day, self.total(DateRange(day, day))) for day in days]
         return tuple(DayForecast(band.mean, band.lower, band.upper, day) for day, band in bands)
 
     def total(self, days: DateRange | None = None) -> Band:
@@ -70,5 +78,7 @@ class Forecast:
             )
         first = (asked.start - self.horizon.start).days
         mean = added(self.means[first : first + asked.days])
-        half = Decimal(self.width(asked)).quantize(PLACES)
-        return Band(mean, mean - half, mean + half)
+        factor = NormalDist().inv_cdf((1 + self.level) / 2)
+        lead = (asked.start - self.history.end).days
+        half = amount_of(factor * self.spread.of_total(lead, asked.days))
+        return Band(mean, added([mean, -half]), added([mean, half]))

@@ -2,53 +2,186 @@
 
 from __future__ import annotations
 
+import calendar
+import random
+from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from finops.lib.forecasting import Forecast, Unforecastable, forecast
 from finops.lib.periods import DateRange
 
-FIRST = date(2026, 1, 1)
+FIRST = date(2025, 1, 1)
+
+
+def day(index: int) -> date:
+    return FIRST + timedelta(days=index)
 
 
 def series(values: list[float]) -> dict[date, Decimal]:
-    return {FIRST + timedelta(days=index): Decimal(str(value)) for index, value in enumerate(values)}
+    return {day(index): Decimal(str(value)) for index, value in enumerate(values)}
 
 
-def made(values: list[float], days: int = 31) -> Forecast:
-    start = FIRST + timedelta(days=len(values))
-    found = forecast(series(values), DateRange(start, start + timedelta(days=days - 1)))
+def made(history: dict[date, Decimal], days: int = 31, level: float = 0.8) -> Forecast:
+    start = max(history) + timedelta(days=1)
+    found = forecast(history, DateRange(start, start + timedelta(days=days - 1)), level=level)
     assert isinstance(found, Forecast)
     return found
 
 
+def drawn(cost: Callable[[date], float], days: int, *, noise: float = 0.0) -> dict[date, Decimal]:
+    rng = random.Random("forecast")
+    return {day(i): Decimal(str(round(cost(day(i)) + rng.gauss(0, noise), 6))) for i in range(days)}
+
+
+def is_last_of_month(day: date) -> bool:
+    return day.day == calendar.monthrange(day.year, day.month)[1]
+
+
 def test_a_constant_cost_goes_on_without_a_doubt() -> None:
-    found = made([12.5] * 60)
+    found = made(series([12.5] * 60))
     assert found.total().mean == Decimal("12.5") * 31
     assert found.total().lower == found.total().upper == found.total().mean
 
 
 def test_a_weekday_costs_what_it_used_to() -> None:
     week = [100.0] * 5 + [20.0] * 2
-    values = [week[(FIRST + timedelta(days=index)).weekday()] for index in range(84)]
-    found = made(values, 14)
-    assert all(abs(day.mean - Decimal(week[day.day.weekday()])) < 1 for day in found.daily)
+    found = made(drawn(lambda day: week[day.weekday()], 84), 14)
+    assert [day.mean for day in found.daily] == [Decimal(week[day.day.weekday()]) for day in found.daily]
 
 
-def test_the_total_of_days_is_the_sum_of_their_means_and_its_band_narrower_than_theirs() -> None:
-    found = made([10, 14, 9, 11, 13] * 20)
-    assert found.total().mean == sum(day.mean for day in found.daily)
-    widths = sum(day.upper - day.lower for day in found.daily)
-    assert found.total().upper - found.total().lower < widths
+def test_a_fee_on_the_first_and_a_tax_on_the_last_day_come_back() -> None:
+    def cost(day: date) -> float:
+        return 100 + 900 * (day.day == 1) + 400 * is_last_of_month(day)
+
+    found = made(drawn(cost, 180, noise=2), 62)
+    assert all(abs(float(each.mean) - cost(each.day)) < 10 for each in found.daily)
 
 
-def test_less_than_two_weeks_of_data_give_no_forecast_but_a_reason() -> None:
-    found = forecast(series([1.0] * 13), DateRange(date(2026, 2, 1), date(2026, 2, 28)))
-    assert found == Unforecastable("Only 13 days with data; a forecast needs at least 14.")
+def test_a_fee_that_was_seen_once_on_the_first_is_expected_again() -> None:
+    found = made(drawn(lambda day: 10 + 500 * (day.day == 1), 45), 30)
+    assert {each.day.day: each.mean for each in found.daily}[1] == 510
+
+
+def test_one_odd_day_is_not_expected_again() -> None:
+    odd = day(100)
+    found = made(drawn(lambda day: 50 + 5000 * (day == odd), 121), 31)
+    assert found.total().mean == 50 * 31
+
+
+def test_a_week_after_a_step_the_new_level_holds() -> None:
+    found = made(drawn(lambda each: 100.0 if each < day(186) else 300.0, 200))
+    assert all(each.mean == 300 for each in found.daily)
+
+
+def test_steady_growth_goes_on() -> None:
+    found = made(drawn(lambda each: 100 + 0.5 * (each - FIRST).days, 300, noise=1), 30)
+    expected = sum(100 + 0.5 * (300 + index) for index in range(30))
+    assert abs(float(found.total().mean) - expected) < 0.02 * expected
+
+
+def test_zeros_stay_zero_and_credits_negative() -> None:
+    assert made(series([0.0] * 50)).total().upper == 0
+    found = made(drawn(lambda day: -20.0 * (day.day == 3), 200), 31)
+    assert found.total().mean == -20
+
+
+def test_gaps_are_no_zeros() -> None:
+    history = {day: amount for day, amount in series([40.0] * 90).items() if day.day % 3}
+    assert all(each.mean == 40 for each in made(history).daily)
+
+
+def test_a_later_horizon_is_less_certain() -> None:
+    history = drawn(lambda day: 100.0, 200, noise=10)
+    found = made(history, 90)
+    near, far = found.total(DateRange(day(200), day(209))), found.total(DateRange(day(280), day(289)))
+    assert far.upper - far.lower > near.upper - near.lower
+    later = forecast(history, DateRange(day(280), day(289)))
+    assert isinstance(later, Forecast)
+    assert later.total() == far
+
+
+def test_a_forecast_knows_how_it_did_before() -> None:
+    found = made(drawn(lambda day: 100.0 if day.weekday() < 5 else 20.0, 300, noise=3), 30)
+    assert found.accuracy is not None
+    assert (found.accuracy.days, found.accuracy.trials) == (30, 10)
+    assert found.accuracy.error is not None
+    assert found.accuracy.naive_error is not None
+    assert found.accuracy.error < 0.02 < found.accuracy.naive_error * 2
+    assert made(series([5.0] * 20)).accuracy is None
+
+
+@pytest.mark.parametrize("days", [0, 1, 13])
+def test_less_than_two_weeks_of_data_give_no_forecast_but_a_reason(days: int) -> None:
+    found = forecast(series([1.0] * days), DateRange(date(2026, 2, 1), date(2026, 2, 28)))
+    count = f"{days} day{'' if days == 1 else 's'}"
+    assert found == Unforecastable(f"A forecast needs at least 14 days with data; the history has {count}.")
 
 
 def test_a_horizon_inside_the_history_is_refused() -> None:
     with pytest.raises(ValueError, match="inside the history"):
-        forecast(series([1.0] * 30), DateRange(date(2026, 1, 30), date(2026, 2, 28)))
+        forecast(series([1.0] * 30), DateRange(day(29), day(60)))
+
+
+def test_a_total_of_days_outside_the_horizon_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not inside"):
+        made(series([1.0] * 30)).total(DateRange(day(29), day(31)))
+
+
+def test_bands_hold_the_share_of_cases_that_they_say() -> None:
+    """Months of noisy weeks with a wandering level, which no constant of the model was chosen on."""
+    held = count = 0
+    for seed in range(60):
+        rng, level, history = random.Random(seed), 500.0, {}
+        for index in range(330):
+            level += rng.gauss(0, 4)
+            week = 1.0 if day(index).weekday() < 5 else 0.7
+            history[day(index)] = Decimal(str(level * week + rng.gauss(0, 20)))
+        found = made({each: history[each] for each in map(day, range(300))}, 30)
+        came = sum(history[day(index)] for index in range(300, 330))
+        held += found.total().lower <= came <= found.total().upper
+        count += 1
+    assert 0.7 <= held / count <= 0.95
+
+
+amounts = st.lists(st.integers(-5000, 20000), min_size=14, max_size=90)
+
+
+@pytest.mark.soak
+@settings(max_examples=25, deadline=None)
+@given(values=amounts, level=st.sampled_from([0.5, 0.8, 0.95]))
+def test_a_band_contains_its_mean_and_totals_add_up(values: list[int], level: float) -> None:
+    found = made(series([value / 100 for value in values]), 40, level)
+    first, second = found.horizon.start, found.horizon.start + timedelta(days=17)
+    before, after = DateRange(first, second), DateRange(second + timedelta(days=1), found.horizon.end)
+    whole = found.total()
+    assert found.total(before).mean + found.total(after).mean == whole.mean
+    assert whole.mean == sum(each.mean for each in found.daily)
+    for band in [whole, *found.daily]:
+        assert band.lower <= band.mean <= band.upper
+    widths = sum(each.upper - each.lower for each in found.daily)
+    assert whole.upper - whole.lower <= widths + Decimal("1e-9")
+
+
+@pytest.mark.soak
+@settings(max_examples=25, deadline=None)
+@given(values=amounts, factor=st.sampled_from([2, 1024, 0.5]), shift=st.sampled_from([0, 64, -256]))
+def test_scaled_and_shifted_costs_have_a_scaled_and_shifted_forecast(
+    values: list[int], factor: float, shift: int
+) -> None:
+    plain = made(series([float(value) for value in values]))
+    moved = made(series([value * factor + shift for value in values]))
+    for one, other in zip(plain.daily, moved.daily, strict=True):
+        assert float(other.mean) == pytest.approx(float(one.mean) * factor + shift, rel=1e-6, abs=1e-5)
+        assert float(other.upper) == pytest.approx(float(one.upper) * factor + shift, rel=1e-6, abs=1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(values=amounts)
+def test_the_same_history_gives_the_same_forecast(values: list[int]) -> None:
+    history = series([float(value) for value in values])
+    assert made(history) == made(dict(reversed(history.items())))
