@@ -1,0 +1,268 @@
+"""What a day is expected to cost, learnt from the days before it: level, weekday, place in the month.
+
+    expected = level x weekday ratio + effect of the place in the month
+
+* level: the median of the means of the last four weeks, odd days replaced by what was expected of them.
+* weekday ratio: the median over the last eight same weekdays of cost by the level of then. Because both lag alike, a
+  steady growth is in it.
+* place in the month: day from the first, day from the last, and both of working days; the median over the past
+  months, where they agree.
+* band: a multiple of the usual error of the last ten weeks, relative to the larger of expected and level.
+
+All of it is relative, so a currency twice as small gives the same anomalies. Cost: about 50 us a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+
+WEEKS, RATIOS, ERRORS, MONTHS = 4, 8, 70, 6
+WIDTH = 3.6
+"""The band, in usual errors."""
+
+FLOOR = 0.06
+"""The band is at least this share of the level: less is no news, however steady the cost was."""
+
+CAP = 2.0
+"""The largest errors widen the band to this many times what the ordinary ones make it."""
+
+YOUNG_ERROR = 0.12
+"""The usual error that is assumed until there are three weeks of them."""
+
+WARM_UP = 14
+FAR = 2.5
+MEMORY = 28
+"""Days for which the level before a shift stays normal as well: a return to it is no drop."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """The next day, before it is known."""
+
+    expected: float
+    low: float
+    high: float
+    weekly: float
+    level: float
+
+    @property
+    def scale(self) -> float:
+        return max(self.expected, self.level)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether its place in the month makes it another day than its weekday is."""
+        return self.expected != max(0.0, self.weekly)
+
+
+@dataclass(frozen=True)
+class _Alternate:
+    """A level that is normal as well until a day: expected x factor + addend."""
+
+    until: int
+    factor: float
+    addend: float
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """What a place in the month adds to a day, how far that may be off, and how well it is known.
+
+    Disputed: by another way to say the place, past months show no such effect; then either is normal.
+    """
+
+    size: float = 0.0
+    doubt: float = 0.0
+    rank: tuple[float, float] = (0.0, 0.0)
+    is_disputed: bool = False
+
+
+_NONE = _Effect()
+
+
+def median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle, odd = divmod(len(ordered), 2)
+    return ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+@lru_cache(maxsize=4096)
+def places(day: date) -> tuple[tuple[str, int], ...]:
+    """Where a day is in its month, in the ways that bills and jobs follow."""
+    first = day.replace(day=1)
+    following = (first + timedelta(days=31)).replace(day=1)
+    left = (following - day).days - 1
+    found = [("day", day.day), ("left", left)]
+    if day.weekday() < 5:
+        ahead = sum((first + timedelta(days=n)).weekday() < 5 for n in range(day.day))
+        behind = sum((day + timedelta(days=n)).weekday() < 5 for n in range(left + 1))
+        found += [("workday", ahead), ("workdays left", behind)]
+    return tuple(found)
+
+
+class Expectation:
+    """Learns day by day. `predict` the next day, then `accept` what it was; nothing later is ever looked at."""
+
+    def __init__(self, start: date) -> None:
+        self.start = start
+        self.base: list[float] = []
+        self.levels: list[float] = []
+        self.weeklies: list[float] = []
+        self.extras: list[float] = []
+        self.errors: list[float] = []
+        self.taught: set[int] = set()
+        self._at: dict[tuple[str, int], list[int]] = {}
+        self._alternates: list[_Alternate] = []
+
+    @property
+    def is_warm(self) -> bool:
+        return len(self.base) >= WARM_UP
+
+    def predict(self) -> Predicted:
+        index = len(self.base)
+        level = self._level(index)
+        weekly = self._weekly(index, level)
+        effect, taught = self._effect(index, level, weekly)
+        expected = max(0.0, weekly + effect.size)
+        half = max(WIDTH * self._error(), FLOOR) * max(expected, level) + effect.doubt
+        low, high = expected - half, expected + half
+        if effect.is_disputed:
+            low, high = min(low, weekly - half), max(high, weekly + half)
+        for other in self._alternates:
+            if index <= other.until:
+                there = expected * other.factor + other.addend
+                low, high = min(low, there - half), max(high, there + half)
+        for extra in taught:
+            low, high = min(low, expected + 1.2 * extra), max(high, expected + 1.2 * extra)
+        return Predicted(expected, low, high, weekly, level)
+
+    def accept(self, value: float | None, predicted: Predicted, *, odd: bool, taught: bool = False) -> None:
+        """Learn a day: an odd one keeps what was expected as its part of the level; None is a day without data."""
+        index = len(self.base)
+        plain = value is not None and not odd and not predicted.has_effect
+        known = value if plain and value is not None else predicted.weekly
+        self.base.append(known)
+        self.levels.append(predicted.level)
+        self.weeklies.append(predicted.weekly)
+        self.extras.append(0.0 if value is None else value - predicted.weekly)
+        for place in places(self.start + timedelta(days=index)):
+            self._at.setdefault(place, []).append(index)
+        if index == WARM_UP - 1:
+            self._settle()
+        if taught:
+            self.taught.add(index)
+        if value is not None and predicted.scale > 0 and index >= WARM_UP:
+            error = (value - predicted.expected) / predicted.scale
+            edge = (predicted.high - predicted.expected) / predicted.scale
+            self.errors.append(max(-edge, min(edge, error)) if odd else error)
+
+    def shift(self, first: int, values: Sequence[float | None], expected: Sequence[float]) -> None:
+        """From `first` on the level is another: as if it had always been so. `values` are the days since then."""
+        pairs = [(value, was) for value, was in zip(values, expected, strict=True) if value is not None]
+        factor, addend = _moved(pairs)
+        self._alternates.append(_back(len(self.base) + MEMORY, factor, addend))
+        self.base = [max(0.0, each * factor + addend) for each in self.base[:first]] + [
+            was if value is None else value for value, was in zip(values, self.base[first:], strict=False)
+        ]
+        self.levels = [max(0.0, each * factor + addend) for each in self.levels]
+        self.weeklies = [max(0.0, each * factor + addend) for each in self.weeklies]
+        self.extras = [each * factor if factor != 1.0 else each for each in self.extras]
+        for index in range(first, len(self.extras)):
+            self.extras[index] = 0.0
+
+    def reference(self, back: int) -> float:
+        """The mean of the week that ended `back` days before the newest."""
+        end = len(self.base) - back
+        return sum(self.base[max(0, end - 7) : end]) / 7 if end >= 7 else 0.0
+
+    def _settle(self) -> None:
+        """Of the first two weeks nothing was known: a day unlike the others and unlike its weekday is no level."""
+        usual = median(self.base)
+        for index, cost in enumerate(list(self.base)):
+            other = self.base[(index + 7) % WARM_UP]
+            if cost > FAR * usual and cost > FAR * other:
+                self.base[index] = other
+        for index in range(7, WARM_UP):
+            self.levels[index] = self._level(index)
+
+    def _level(self, index: int) -> float:
+        means = [
+            sum(self.base[index - 7 * week - 7 : index - 7 * week]) / 7
+            for week in range(WEEKS)
+            if index >= 7 * week + 7
+        ]
+        if means:
+            return median(means)
+        return sum(self.base) / index if index else 0.0
+
+    def _weekly(self, index: int, level: float) -> float:
+        same = range(index - 7, max(-1, index - 7 * RATIOS - 1), -7)
+        ratios = [self.base[day] / self.levels[day] for day in same if self.levels[day] > 0 and day >= 7]
+        if level > 0 and len(ratios) >= 2:
+            return level * median(ratios)
+        costs = [self.base[day] for day in same if day >= 0]
+        return median(costs) if costs else level
+
+    def _error(self) -> float:
+        recent = sorted(abs(error) for error in self.errors[-ERRORS:])
+        if len(recent) < 7:
+            return YOUNG_ERROR
+        middle = recent[len(recent) // 2] * 1.4826
+        usual = max(middle, min(recent[int(len(recent) * 0.9)] / 1.645, CAP * max(middle, FLOOR / WIDTH)))
+        return max(usual, YOUNG_ERROR * (1 - len(recent) / 21)) if len(recent) < 21 else usual
+
+    def _noise(self) -> float:
+        """The usual error of ordinary days, whatever the others do."""
+        recent = [abs(error) for error in self.errors[-ERRORS:]]
+        return median(recent) * 1.4826 if len(recent) > 6 else YOUNG_ERROR
+
+    def _effect(self, index: int, level: float, weekly: float) -> tuple[_Effect, list[float]]:
+        """What the place in the month adds, and what a person called normal there."""
+        best, asked, agreed = _NONE, 0, 0
+        taught: list[float] = []
+        noise = 2 * self._noise() * max(level, weekly)
+        for place in places(self.start + timedelta(days=index)):
+            before = self._at.get(place, [])[-MONTHS:]
+            extras = [self._scaled(day, level) for day in before]
+            taught += [extra for day, extra in zip(before, extras, strict=True) if day in self.taught]
+            found = _agreed(extras, noise)
+            asked += len(extras) > 1
+            if found is not None:
+                agreed += 1
+                best = found if best is _NONE or found.rank > best.rank else best
+        return replace(best, is_disputed=0 < agreed < asked), taught
+
+    def _scaled(self, day: int, level: float) -> float:
+        then = self.levels[day]
+        return self.extras[day] * (level / then if then > 0 and level > 0 else 1.0)
+
+
+def _agreed(extras: Sequence[float], noise: float) -> _Effect | None:
+    """The effect that past months agree on; None when they do not."""
+    if len(extras) < 2:
+        return None
+    middle = median(extras) if len(extras) > 2 else min(extras, key=abs)
+    alike = sum(extra * middle > 0 and abs(extra) >= abs(middle) / 2 for extra in extras)
+    if abs(middle) <= noise or alike < max(2, -(-len(extras) * 3 // 4)):
+        return None
+    spread = median([abs(extra - middle) for extra in extras])
+    return _Effect(middle, 2 * spread + 0.1 * abs(middle), (alike / len(extras), -spread / abs(middle)))
+
+
+def _moved(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The factor, or else the addend, that takes what was expected to what came."""
+    addend = median([value - was for value, was in pairs])
+    ratios = [value / was for value, was in pairs if was > 0]
+    if len(ratios) * 2 <= len(pairs):
+        return 1.0, addend
+    factor = median(ratios)
+    by_factor = sum(abs(value - was * factor) for value, was in pairs)
+    by_addend = sum(abs(value - was - addend) for value, was in pairs)
+    return (factor, 0.0) if by_factor <= by_addend else (1.0, addend)
+
+
+def _back(until: int, factor: float, addend: float) -> _Alternate:
+    return _Alternate(until, 1 / factor if factor > 0 else 1.0, -addend)

@@ -1,0 +1,269 @@
+"""How well anomalies are found: precision, recall, days until they are said, by kind, beside the rules of peers.
+
+BENCH_ANOMALY_SERIES (600) made-up series that nothing was tuned on (`anomaly_worlds.JUDGING`), and 21 public labelled ones
+(`tests/data/anomalies`). All rules see the same days, have their odd days joined to runs alike, and get the same
+smallest impact: SMALLEST of what 30 days of the series cost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+from statistics import fmean, median, pstdev
+from time import process_time
+
+from finops.insights.anomalies.detector import find
+from finops.insights.anomalies.series import Series
+from tests.benchmarks.anomaly_worlds import JUDGING, KINDS, QUIET_DAYS, Case, cases
+from tests.benchmarks.table import Row
+
+SERIES = int(os.environ.get("BENCH_ANOMALY_SERIES", "600"))
+SMALLEST = 0.01
+NAB = Path(__file__).parents[1] / "data" / "anomalies" / "nab_daily.json"
+YOUNG_DAYS = 45
+LATEST = 3
+"""A run that begins up to so many days after a label still means it."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A run that a rule would show: its days, when it was first said, which way."""
+
+    first: int
+    last: int
+    said: int
+    up: bool
+
+
+Rule = Callable[[date, Sequence[float | None]], list[Said]]
+
+
+def ours(start: date, values: Sequence[float | None]) -> list[Said]:
+    series = Series(start, values)
+    smallest = _smallest(values)
+    return [
+        Said(series.index(each.first), series.index(each.last), series.index(each.said), each.is_up)
+        for each in find(series).found
+        if abs(each.excess) >= smallest
+    ]
+
+
+def seven_day_mean(start: date, values: Sequence[float | None]) -> list[Said]:
+    """OptScale's default: a day must not differ from the mean of the last 7 by more than 30 %."""
+    return _runs(values, lambda known, index: fmean(known[-7:]), lambda known, was: 0.3 * was, 7)
+
+
+def three_sigma(start: date, values: Sequence[float | None]) -> list[Said]:
+    """The textbook's: mean and three standard deviations of the last 28 days."""
+    return _runs(
+        values, lambda known, index: fmean(known[-28:]), lambda known, was: 3 * pstdev(known[-28:]), 14
+    )
+
+
+def same_weekday(start: date, values: Sequence[float | None]) -> list[Said]:
+    """The median of the last four same weekdays, and 30 %."""
+    return _runs(
+        values,
+        lambda known, index: median([known[index - 7 * week] for week in (1, 2, 3, 4)]),
+        lambda known, was: 0.3 * was,
+        28,
+    )
+
+
+def smallest_difference(start: date, values: Sequence[float | None]) -> list[Said]:
+    """Yotascale's: of yesterday, the 7-day mean, four same weekdays, days of the month and month ends, the nearest;
+    tolerance 1.14 % of the 30-day mean."""
+
+    def nearest(known: Sequence[float], index: int) -> float:
+        day, value = start + timedelta(days=index), values[index] or 0.0
+        alike = [known[-1], fmean(known[-7:]), *(known[index - 7 * week] for week in (1, 2, 3, 4))]
+        for back in range(1, index + 1):
+            other = day - timedelta(days=back)
+            ends = (other + timedelta(days=1)).day == 1 and (day + timedelta(days=1)).day == 1
+            if back <= 124 and (other.day == day.day or ends):
+                alike.append(known[index - back])
+        return min(alike, key=lambda each: abs(each - value))
+
+    return _runs(values, nearest, lambda known, was: 0.0114 * fmean(known[-30:]), 30)
+
+
+RULES: dict[str, Rule] = {
+    "ours": ours,
+    "7-day mean, 30 % (OptScale)": seven_day_mean,
+    "same weekday x4, 30 %": same_weekday,
+    "smallest difference (Yotascale)": smallest_difference,
+    "28 days, 3 sigma": three_sigma,
+}
+
+
+def _runs(
+    values: Sequence[float | None],
+    expect: Callable[[Sequence[float], int], float],
+    tolerate: Callable[[Sequence[float], float], float],
+    warm: int,
+) -> list[Said]:
+    """Odd days of one direction, at most two calm days apart, as one run."""
+    known: list[float] = []
+    found: list[tuple[Said, float]] = []
+    for index, each in enumerate(values):
+        value = (known[-1] if known else 0.0) if each is None else each
+        if index >= warm and each is not None:
+            was = expect(known, index)
+            if abs(value - was) > tolerate(known, was):
+                up, last = value > was, found[-1] if found else None
+                if last and last[0].up == up and index - last[0].last <= 3:
+                    found[-1] = (
+                        Said(last[0].first, index, last[0].said, up),
+                        last[1] + value - was,
+                    )
+                else:
+                    found.append((Said(index, index, index, up), value - was))
+        known.append(value)
+    return [said for said, excess in found if abs(excess) >= _smallest(values)]
+
+
+def _smallest(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return SMALLEST * 30 * fmean(known)
+
+
+@dataclass
+class Score:
+    """What a rule said of some series."""
+
+    planted: int = 0
+    hit: int = 0
+    said: int = 0
+    right: int = 0
+    clean_days: int = 0
+    false_on_clean: int = 0
+    late: list[int] | None = None
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.said if self.said else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.hit / self.planted if self.planted else 0.0
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+def young(given: Sequence[Case]) -> list[Case]:
+    """The same series for an account that has 45 days of them instead of 180."""
+    cut = QUIET_DAYS - YOUNG_DAYS
+    return [
+        replace(
+            case,
+            start=case.start + timedelta(days=cut),
+            values=case.values[cut:],
+            planted=case.planted
+            and replace(case.planted, first=case.planted.first - cut, last=case.planted.last - cut),
+        )
+        for case in given
+    ]
+
+
+def score(rule: Rule, given: Sequence[Case], quiet: int = QUIET_DAYS) -> dict[str, Score]:
+    """By kind, and over all under an empty name. A run is right when it overlaps what was planted, in its direction."""
+    found = {name: Score(late=[]) for name in ("", *KINDS)}
+    for case in given:
+        runs = [run for run in rule(case.start, case.values) if run.last >= quiet]
+        planted, everything = case.planted, found[""]
+        right = [run for run in runs if planted and run.first <= planted.last and run.last >= planted.first
+                 and (run.up == (planted.kind != "drop"))]  # fmt: skip
+        after = [run for run in runs if planted and run not in right and _is_aftermath(case, run)]
+        counted = [run for run in runs if run not in after]
+        everything.said += len(counted)
+        everything.right += len(right)
+        if planted is None:
+            everything.clean_days += len(case.values) - quiet
+            everything.false_on_clean += len(runs)
+            continue
+        for part in (everything, found[planted.kind]):
+            part.planted += 1
+            part.hit += bool(right)
+            if right:
+                assert part.late is not None
+                part.late.append(max(0, min(run.said for run in right) - planted.first))
+    return found
+
+
+def _is_aftermath(case: Case, run: Said) -> bool:
+    """The way back within ten days of a planted end, in the other direction: neither right nor wrong."""
+    planted = case.planted
+    return bool(
+        planted and planted.first <= run.first <= planted.last + 10 and run.up == (planted.kind == "drop")
+    )
+
+
+def measure() -> list[Row]:
+    given = cases(JUDGING, SERIES)
+    scores, taken = {}, {}
+    for name, rule in RULES.items():
+        began = process_time()
+        scores[name] = score(rule, given)
+        taken[name] = (process_time() - began) * 1_000 / sum(len(case.values) for case in given)
+    return [
+        *[_overall(name, scores[name][""], taken[name]) for name in RULES],
+        *[_kinds(name, scores[name]) for name in RULES],
+        *[_short(name, score(rule, young(given), YOUNG_DAYS)[""]) for name, rule in RULES.items()],
+        *[_public(name, rule) for name, rule in RULES.items()],
+    ]
+
+
+def _overall(name: str, found: Score, milliseconds: float) -> Row:
+    return {
+        "rule": name,
+        "precision": round(found.precision, 3),
+        "recall": round(found.recall, 3),
+        "F1": round(found.f1, 3),
+        "false a year of a clean series": round(found.false_on_clean * 365 / found.clean_days, 2),
+        "median days until said": float(median(found.late or [0])),
+        "us of CPU a day": milliseconds * 1_000,
+    }
+
+
+def _kinds(name: str, found: dict[str, Score]) -> Row:
+    cells = {
+        f"{kind} ({found[kind].planted})": f"{found[kind].recall:.2f}, {median(found[kind].late or [0]):.0f} d"
+        for kind in KINDS
+    }
+    return {"recall, days until said": name, **cells}
+
+
+def _short(name: str, found: Score) -> Row:
+    return {
+        "45 days of history": name,
+        "precision": round(found.precision, 3),
+        "recall": round(found.recall, 3),
+        "F1": round(found.f1, 3),
+    }
+
+
+def _public(name: str, rule: Rule) -> Row:
+    """Labels from the fourth week on count: before, no rule knows enough."""
+    labelled = hit = said = right = 0
+    for each in json.loads(NAB.read_text()).values():
+        start = date.fromisoformat(each["start"])
+        labels = [(date.fromisoformat(day) - start).days for day in each["labels"]]
+        labels = [label for label in labels if 28 <= label < len(each["values"])]
+        runs = [run for run in rule(start, each["values"]) if run.last >= 28]
+        near = [[label for label in labels if run.first - LATEST <= label <= run.last + 1] for run in runs]
+        said, right = said + len(runs), right + sum(bool(found) for found in near)
+        labelled, hit = labelled + len(labels), hit + len({label for found in near for label in found})
+    return {
+        "on 21 public series (NAB)": name,
+        "labels": labelled,
+        "recall": round(hit / labelled, 3),
+        "said": said,
+        "precision": round(right / said, 3) if said else 0.0,
+    }
