@@ -1,0 +1,272 @@
+"""Making, changing and deleting budgets: the checks, the cap, the audit log."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.conf import LazySettings
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget, BudgetAmount
+from finops.budgets.scopes import ScopeDraft
+from finops.budgets.services import change_budget, delete_budget
+from finops.costs.models import CostSource
+from finops.lib.errors import UserError
+from tests.cast import Cast, make_cast
+from tests.finops.budgets.world import ACTOR, draft, make, of_source, of_tag, of_team
+from tests.waiting import someone_waits_for_us, threads, wait_until
+
+MARCH = date(2026, 3, 1)
+
+
+@pytest.mark.django_db
+def test_a_budget_is_made_with_its_amounts_and_written_into_the_audit_log(acme: Account) -> None:
+    budget = make(acme, " Everything ", "250.50", currency="eur", amounts={MARCH: Decimal(300)})
+
+    assert (budget.name, budget.amount, budget.currency) == ("Everything", Decimal("250.50"), "EUR")
+    assert [(row.starts_on, row.amount) for row in budget.amounts.all()] == [(MARCH, Decimal(300))]
+    entry = AuditEntry.objects.get(action="budget.create")
+    assert (entry.target, entry.detail["amount"]) == ("Everything", "250.50 EUR")
+    assert entry.detail["amounts"] == ["2026-03-01: 300 EUR"]
+
+
+@pytest.mark.django_db
+def test_a_name_that_is_taken_names_the_budget_that_has_it(acme: Account) -> None:
+    first = make(acme, "Production")
+
+    with pytest.raises(UserError, match=f"'Production' exists already, with id {first.pk}") as problem:
+        make(acme, "pRODUCTION")
+
+    assert problem.value.field == "name"
+
+
+@pytest.mark.django_db
+def test_at_the_cap_a_retried_create_still_names_what_exists(acme: Account, settings: LazySettings) -> None:
+    settings.BUDGETS_PER_ACCOUNT = 1
+    make(acme, "Production")
+
+    with pytest.raises(UserError, match="exists already, with id"):
+        make(acme, "Production")
+    with pytest.raises(UserError, match="at most 1 budgets, and this one has 1"):
+        make(acme, "Another")
+
+
+@pytest.mark.django_db
+def test_the_cap_is_fifty_and_a_deleted_budget_makes_room(acme: Account) -> None:
+    budgets = [make(acme, f"Budget {number}") for number in range(50)]
+
+    with pytest.raises(UserError, match="at most 50 budgets, and this one has 50"):
+        make(acme, "One more")
+    delete_budget(budget=budgets[7], actor=ACTOR)
+    make(acme, "One more")
+
+    assert Budget.objects.count() == 50
+
+
+@pytest.mark.django_db
+def test_another_accounts_budgets_do_not_count_and_their_names_are_free(acme: Account, cast: Cast) -> None:
+    make(cast.other_account, "Production")
+
+    assert make(acme, "Production").pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+    """The second waits for the first, and counts what that one made."""
+    settings.BUDGETS_PER_ACCOUNT = 3
+    account = make_cast().account
+    for number in range(2):
+        make(account, f"Budget {number}")
+
+    with threads(1) as call:
+        with transaction.atomic():
+            make(account, "First")
+            second = call(make, account, "Second")
+            wait_until(someone_waits_for_us)
+        with pytest.raises(UserError, match="at most 3 budgets, and this one has 3"):
+            second.result()
+
+    with account_scope(account):
+        assert sorted(Budget.objects.values_list("name", flat=True)) == ["Budget 0", "Budget 1", "First"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_creates_at_once_as_many_win_as_there_are_places(settings: LazySettings) -> None:
+    settings.BUDGETS_PER_ACCOUNT = 5
+    account = make_cast().account
+
+    with threads(4) as call:
+        asked = [call(make, account, f"Budget {number}") for number in range(12)]
+        problems = [each.exception() for each in asked]
+
+    assert sum(problem is None for problem in problems) == 5
+    assert all(isinstance(problem, UserError) for problem in problems if problem)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_creates_of_one_name_at_once_the_second_names_the_first() -> None:
+    account = make_cast().account
+
+    with threads(1) as call:
+        with transaction.atomic():
+            first = make(account, "Same")
+            second = call(make, account, "Same")
+            wait_until(someone_waits_for_us)
+        with pytest.raises(UserError, match=f"exists already, with id {first.pk}"):
+            second.result()
+    connection.close()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asked", "field", "said"),
+    [
+        (ScopeDraft(scope="planet"), "scope", "Valid: account, cost_source, team, cost_tag"),
+        (ScopeDraft(scope="team"), "team", "listTeams lists them"),
+        (ScopeDraft(scope="cost_tag", cost_tag="env"), "cost_tag_value", "cost_tag_value is missing"),
+        (ScopeDraft(scope="account", team="Core"), "team", "does not go with scope account"),
+        (of_source("Bilss"), "cost_source", "Nearest: Bills"),
+        (of_team("Cor"), "team", "Nearest: Core"),
+        (of_tag("enf", "prod"), "cost_tag", "Nearest: env"),
+        (of_source(999_999), "cost_source", "getAccountContext lists them"),
+    ],
+    ids=str,
+)
+def test_a_scope_that_is_not_there_is_refused_with_what_is(
+    acme: Account, asked: ScopeDraft, field: str, said: str
+) -> None:
+    CostSource.objects.create(name="Bills")
+    Team.objects.create(name="Core")
+    CostTag.objects.create(key="env")
+
+    with pytest.raises(UserError, match=said) as problem:
+        make(acme, scope=asked)
+
+    assert problem.value.field == field
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("scope", ["cost_source", "team", "cost_tag"])
+def test_a_row_of_another_account_answers_as_one_that_does_not_exist(
+    acme: Account, cast: Cast, scope: str
+) -> None:
+    with account_scope(cast.other_account):
+        theirs = {
+            "cost_source": CostSource.objects.create(name="Theirs"),
+            "team": Team.objects.create(name="Theirs"),
+            "cost_tag": CostTag.objects.create(key="Theirs"),
+        }[scope].pk
+    nowhere = theirs + 1_000_000
+    value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
+
+    said = []
+    for reference in (theirs, nowhere):
+        with pytest.raises(UserError) as problem:
+            make(acme, scope=ScopeDraft(scope=scope, **{scope: reference}, **value))
+        said.append(problem.value.message.replace(str(reference), "…"))
+
+    assert said[0] == said[1]
+    assert "Theirs" not in said[0]
+
+
+@pytest.mark.django_db
+def test_a_scope_is_found_by_id_and_by_name_in_any_case(acme: Account) -> None:
+    row = CostSource.objects.create(name="Bills")
+
+    assert make(acme, "By id", scope=of_source(row.pk)).cost_source == row
+    assert make(acme, "By name", scope=of_source("bILLS")).cost_source == row
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"currency": "USB"}, "currency"),
+        ({"currency": "dollars"}, "currency"),
+        ({"period": "weekly"}, "period"),
+        ({"amounts": {date(2026, 3, 2): Decimal(5)}}, "amounts"),
+        ({"period": "quarterly", "amounts": {MARCH: Decimal(5)}}, "amounts"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_budget_is_refused_by_its_field(
+    acme: Account, change: dict[str, object], field: str
+) -> None:
+    with pytest.raises(UserError) as problem:
+        make(acme, **change)
+
+    assert problem.value.field == field
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("amount", ["0", "-1", "1.001", "NaN", "1e30"])
+def test_an_amount_is_more_than_nothing_in_cents(acme: Account, amount: str) -> None:
+    with pytest.raises(ValidationError):
+        make(acme, "Odd", amount)
+    with pytest.raises(ValidationError):
+        make(acme, "Odd period", amounts={MARCH: Decimal(amount)})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("percent", [0, 101, -5])
+def test_a_threshold_lies_within_the_amount(acme: Account, percent: int) -> None:
+    with pytest.raises(ValidationError):
+        make(acme, warning_percent=percent)
+
+
+@pytest.mark.django_db
+def test_the_periods_of_a_fiscal_year_begin_at_its_month(acme: Account) -> None:
+    acme.fiscal_start_month = 2
+    acme.save()
+
+    budget = make(acme, period="quarterly", amounts={date(2026, 2, 1): Decimal(9)})
+    make(acme, "A year", period="yearly", amounts={date(2027, 2, 1): Decimal(9)})
+
+    assert budget.amounts.get().starts_on == date(2026, 2, 1)
+    with pytest.raises(UserError, match="its period begins on 2025-11-01"):
+        make(acme, "Calendar", period="quarterly", amounts={date(2026, 1, 1): Decimal(9)})
+
+
+@pytest.mark.django_db
+def test_a_change_replaces_everything_and_the_log_says_what_changed(acme: Account) -> None:
+    budget = make(acme, "Before", 100, amounts={MARCH: Decimal(5)})
+    team = Team.objects.create(name="Core")
+
+    change_budget(budget=budget, actor=ACTOR, draft=draft("After", 200, scope=of_team(team.pk)))
+
+    budget.refresh_from_db()
+    assert (budget.name, budget.amount, budget.scope, budget.team) == ("After", Decimal(200), "team", team)
+    assert not BudgetAmount.objects.exists()
+    detail = AuditEntry.objects.get(action="budget.change").detail
+    assert (detail["from"]["name"], detail["to"]["name"]) == ("Before", "After")
+
+
+@pytest.mark.django_db
+def test_a_budget_may_keep_its_name_and_not_take_anothers(acme: Account) -> None:
+    budget, other = make(acme, "Mine"), make(acme, "Other")
+
+    change_budget(budget=budget, actor=ACTOR, draft=draft("MINE"))
+    with pytest.raises(UserError, match=f"with id {other.pk}"):
+        change_budget(budget=budget, actor=ACTOR, draft=draft("other"))
+
+
+@pytest.mark.django_db
+def test_a_deleted_budget_is_gone_once(acme: Account) -> None:
+    budget = make(acme, "Gone")
+    again = Budget.objects.get(pk=budget.pk)
+
+    delete_budget(budget=budget, actor=ACTOR)
+
+    assert AuditEntry.objects.get(action="budget.delete").target == "Gone"
+    for act in (
+        lambda: delete_budget(budget=again, actor=ACTOR),
+        lambda: change_budget(budget=again, actor=ACTOR, draft=draft()),
+    ):
+        with pytest.raises(UserError, match="gone already"):
+            act()
