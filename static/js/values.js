@@ -26,7 +26,8 @@
   async function suggest(input) {
     const filter = input.closest("[data-filter]");
     const place = input.closest("[data-values-url]");
-    const dimension = filter.querySelector("[data-filter-dimension]").value;
+    const dimension = filter.querySelector("[data-filter-dimension]")?.value;
+    if (!dimension) return;
     const mine = ++waiting;
     const url = `${place.dataset.valuesUrl}?${new URLSearchParams({ dimension, q: input.value })}`;
     const answer = await fetch(url, { headers: { Accept: "application/json" } });
@@ -73,6 +74,9 @@
   document.addEventListener("focusin", (event) => {
     if (event.target.matches("[data-filter-input]") && !event.target.value) suggest(event.target);
   });
+
+  // A script that fills a field in: the chip, and nothing else happens.
+  document.addEventListener("chip", (event) => addChip(event.target));
 
   // Before anybody else hears of it: a new dimension has other values, and a picked value becomes a chip.
   document.addEventListener(

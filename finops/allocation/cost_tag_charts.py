@@ -1,0 +1,92 @@
+"""From the effect of saving a cost tag to what the page draws: for each currency its values and months."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
+from finops.lib.charts import Line, drawing, other_name
+from finops.lib.money import added, subtracted
+
+DRAWN = 9
+
+
+class ValueEffect(msgspec.Struct, frozen=True):
+    """One value over all months."""
+
+    value: str
+    before: Decimal
+    after: Decimal
+    months: dict[date, EffectRow]
+
+    @property
+    def moved(self) -> Decimal:
+        return subtracted(self.after, self.before)
+
+
+class CurrencyEffect(msgspec.Struct, frozen=True):
+    """What moves in one currency; `chart` draws it by month, the values that move most by name."""
+
+    currency: str
+    months: list[MonthEffect]
+    values: list[ValueEffect]
+    chart: dict[str, Any]
+
+    @property
+    def changed(self) -> Decimal:
+        return added(month.changed for month in self.months)
+
+    @property
+    def total(self) -> Decimal:
+        return added(month.total for month in self.months)
+
+
+def effect_tables(effect: CostTagEffect) -> list[CurrencyEffect]:
+    """One for each currency that moves, the largest change first."""
+    currencies = dict.fromkeys(month.currency for month in effect.months)
+    tables = [_of_currency(effect, currency) for currency in currencies]
+    return sorted((table for table in tables if table.values), key=lambda table: -abs(table.changed))
+
+
+def _of_currency(effect: CostTagEffect, currency: str) -> CurrencyEffect:
+    months = [month for month in effect.months if month.currency == currency]
+    values = _values([row for row in effect.rows if row.currency == currency])
+    return CurrencyEffect(currency, months, values, _chart(months, values, currency))
+
+
+def _values(rows: Sequence[EffectRow]) -> list[ValueEffect]:
+    """By what moves in all months together, to or away, the most first."""
+    by_value: dict[str, dict[date, EffectRow]] = {}
+    for row in rows:
+        by_value.setdefault(row.value, {})[row.month] = row
+    found = [
+        ValueEffect(
+            value,
+            added(row.before for row in months.values()),
+            added(row.after for row in months.values()),
+            months,
+        )
+        for value, months in by_value.items()
+    ]
+    return sorted(found, key=lambda each: -added(abs(row.moved) for row in each.months.values()))
+
+
+def _chart(months: Sequence[MonthEffect], values: Sequence[ValueEffect], currency: str) -> dict[str, Any]:
+    days = [month.month for month in months]
+    lines = [Line(each.value, [_moved(each, day) for day in days]) for each in values[:DRAWN]]
+    rest = values[DRAWN:]
+    if rest:
+        sums = [added(_moved(each, day) for each in rest) for day in days]
+        lines.append(Line(other_name(len(rest)), sums, rest=True))
+    labels = [f"{day:%Y-%m}" for day in days]
+    return drawing(unit=currency, labels=labels, lines=lines, line=False, stacked=True)
+
+
+def _moved(value: ValueEffect, day: date) -> Decimal:
+    row = value.months.get(day)
+    return row.moved if row else Decimal(0)

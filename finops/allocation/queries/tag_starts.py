@@ -1,0 +1,109 @@
+"""Where a new cost tag may begin: tag keys that cover much cost, spellings of one key together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import ibis
+from msgspec import Struct
+
+from accounts.models import Account
+from finops.allocation.queries.cost_tag_coverage import Covered
+from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
+from finops.allocation.rules import Copy, CostTagDraft, Rule
+from finops.allocation.rules.document import MAX_COPY_KEYS
+from finops.costs.queries.cost_view import CostViewSettings
+from finops.costs.queries.sources import load_sources
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.lake import engine
+from finops.lake.manifest import cost_tag_keys
+from finops.lake.schema import Kind, tag_column
+from finops.lib.money import added
+
+SHOWN = 6
+COUNTED_KEYS = 300
+"""Keys whose cost is counted; each is a column to read."""
+
+
+class TagStart(Struct, frozen=True, kw_only=True):
+    """A tag key, with its other spellings, and the cost of lines that have one of them."""
+
+    keys: tuple[str, ...]
+    covered: tuple[Covered, ...]
+
+    @property
+    def draft(self) -> CostTagDraft:
+        """The cost tag that copies it."""
+        key = re.sub(r"[^\w:.-]+", "-", self.keys[0]).strip("-").lower()
+        return CostTagDraft(key=key, rules=(Rule(copy=Copy(keys=self.keys, normalise=("trim", "lower"))),))
+
+
+def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagStart]:
+    """The tag keys that cover most cost of the last 30 days with data, at most six; `Env` and `env` are one.
+
+    By the largest currency. Cost: one lake query.
+    """
+    sources = load_sources(account)
+    groups = alike(cost_tag_keys(account, sources.manifest)[:COUNTED_KEYS])
+    if not groups:
+        return []
+    asked = last_days(sources.coverage, PREVIEW_DAYS)
+    table = engine.run(
+        account,
+        Kind.COST,
+        asked.start,
+        asked.end,
+        _Build(tuple(groups), sources.view),
+        tag_keys=[key for keys in groups for key in keys],
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
+    rows = sorted(table.to_pylist(), key=lambda row: -(row["total"] or 0))
+    starts = [
+        TagStart(keys=keys, covered=tuple(_covered(row, index) for row in rows))
+        for index, keys in enumerate(groups)
+    ]
+    return sorted((start for start in starts if _caught(start)), key=_caught, reverse=True)[:SHOWN]
+
+
+def alike(keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """Keys that differ in case, dashes, spaces and the like only stand together, in the order they came."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(re.sub(r"[\W_]+", "", key).casefold() or key, []).append(key)
+    return [tuple(found[:MAX_COPY_KEYS]) for found in groups.values()]
+
+
+def _covered(row: dict[str, Any], index: int) -> Covered:
+    zero = Decimal(0)
+    return Covered(currency=row["currency"], caught=row[f"tagged{index}"] or zero, total=row["total"] or zero)
+
+
+def _caught(start: TagStart) -> Decimal:
+    """Of the largest currency, else of whatever has it."""
+    return start.covered[0].caught if start.covered else added([])
+
+
+@dataclass(frozen=True)
+class _Build:
+    """For each currency the cost, and that of lines with one of the keys; equal for equal keys."""
+
+    groups: tuple[tuple[str, ...], ...]
+    view: CostViewSettings
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(counts(table, self.view.charge_categories))
+        amount = lines[COST_COLUMNS[self.view.basis]]
+        tagged = {
+            f"tagged{index}": amount.sum(
+                where=ibis.coalesce(*[lines[tag_column(key)] for key in keys]).notnull()
+            )
+            for index, keys in enumerate(self.groups)
+        }
+        return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
+            total=amount.sum(), **tagged
+        )

@@ -1,0 +1,218 @@
+"""The editor of a cost tag: its rules, what they catch while one writes, and what saving would move."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.allocation.cost_tag_charts import effect_tables
+from finops.allocation.cost_tags.answers import CostTagEffect
+from finops.allocation.cost_tags.words import rule_words
+from finops.allocation.forms_cost_tags import CostTagForm
+from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tags import effect, preview
+from finops.allocation.queries.tag_starts import TagStart, tag_starts
+from finops.allocation.rules import NORMALISATIONS, CostTagDraft, RuleError, read_rules, write_draft
+from finops.allocation.services.cost_tags import create_cost_tag, draft_of, save_cost_tag
+from finops.costs.dimensions import registry
+from finops.costs.views.choices import OPS, dimension_choices
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What is refused, and where: the path into the document that cost-tag.js writes."""
+
+    message: str
+    path: str = "[]"
+
+
+class Review(msgspec.Struct, frozen=True):
+    """What came of asking to save: a problem, somebody else's change, or what would move."""
+
+    problem: Problem | None = None
+    theirs: CostTag | None = None
+    effect: CostTagEffect | None = None
+    draft: CostTagDraft | None = None
+    version: int | None = None
+
+    @property
+    def digest(self) -> str:
+        return _digest(self.draft, self.version) if self.draft else ""
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponseBase:
+    """A cost tag from nothing, or from the tag keys that the page offers (`?copy=env&copy=Env`)."""
+    if request.method == "POST":
+        return _posted(request, None)
+    starts = tag_starts(request.account)
+    asked = request.GET.getlist("copy")
+    chosen = next((start.draft for start in starts if asked and set(asked) == set(start.keys)), None)
+    form = CostTagForm.of(chosen or CostTagDraft(key=""))
+    return editor_page(request, form, None, starts=[] if chosen else starts)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
+    cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
+    if request.method == "POST":
+        return _posted(request, cost_tag)
+    return editor_page(request, CostTagForm.of(draft_of(cost_tag), version=cost_tag.version), cost_tag)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def preview_rules(request: AccountRequest) -> HttpResponse:
+    """What the rules of the form catch, as they stand: those that are not finished yet say what they wait for."""
+    form = CostTagForm({**request.POST.dict(), "key": request.POST.get("key") or "(new)"})
+    context: dict[str, Any] = {}
+    try:
+        if not form.is_valid():
+            raise UserError(" ".join(map(str, next(iter(form.errors.values())))))
+        draft = form.draft()
+        found = preview(request.account, draft)
+        context = {"preview": found, "rules": list(zip(found.rules, draft.rules, strict=True))}
+    except UserError as problem:
+        context["waiting"] = problem.message
+    return render(request, "allocation/_cost_tag_preview.html", context)
+
+
+def _posted(request: AccountRequest, cost_tag: CostTag | None) -> HttpResponseBase:
+    """Saved, where what is sent is what was reviewed; else what saving it would do."""
+    form = CostTagForm(request.POST).keep_key(cost_tag)
+    review = _reviewed(request, form, cost_tag)
+    if review.effect and request.POST.get("save") and request.POST.get("reviewed") == review.digest:
+        saved = _saved(request, review, cost_tag)
+        if isinstance(saved, CostTag):
+            return _away(request, saved)
+        review = saved
+    if request.htmx:
+        status = 422 if review.problem else 200
+        return render(request, "allocation/_cost_tag_review.html", review_context(review), status=status)
+    return editor_page(request, form, cost_tag, review=review)
+
+
+def _reviewed(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None) -> Review:
+    if not form.is_valid():
+        name, errors = next(iter(form.errors.items()))
+        return Review(problem=Problem(" ".join(map(str, errors)), json.dumps([name])))
+    version = form.cleaned_data["version"]
+    if cost_tag is not None and version != cost_tag.version:
+        if request.POST.get("rebase") != str(cost_tag.version):
+            return Review(theirs=cost_tag)
+        version = cost_tag.version
+    try:
+        draft = form.draft()
+        return Review(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
+    except UserError as problem:
+        return Review(problem=problem_of(problem))
+
+
+def _saved(request: AccountRequest, review: Review, cost_tag: CostTag | None) -> CostTag | Review:
+    draft = review.draft
+    assert draft is not None  # noqa: S101 a review with an effect has one
+    said: dict[str, Any] = {
+        "rules": draft.rules,
+        "default_value": draft.default_value,
+        "description": draft.description,
+    }
+    try:
+        if cost_tag is None:
+            return create_cost_tag(account=request.account, actor=request.actor, key=draft.key, **said)
+        return save_cost_tag(cost_tag=cost_tag, actor=request.actor, version=review.version or 0, **said)
+    except UserError as problem:
+        if problem.field == "version":
+            return Review(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
+        return Review(problem=problem_of(problem))
+    except ValidationError as error:
+        return Review(problem=Problem(" ".join(error.messages), '["key"]'))
+
+
+def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
+    count = len(cost_tag.rules)
+    messages.success(
+        request,
+        f"Cost tag {cost_tag.key} is saved with {count} rule{'' if count == 1 else 's'}. It counts from now on.",
+    )
+    url = reverse("cost_tag", args=[request.account.slug, cost_tag.pk])
+    return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
+
+
+def problem_of(error: UserError) -> Problem:
+    path: list[Any] = (
+        list(error.path) if isinstance(error, RuleError) else [error.field] if error.field else []
+    )
+    return Problem(error.message, json.dumps(path))
+
+
+def _digest(draft: CostTagDraft, version: int | None) -> str:
+    return hashlib.sha256(json.dumps([write_draft(draft), version]).encode()).hexdigest()
+
+
+def review_context(review: Review) -> dict[str, Any]:
+    context: dict[str, Any] = {"review": review}
+    if review.effect:
+        closed = {row.month for row in review.effect.months if row.is_closed and row.changed_lines}
+        context |= {"effect": review.effect, "tables": effect_tables(review.effect), "closed": sorted(closed)}
+    if review.theirs:
+        context["their_rules"] = [(rule.name, rule_words(rule)) for rule in read_rules(review.theirs.rules)]
+    return context
+
+
+def editor_page(
+    request: AccountRequest,
+    form: CostTagForm,
+    cost_tag: CostTag | None,
+    *,
+    review: Review | None = None,
+    starts: list[TagStart] | None = None,
+    imported: bool = False,
+) -> HttpResponse:
+    """The editor with the rules of the form, and below them what came of a review."""
+    slug = request.account.slug
+    keys = lake_queries.tag_keys(request.account)
+    context = {
+        "title": f"Cost tag {cost_tag.key}" if cost_tag else "New cost tag",
+        "form": form.keep_key(cost_tag),
+        "cost_tag": cost_tag,
+        "starts": starts,
+        "save_url": reverse("cost_tag_edit", args=[slug, cost_tag.pk])
+        if cost_tag
+        else reverse("cost_tag_new", args=[slug]),
+        "preview_url": reverse("cost_tag_preview", args=[slug]),
+        "values_url": reverse("dimension_values", args=[slug]),
+        "dimensions": dimension_choices(registry.kinds(), keys, _cost_tags(cost_tag)),
+        "tag_keys": keys,
+        "ops": OPS,
+        "normalisations": NORMALISATIONS.items(),
+        "reviewed": review is not None,
+        "imported": imported,
+    }
+    status = 422 if review and review.problem else 200
+    return render(
+        request,
+        "allocation/cost_tag_edit.html",
+        context | (review_context(review) if review else {}),
+        status=status,
+    )
+
+
+def _cost_tags(but: CostTag | None) -> list[str]:
+    """The dimensions of the other cost tags: rules may build on them."""
+    others = CostTag.objects.exclude(pk=but.pk) if but else CostTag.objects.all()
+    return [f"cost_tag:{key}" for key in others.values_list("key", flat=True)]

@@ -1,0 +1,82 @@
+"""Rules from a YAML file: read, shown in the editor with what saving them would move, saved there."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.allocation.forms_cost_tags import CostTagForm, YamlForm
+from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tags import effect
+from finops.allocation.rules import NORMALISATIONS, AllOf, Copy, CostTagDraft, Not, Rule, Test
+from finops.allocation.rules.yaml import draft_to_yaml
+from finops.allocation.services.cost_tags import cost_tag_from_yaml
+from finops.allocation.views.cost_tag_editor import Review, editor_page, problem_of
+from finops.costs.views.choices import OPS
+from finops.lib.errors import UserError
+
+EXAMPLE = CostTagDraft(
+    key="environment",
+    description="What serves customers, and what does not",
+    default_value="shared",
+    rules=(
+        Rule(
+            name="Production",
+            when=AllOf(
+                (
+                    Test(dimension="account", values=("111111111111", "222222222222")),
+                    Not(Test(dimension="tag:env", op="contains", values=("test", "sandbox"))),
+                )
+            ),
+            value="production",
+        ),
+        Rule(
+            name="As tagged",
+            copy=Copy(keys=("env", "environment"), normalise=("trim", "lower"), map=(("prd", "production"),)),
+        ),
+    ),
+)
+"""What the page and docs/cost-tags.md show of the format."""
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: AccountRequest) -> HttpResponseBase:
+    """A file of a key that the account has replaces that cost tag's rules; any other makes a new one."""
+    if request.method != "POST":
+        return _page(request, YamlForm())
+    form = YamlForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            return _opened(request, cost_tag_from_yaml(form.cleaned_data["yaml"]))
+        except UserError as problem:
+            form.add_error("file" if form.cleaned_data["file"] else "text", problem.message)
+    return _page(request, form)
+
+
+def _opened(request: AccountRequest, draft: CostTagDraft) -> HttpResponse:
+    """The editor, filled with the file's rules and asked already what they move."""
+    cost_tag = CostTag.objects.filter(key__iexact=draft.key).first()
+    version = cost_tag.version if cost_tag else None
+    try:
+        review = Review(effect=effect(request.account, cost_tag, draft), draft=draft, version=version)
+    except UserError as problem:
+        review = Review(problem=problem_of(problem))
+    return editor_page(
+        request, CostTagForm.of(draft, version=version), cost_tag, review=review, imported=True
+    )
+
+
+def _page(request: AccountRequest, form: YamlForm) -> HttpResponse:
+    context = {
+        "form": form,
+        "example": draft_to_yaml(EXAMPLE),
+        "ops": OPS,
+        "normalisations": NORMALISATIONS.items(),
+        "post_url": reverse("cost_tag_import", args=[request.account.slug]),
+    }
+    return render(request, "allocation/cost_tag_import.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,100 @@
+"""Cost tags: the list, and what leaves it: a file of rules, a deletion."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import slugify
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.allocation.cost_tags.answers import CostTagInfo
+from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tag_coverage import Coverage, coverages
+from finops.allocation.queries.cost_tags import list_cost_tags
+from finops.allocation.queries.tag_starts import tag_starts
+from finops.allocation.rules import CostTagDraft
+from finops.allocation.services.cost_tags import cost_tag_to_yaml, delete_cost_tag
+from finops.lib import amounts
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A cost tag as the list shows it."""
+
+    info: CostTagInfo
+    coverage: Coverage
+
+    @property
+    def first_share(self) -> Decimal | None:
+        """Of the currency with most cost: what the list sorts by."""
+        return self.coverage.covered[0].share if self.coverage.covered else None
+
+    @property
+    def coverage_words(self) -> str:
+        shares = [(each.share, each.currency) for each in self.coverage.covered]
+        return ", ".join(
+            f"{amounts.percent(share)} of {currency}" for share, currency in shares if share is not None
+        )
+
+
+COLUMNS: list[Column[Row]] = [
+    Column("key", "Key", lambda row: row.info.key),
+    Column("description", "Description", lambda row: row.info.description, shown=False),
+    Column("rules", "Rules", lambda row: len(row.info.rules), numeric=True),
+    Column("coverage", "Cost with a value", lambda row: row.first_share, numeric=True),
+    Column("coverage_by_currency", "By currency", lambda row: row.coverage_words, shown=False),
+    Column("changed", "Last change", lambda row: row.info.changed_at),
+    Column("by", "By", lambda row: row.info.changed_by),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    infos = list_cost_tags(request.account)
+    found = coverages(request.account, [_draft(info) for info in infos])
+    shown = listing(
+        request, [Row(info, found.get(info.key, Coverage())) for info in infos], COLUMNS, order="key"
+    )
+    if wants_csv(request):
+        return csv_of("cost-tags", COLUMNS, shown.rows)
+    starts = [] if infos else tag_starts(request.account)
+    return render(request, "allocation/cost_tags.html", {"listing": shown, "starts": starts})
+
+
+def _draft(info: CostTagInfo) -> CostTagDraft:
+    return CostTagDraft(key=info.key, rules=info.rules, default_value=info.default_value)
+
+
+@account_page()
+@require_safe
+def export(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
+    """The rules as a YAML file, which the import takes back unchanged."""
+    cost_tag = get_object_or_404(CostTag.objects.all(), pk=cost_tag_id)
+    response = HttpResponse(cost_tag_to_yaml(cost_tag), content_type="application/yaml; charset=utf-8")
+    name = slugify(cost_tag.key) or "rules"
+    response["Content-Disposition"] = f'attachment; filename="cost-tag-{name}.yaml"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, cost_tag_id: int) -> HttpResponse:
+    """Gone, or still there with what uses it."""
+    cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
+    try:
+        delete_cost_tag(cost_tag=cost_tag, actor=request.actor)
+    except UserError as problem:
+        messages.error(request, problem.message)
+        return redirect("cost_tag", slug=request.account.slug, cost_tag_id=cost_tag_id)
+    messages.success(request, f"Cost tag {cost_tag.key} is deleted. The audit log keeps its rules.")
+    return redirect("cost_tags", slug=request.account.slug)
