@@ -143,18 +143,18 @@ class Migration(migrations.Migration):
                 ("first_day", models.DateField()),
                 ("last_day", models.DateField()),
                 ("ongoing", models.BooleanField(default=False)),
-                ("actual", models.DecimalField(decimal_places=12, max_digits=38)),
-                ("expected", models.DecimalField(decimal_places=12, max_digits=38)),
+                ("actual", models.DecimalField(decimal_places=18, max_digits=38)),
+                ("expected", models.DecimalField(decimal_places=18, max_digits=38)),
                 (
                     "impact",
                     models.DecimalField(
-                        decimal_places=12, help_text="actual - expected, so far", max_digits=38
+                        decimal_places=18, help_text="actual - expected, so far", max_digits=38
                     ),
                 ),
                 (
                     "month_end_impact",
                     models.DecimalField(
-                        decimal_places=12,
+                        decimal_places=18,
                         help_text="The impact at the end of the last day's month.",
                         max_digits=38,
                     ),

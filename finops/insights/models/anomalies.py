@@ -53,11 +53,11 @@ class Anomaly(AccountOwned):
     first_day = models.DateField()
     last_day = models.DateField()
     ongoing = models.BooleanField(default=False)
-    actual = models.DecimalField(max_digits=38, decimal_places=12)
-    expected = models.DecimalField(max_digits=38, decimal_places=12)
-    impact = models.DecimalField(max_digits=38, decimal_places=12, help_text="actual - expected, so far")
+    actual = models.DecimalField(max_digits=38, decimal_places=18)
+    expected = models.DecimalField(max_digits=38, decimal_places=18)
+    impact = models.DecimalField(max_digits=38, decimal_places=18, help_text="actual - expected, so far")
     month_end_impact = models.DecimalField(
-        max_digits=38, decimal_places=12, help_text="The impact at the end of the last day's month."
+        max_digits=38, decimal_places=18, help_text="The impact at the end of the last day's month."
     )
     days = models.JSONField(
         default=list, help_text="For the chart, before, during, after: [day, actual, expected, low, high]."
