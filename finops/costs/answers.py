@@ -15,6 +15,7 @@ import msgspec
 
 from finops.lib.answers import AccountRef as AccountRef
 from finops.lib.answers import PeriodUsed as PeriodUsed
+from finops.lib.spoken import listed, money
 
 
 # `charge_categories` are the names of those that count, or `all`.
@@ -112,6 +113,14 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     stayed: list[MoneyAmount] = []
     reason: str = ""
 
+    @property
+    def said(self) -> str:
+        """What it did, for people; why something stayed is a warning's matter."""
+        moved = listed([money(part.amount, part.currency) for part in self.moved]) or "nothing"
+        stayed = listed([money(part.amount, part.currency) for part in self.stayed])
+        kept = f"; {stayed} stayed" if stayed else ""
+        return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{kept}."
+
 
 # The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
 class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +139,6 @@ class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
     console_url: str = ""
-    splits: str = "before"
     applied_splits: list[AppliedSplit] = []
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import msgspec
 
-from finops.costs.answers import ComparisonUsed, FilterUsed, PartAmount, Series, ViewUsed
+from finops.costs.answers import AppliedSplit, ComparisonUsed, FilterUsed, PartAmount, Series, ViewUsed
 from finops.lib.answers import AccountRef, PeriodUsed
 
 MATCHED = "matched"
@@ -64,7 +64,7 @@ class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 # `customer_id` None: no known customer. `values` are those of the customer key that were added up, where they are not
 # the id itself. `other_rows`: this row sums so many that are not listed. `series`: unit cost by the bucket's first day.
-# `cost` is direct_cost + allocated_cost; there are no shared-cost splits yet, so nothing is allocated.
+# `cost` is direct_cost + allocated_cost, which is what shared-cost splits on the customer key brought.
 class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """status: matched, no_usage, no_cost, unknown_customer, no_customer, rest."""
 
@@ -105,3 +105,4 @@ class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
     console_url: str = ""
+    applied_splits: list[AppliedSplit] = []

@@ -17,6 +17,7 @@ from finops.costs.spend_query import (
     Op,
     Period,
     SpendQuery,
+    Splits,
     UrlQuery,
 )
 from finops.lib.errors import unknown_value
@@ -46,22 +47,23 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     usage_metric: Annotated[str, Meta(description="The divisor; getAccountContext lists them.")]
     mode: Annotated[Mode, Meta(description="per_customer joins both by the customer key.")] = "total"
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
-    end_date: Annotated[date | None, Meta(description="Last day.")] = None
+    end_date: date | None = None
     period: Annotated[str | None, Meta(description="Instead of dates: last_month …, as in querySpend.")] = (
         None
     )
-    granularity: Annotated[Granularity, Meta(description="Also a trend in such buckets.")] = "none"
+    granularity: Annotated[Granularity, Meta(description="Also a trend.")] = "none"
     filters: Annotated[
         list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
     ] = []
     customers: Annotated[
-        list[str], Meta(description="Only these, by id or name.", max_length=MAX_CUSTOMERS)
+        list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)
     ] = []
-    per: Annotated[Scale | None, Meta(description="Unit cost of so many units.")] = None
+    per: Annotated[Scale | None, Meta(description="Of so many units.")] = None
     basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
-    compare_to: Annotated[CompareTo, Meta(description="Adds change to totals.")] = "none"
-    top: Annotated[int, Meta(description="Customers listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    compare_to: CompareTo = "none"
+    splits: Splits = "before"
+    top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
     @property
     def units(self) -> int:
@@ -81,6 +83,7 @@ def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
         basis=query.basis,
         charge_categories=query.charge_categories,
         compare_to=query.compare_to,
+        splits=query.splits,
     )
 
 

@@ -108,7 +108,11 @@ def _is_on(question: SplitQuestion, split: Split, dimension: Dimension) -> bool:
         return True
     if PRODUCT not in (split.dimension, dimension.name):
         return False
-    return registry.resolve(question.context, split.dimension).value == dimension.value
+    try:
+        return registry.resolve(question.context, split.dimension).value == dimension.value
+    except UserError:
+        # A cost tag that has been deleted since.
+        return False
 
 
 def _tag_keys(plan: SpendPlan, dimensions: Iterable[SplitDimension]) -> list[str]:

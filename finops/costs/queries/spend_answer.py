@@ -73,7 +73,6 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         truncated=truncated_of(rows, facts.query.top),
         warnings=warnings_of(facts, totals, buckets),
         hint=hint_of(facts.query, facts.sources.coverage, totals, rows),
-        splits=facts.query.splits,
         applied_splits=facts.splitting.applied,
     )
 

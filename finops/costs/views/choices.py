@@ -16,6 +16,7 @@ COMPARISONS = [
     ("previous_period", "Previous period"),
     ("previous_year", "Previous year"),
 ]
+SPLITS = [("before", "Before splits"), ("after", "After splits")]
 OPS = [
     ("in", "is"),
     ("not_in", "is not"),

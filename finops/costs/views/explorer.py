@@ -24,6 +24,7 @@ from finops.costs.views.choices import (
     GRANULARITIES,
     OPS,
     PERIODS,
+    SPLITS,
     TOPS,
     dimension_choices,
 )
@@ -90,6 +91,7 @@ def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
         "granularities": GRANULARITIES,
         "bases": BASES,
         "comparisons": COMPARISONS,
+        "splits": SPLITS,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
         "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),

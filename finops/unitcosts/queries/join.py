@@ -49,6 +49,7 @@ class Joined:
     status: str
     name: str = ""
     cost: Decimal = Decimal(0)
+    allocated: Decimal = Decimal(0)
     buckets: dict[date, Decimal] = field(default_factory=dict)
     values: list[str] = field(default_factory=list)
     usage: Quantity | None = None
@@ -91,6 +92,7 @@ def _row_of(cost: ValueCost, customers: Customers, absent: str) -> Joined:
 
 def _add(row: Joined, cost: ValueCost) -> None:
     row.cost = added([row.cost, cost.amount])
+    row.allocated = added([row.allocated, cost.allocated])
     for start, amount in cost.buckets.items():
         row.buckets[start] = added([row.buckets.get(start, Decimal(0)), amount])
     if row.customer_id is not None:

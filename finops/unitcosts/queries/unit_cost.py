@@ -29,7 +29,8 @@ def query_unit_cost(
     to its total, with what matches no customer as rows of its own. The account must be in scope.
 
     Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
-    `query_spend` refuses. Cost: two lake queries; filters add one or two, a comparison one or two. PostgreSQL: two for
+    `query_spend` refuses. Cost: two lake queries; filters add one or two, a comparison one or two, splits what
+    `read_sums_of` says. PostgreSQL: two for
     what is named, three with a customer key more, those of `query_spend`, and one for each lake query.
     """
     facts = read_facts(account, query, deadline)
@@ -57,6 +58,7 @@ def query_unit_cost(
         truncated=truncated_of(rows, query.top),
         warnings=warnings_of(facts, spent, totals, found),
         hint=hint_of(facts, totals),
+        applied_splits=facts.cost.facts.splitting.applied,
     )
 
 

@@ -21,6 +21,7 @@ from finops.costs.views.choices import (
     GRANULARITIES,
     OPS,
     PERIODS,
+    SPLITS,
     dimension_choices,
 )
 from finops.lake import queries as lake_queries
@@ -142,6 +143,7 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
         "granularities": GRANULARITIES,
         "bases": BASES,
         "comparisons": COMPARISONS,
+        "splits": SPLITS,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
         "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),

@@ -1,0 +1,208 @@
+"""Writes on shared-cost splits. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.cost_tags.resolving import context_of
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.splits.refusals import MAX_TARGETS, check_targets, with_percents
+from finops.allocation.splits.rules import FIXED, USAGE
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.lib.errors import UserError, nearest
+from finops.lib.spoken import cut
+from ingestion.queries import find_metric, metrics_of
+
+MAX_SPLITS = 100
+"""Each is looked at in every question after splits."""
+
+SHOWN = 60
+
+
+@dataclass(frozen=True)
+class SplitDraft:
+    """What a person says of a split. `targets` are (value, percent); percents are read with method fixed only, the
+    metric and `every_customer` with method usage only."""
+
+    name: str
+    dimension: str
+    source_value: str
+    method: str
+    targets: Sequence[tuple[str, str]] = ()
+    every_customer: bool = False
+    usage_metric: str = ""
+    valid_from: date | None = None
+    valid_to: date | None = None
+
+
+@transaction.atomic
+def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
+    """A split that counts in every question after splits from now on, over the whole past that its dates allow.
+
+    Raises UserError with the reason for what `checked_split` refuses and beyond 100 splits; ValidationError for a name
+    that is taken.
+    """
+    _one_at_a_time(account)
+    with account_scope(account):
+        if SharedCostSplit.objects.count() >= MAX_SPLITS:
+            raise UserError(f"An account has at most {MAX_SPLITS} splits; delete one first.")
+        split = checked_split(account, draft, SharedCostSplit(account=account))
+        split.full_clean()
+        split.save(force_insert=True)
+    audit.record(account=account, actor=actor, action="split.create", target=split.name, detail=_said(split))
+    return split
+
+
+@transaction.atomic
+def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
+    """Make a split say this from now on. Raises as `create_split` does, and when it is gone."""
+    account = split.account
+    _one_at_a_time(account)
+    with account_scope(account):
+        found = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
+        if found is None:
+            raise UserError("That split is gone already.")
+        before = _said(found)
+        found = checked_split(account, draft, found)
+        found.full_clean()
+        found.save()
+    detail = {"from": before, "to": _said(found)}
+    audit.record(account=account, actor=actor, action="split.change", target=found.name, detail=detail)
+    return found
+
+
+@transaction.atomic
+def delete_split(*, split: SharedCostSplit, actor: Actor) -> None:
+    """Leave the cost of its source where it is, in the past too. Raises UserError when it is gone already."""
+    with account_scope(split.account):
+        found = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
+        if found is None:
+            raise UserError("That split is gone already.")
+        said = _said(found)
+        found.delete()
+    audit.record(account=split.account, actor=actor, action="split.delete", target=found.name, detail=said)
+
+
+def _one_at_a_time(account: Account) -> None:
+    """Two that are saved at once could each be the other's target."""
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def checked_split(account: Account, draft: SplitDraft, split: SharedCostSplit) -> SharedCostSplit:
+    """The split as the draft says it, not saved. The account must be in scope.
+
+    Raises UserError with the reason: an unknown dimension or metric; no, doubled or too many targets; percentages that
+    do not reach 100; a source that is a target, its own or another split's; a target that is a source; a cycle; a
+    second split of the source on the same days.
+    """
+    context = context_of(account)
+    dimension = _dimension(context, draft.dimension.strip())
+    every = draft.method == USAGE and draft.every_customer
+    targets = [] if every else [(value.strip(), percent) for value, percent in draft.targets]
+    split.name = draft.name.strip()
+    split.dimension = dimension.name
+    split.source_value = _source(draft)
+    split.method = _method(draft.method)
+    split.targets = _targets(split, targets)
+    split.every_customer = every
+    split.usage_metric = _metric(account, draft) if draft.method == USAGE else ""
+    split.valid_from, split.valid_to = draft.valid_from, draft.valid_to
+    if split.valid_from and split.valid_to and split.valid_to < split.valid_from:
+        raise UserError("The last day of a split is not before its first.", field="valid_to")
+    check_targets(split, _others(context, dimension, split), every=every)
+    return split
+
+
+def _source(draft: SplitDraft) -> str:
+    if not draft.source_value.strip():
+        raise UserError(
+            "Choose the value whose cost is shared; listDimensionValues lists them.", field="source_value"
+        )
+    return draft.source_value.strip()
+
+
+def _method(method: str) -> str:
+    if method not in SharedCostSplit.Method.values:
+        raise UserError(
+            f"method: {cut(method, SHOWN)!r} is not one of {', '.join(SharedCostSplit.Method.values)}.",
+            field="method",
+            value=method,
+        )
+    return method
+
+
+def _targets(split: SharedCostSplit, targets: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    if len(targets) > MAX_TARGETS:
+        raise UserError(
+            f"A split has at most {MAX_TARGETS} targets, {len(targets)} were given. Split among every customer of a "
+            "usage metric instead.",
+            field="targets",
+        )
+    if split.method == FIXED:
+        return with_percents(targets)
+    return [{"value": value, "percent": None} for value, _percent in targets]
+
+
+def _dimension(context: DimensionContext, name: str) -> Dimension:
+    """The dimension, which cost lines have. Raises UserError with the nearest names."""
+    if not name:
+        raise UserError("Choose the dimension whose values share the cost.", field="dimension")
+    found = registry.resolve(context, name, field="dimension")
+    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
+    if not unknown:
+        return found
+    close = nearest(unknown[0], context.tag_keys)
+    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
+    raise UserError(
+        f"dimension: no cost line has tag key {cut(unknown[0], SHOWN)!r}.{advice}",
+        field="dimension",
+        value=name,
+    )
+
+
+def _metric(account: Account, draft: SplitDraft) -> str:
+    if not draft.usage_metric.strip():
+        raise UserError("Choose the usage metric to split by.", field="usage_metric")
+    try:
+        return find_metric(metrics_of(account), draft.usage_metric).name
+    except UserError as problem:
+        message = problem.message.replace("metric:", "usage_metric:", 1)
+        raise UserError(message, field="usage_metric", value=draft.usage_metric) from problem
+
+
+def _others(context: DimensionContext, dimension: Dimension, split: SharedCostSplit) -> list[SharedCostSplit]:
+    """The other splits of the same values: also those of another name of the dimension, as product is one."""
+    others = SharedCostSplit.objects.exclude(pk=split.pk)
+    return [other for other in others if _is_same(context, dimension, other.dimension)]
+
+
+def _is_same(context: DimensionContext, dimension: Dimension, name: str) -> bool:
+    if name == dimension.name:
+        return True
+    try:
+        return registry.resolve(context, name).value == dimension.value
+    except UserError:
+        # A cost tag that has been deleted since: such a split moves nothing.
+        return False
+
+
+def _said(split: SharedCostSplit) -> dict[str, Any]:
+    return {
+        "dimension": split.dimension,
+        "source_value": split.source_value,
+        "method": split.method,
+        "targets": split.targets,
+        "every_customer": split.every_customer,
+        "usage_metric": split.usage_metric,
+        "valid_from": split.valid_from.isoformat() if split.valid_from else None,
+        "valid_to": split.valid_to.isoformat() if split.valid_to else None,
+    }
