@@ -8,9 +8,10 @@ from finops import health, home
 
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
+    path("", include("finops.insights.urls")),
     path("", include("finops.unitcosts.urls")),
-    path("", include("finops.budgets.urls")),
     path("", include("finops.allocation.urls")),
+    path("", include("finops.budgets.urls")),
     path("", include("ingestion.urls")),
     path("", include("accounts.account_urls")),
 ]

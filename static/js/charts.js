@@ -19,6 +19,8 @@
       colors: dark ? DARK : LIGHT,
       rest: dark ? "#64748b" : "#94a3b8",
       limit: dark ? "#f87171" : "#dc2626",
+      up: dark ? "#f87171" : "#dc2626",
+      down: dark ? "#4ade80" : "#16a34a",
       text: dark ? "#a1a8b3" : "#5f6875",
       line: dark ? "rgba(148, 163, 184, 0.18)" : "rgba(100, 116, 139, 0.16)",
       surface: dark ? "#262626" : "#ffffff",
@@ -132,6 +134,39 @@
     };
   }
 
+  // Bars that float from one amount to the next; the first and the last stand on 0.
+  function waterfall(data) {
+    const look = theme();
+    const last = data.steps.length - 1;
+    const shade = ([from, to], index) => (index === 0 || index === last ? look.rest : to > from ? look.up : look.down);
+    const amounts = data.steps.flat().filter((amount) => amount !== 0);
+    const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
+    // Small moves of a large sum would be hairlines: then the axis begins below them instead of at 0.
+    const begins = low > 0 && high - low < 0.25 * high ? Math.max(0, low - (high - low)) : undefined;
+    const bars = data.steps.map((step, index) => {
+      const color = shade(step, index);
+      return { value: [step[0], step[1], Math.min(...step), Math.max(...step)], itemStyle: { color, color0: color, borderColor: color, borderColor0: color } };
+    });
+    const tip = ([param]) => {
+      const [from, to] = data.steps[param.dataIndex];
+      const box = element("div", "chart-tip");
+      box.append(element("div", "chart-tip-title", param.axisValueLabel), element("div", "num", `${to - from > 0 && from !== 0 ? "+" : ""}${exact(to - from, data)} ${data.currency}`));
+      return box;
+    };
+    const plain = option({ ...data, kind: "bar" });
+    return {
+      ...plain,
+      tooltip: { ...plain.tooltip, formatter: tip },
+      xAxis: { ...plain.xAxis, axisLabel: { color: look.text, interval: 0, rotate: data.labels.length > 5 ? 30 : 0, width: 110, overflow: "truncate" } },
+      yAxis: { ...plain.yAxis, scale: true, min: begins ?? ((range) => Math.min(0, range.min)) },
+      series: [{ type: "candlestick", data: bars, barWidth: "60%" }],
+    };
+  }
+
+  function drawn(data) {
+    return data.kind === "waterfall" ? waterfall(data) : option(data);
+  }
+
   const resizer = new ResizeObserver((entries) => {
     for (const entry of entries) charts.get(entry.target)?.chart.resize();
   });
@@ -140,7 +175,7 @@
     const data = JSON.parse(node.dataset.chart);
     const chart = echarts.init(node);
     charts.set(node, { chart, data });
-    chart.setOption(option(data));
+    chart.setOption(drawn(data));
     resizer.observe(node);
     node.dataset.drawn = "true";
   }
@@ -158,6 +193,6 @@
   document.addEventListener("DOMContentLoaded", drawAll);
   document.addEventListener("htmx:afterSettle", drawAll);
   document.addEventListener("console:theme", () => {
-    for (const { chart, data } of charts.values()) chart.setOption(option(data), true);
+    for (const { chart, data } of charts.values()) chart.setOption(drawn(data), true);
   });
 })();

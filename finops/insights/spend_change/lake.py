@@ -76,7 +76,9 @@ class ChangePlan:
 def _metered(lines: Any) -> dict[str, Any]:
     """What a price is of. A line without a quantity has no unit here, whatever it says."""
     unit = ibis.ifelse(lines.consumed_quantity.notnull(), lines.consumed_unit, ibis.null("string"))
-    return {"sku": lines.sku_id.coalesce(lines.usage_type), "unit": unit, "usage_type": lines.usage_type}
+    # What has no meter, such as tax, is called by its charge category.
+    meter = lines.usage_type.coalesce(lines.charge_category)
+    return {"sku": lines.sku_id.coalesce(meter), "unit": unit, "usage_type": meter}
 
 
 def _sums(selected: Any) -> dict[str, Any]:

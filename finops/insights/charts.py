@@ -1,0 +1,64 @@
+"""From answers about insights to what their pages draw."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from finops.insights.spend_change import words
+from finops.insights.spend_change.answers import ChangeTotal, Move, SpendChangeAnswer
+from finops.lib.charts import PLACES, other_name
+from finops.lib.money import added
+from finops.lib.spoken import cut
+
+NAME_LENGTH = 28
+
+
+@dataclasses.dataclass(frozen=True)
+class Waterfall:
+    """The change of one currency: its total, its moves, and the drawing from the earlier amount to the later."""
+
+    total: ChangeTotal
+    moves: Sequence[Move]
+    data: dict[str, Any]
+
+    @property
+    def unlisted(self) -> int:
+        """Groups that one move sums up."""
+        return sum(move.other_groups for move in self.moves)
+
+
+def waterfalls(answer: SpendChangeAnswer) -> list[Waterfall]:
+    """One for each currency, what most of the money moved in first."""
+    found = [
+        _waterfall(total, [move for move in answer.moves if move.currency == total.currency])
+        for total in answer.totals
+    ]
+    return sorted(found, key=lambda each: -abs(each.total.current_amount))
+
+
+def move_name(move: Move) -> str:
+    """What a person calls it."""
+    return other_name(move.other_groups) if move.other_groups else words.name_of(move)
+
+
+def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
+    """Steps as [from, to]: the earlier amount, each move on top of those before it, the later amount."""
+    moved = [move for move in moves if move.change]
+    at, steps = total.previous_amount, [(Decimal(0), total.previous_amount)]
+    for move in moved:
+        after = added([at, move.change])
+        steps.append((at, after))
+        at = after
+    steps.append((Decimal(0), total.current_amount))
+    labels = ["Before", *[cut(move_name(move), NAME_LENGTH) for move in moved], "After"]
+    data = {
+        "kind": "waterfall",
+        "currency": total.currency,
+        "labels": labels,
+        "steps": [[float(round(low, PLACES)), float(round(high, PLACES))] for low, high in steps],
+        "series": [],
+    }
+    return Waterfall(total, moves, data)

@@ -1,0 +1,51 @@
+"""Why spend changed."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.insights.spend_change.answers import SpendChangeAnswer
+from finops.insights.spend_change.queries import explain_spend_change as explain
+from finops.insights.spend_change.question import SpendChangeQuery
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "spend-change/"
+
+
+@tool(
+    name="explainSpendChange",
+    title="Explain a change of spend",
+    access=Access.READ,
+    description="""
+        Why spend rose or fell between two periods: what moved most, new and gone, price against volume, adding up to
+        the whole change; anomalies beside it. For trends use querySpend.
+    """,
+    examples=[
+        {},
+        {"period": "last_month", "group_by": ["service", "region"], "top": 5},
+        {
+            "start_date": "2026-02-01",
+            "end_date": "2026-02-28",
+            "previous_start_date": "2026-01-01",
+            "previous_end_date": "2026-01-31",
+            "filters": [{"dimension": "provider", "values": ["AWS"]}],
+        },
+    ],
+)
+def explain_spend_change(call: ToolCall, arguments: SpendChangeQuery) -> SpendChangeAnswer:
+    url = call.console_url(PAGE, arguments.to_params())
+
+    def linked(answer: SpendChangeAnswer) -> SpendChangeAnswer:
+        beside = [
+            replace(each, console_url=call.console_url(each.console_url)) if each.console_url else each
+            for each in answer.beside
+        ]
+        return replace(answer, console_url=url, beside=beside)
+
+    def fits(answer: SpendChangeAnswer) -> bool:
+        return len(encode_answer(linked(answer))) <= MAX_ANSWER_BYTES
+
+    return linked(explain(call.account, arguments, deadline=call.deadline, fits=fits))

@@ -1,0 +1,79 @@
+"""explainSpendChange, called at the door with a key."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from mcpserver.execution import MAX_ANSWER_BYTES
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, cost
+from tests.mcpserver.door import Door, mint
+
+FIRST = date(2026, 1, 1)
+MONTHS = {
+    "start_date": "2026-02-01",
+    "end_date": "2026-02-28",
+    "previous_start_date": "2026-01-01",
+    "previous_end_date": "2026-01-31",
+}
+
+
+@pytest.fixture
+def moved(cast: Cast) -> Account:
+    """Two months of 120 services with long names, each with its own change in two currencies."""
+    lines = [
+        cost(
+            FIRST + timedelta(days=day),
+            number + 1 if day < 31 else 2 * number + 1,
+            service=f"A service with a rather long name, which is number {number:03}",
+            usage_type=f"A usage type with a long name, number {number:03}",
+            currency="USD" if number % 2 else "EUR",
+        )
+        for number in range(120)
+        for day in range(59)
+    ]
+    with account_scope(cast.account):
+        add_source(cast.account, lines)
+    return cast.account
+
+
+def test_a_large_answer_lists_fewer_moves_and_still_adds_up(cast: Cast, moved: Account) -> None:
+    result = Door(mint(cast)).result(
+        "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "top": 30}}
+    )
+
+    found = result["structuredContent"]
+    assert len(msgspec.json.encode(found)) <= MAX_ANSWER_BYTES
+    for total in found["totals"]:
+        moves = [move for move in found["moves"] if move["currency"] == total["currency"]]
+        assert sum(move["change"] for move in moves) == pytest.approx(total["change"])
+    assert "summed in the move other" in found["truncated"]
+
+
+def test_the_link_opens_the_page_with_the_same_question(cast: Cast, moved: Account) -> None:
+    arguments = {
+        **MONTHS,
+        "group_by": ["service"],
+        "filters": [{"dimension": "service", "op": "contains", "values": ["00"]}],
+    }
+    result = Door(mint(cast)).result("tools/call", {"name": "explainSpendChange", "arguments": arguments})
+
+    url = urlsplit(result["structuredContent"]["console_url"])
+    assert url.path == "/a/acme/spend-change/"
+    assert parse_qs(url.query)["f0v"] == ["00"]
+    assert parse_qs(url.query)["previous_start_date"] == ["2026-01-01"]
+
+
+def test_a_misspelt_dimension_is_answered_with_the_nearest(cast: Cast, moved: Account) -> None:
+    result = Door(mint(cast)).result(
+        "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "group_by": ["servce"]}}
+    )
+
+    assert result["isError"]
+    assert "service" in result["content"][0]["text"]
