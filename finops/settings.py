@@ -243,6 +243,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.void_due": 60,
         "ingestion.run_due_uploads": 60,
         "ingestion.remove_forgotten_uploads": 86_400,
+        "insights.find_due_anomalies": 60,
     }.items()
 }
 

@@ -1,0 +1,116 @@
+"""Where an anomaly comes from: the excess of each value of a dimension. The parts add up to the excess exactly.
+
+excess of a value = what it cost - its part of what was expected
+its part of what was expected = expected x cost of the value / cost of all, over the four weeks before
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+import msgspec
+
+from finops.lib.money import added, ratio, subtracted
+
+SHOWN = 8
+_PLACES = Decimal("0.000000000000000001")
+_CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+ZERO = Decimal(0)
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """share: of the whole excess."""
+
+    value: str
+    actual: Decimal
+    expected: Decimal
+    excess: Decimal
+    share: Decimal | None
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or self.value
+
+
+class Causes(msgspec.Struct, frozen=True, kw_only=True):
+    """One dimension: its values by size of excess, and what the `other_values` sum up to."""
+
+    dimension: str
+    title: str
+    rows: list[Cause]
+    other_values: int
+    other_excess: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        return added([*(row.excess for row in self.rows), self.other_excess])
+
+
+@dataclass
+class ValueSides:
+    """What a value cost in the anomaly's days, and in the four weeks before."""
+
+    actual: Decimal = ZERO
+    before: Decimal = ZERO
+    label: str = ""
+
+
+def causes_of(
+    dimension: str, title: str, sides: Mapping[str, ValueSides], expected: Decimal, *, shown: int = SHOWN
+) -> Causes:
+    """The causes by one dimension; together they are the excess: sum of actual less `expected`."""
+    parts = _parts({value: side.before for value, side in sides.items()}, sides, expected)
+    whole = subtracted(added(side.actual for side in sides.values()), expected)
+    rows = [
+        _cause(value, side, parts[value], whole)
+        for value, side in sides.items()
+        if side.actual or parts[value]
+    ]
+    rows.sort(key=lambda row: (-row.excess.copy_abs(), row.value))
+    return Causes(
+        dimension=dimension,
+        title=title,
+        rows=rows[:shown],
+        other_values=len(rows[shown:]),
+        other_excess=added(row.excess for row in rows[shown:]),
+    )
+
+
+def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> Cause:
+    excess = subtracted(side.actual, part)
+    return Cause(
+        value=value,
+        label=side.label if side.label != value else "",
+        actual=side.actual,
+        expected=part,
+        excess=excess,
+        share=ratio(excess, whole),
+    )
+
+
+def _parts(
+    before: Mapping[str, Decimal], sides: Mapping[str, ValueSides], expected: Decimal
+) -> dict[str, Decimal]:
+    """`expected` by value in eighteen places; what rounding leaves is the largest value's."""
+    whole = added(before.values())
+    if not before or not expected:
+        return dict.fromkeys(before, ZERO)
+    if whole <= 0:
+        largest = max(sides, key=lambda value: (sides[value].actual, value))
+        return {**dict.fromkeys(before, ZERO), largest: expected}
+    parts = {
+        value: _CONTEXT.divide(_CONTEXT.multiply(expected, cost), whole).quantize(_PLACES, context=_CONTEXT)
+        for value, cost in before.items()
+    }
+    largest = max(before, key=lambda value: (before[value], value))
+    parts[largest] = subtracted(expected, added(part for value, part in parts.items() if value != largest))
+    return parts
+
+
+def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, Cause]]:
+    """The values that explain most, one of each dimension, of those that say more than that all is in one place."""
+    firsts = [(each, each.rows[0]) for each in causes if each.rows and each.rows[0].share is not None]
+    return sorted(firsts, key=lambda pair: -(pair[1].share or ZERO))[:count]

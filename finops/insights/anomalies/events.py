@@ -1,0 +1,103 @@
+"""Changes around an anomaly: what may have caused it. Rooms that know of changes register a finder.
+
+    @events.register("deployments")
+    def _deployments(facts: EventFacts) -> list[ChangeEvent]: …
+
+Event sources will; until then what the audit log knows of the cost itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+import msgspec
+
+from accounts.models import Account, AuditEntry
+
+MOST = 20
+BEFORE, AFTER = timedelta(days=3), timedelta(days=1)
+"""How long before the first day and after the last a change may be and still matter."""
+
+
+class ChangeEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that changed."""
+
+    at: datetime
+    what: str
+    who: str = ""
+
+
+@dataclass(frozen=True)
+class EventFacts:
+    """What may be looked at."""
+
+    account: Account
+    first: date
+    last: date
+    source_id: int
+    source_name: str
+    dimension: str
+    value: str
+
+    @property
+    def start(self) -> datetime:
+        return datetime.combine(self.first, time.min, UTC) - BEFORE
+
+    @property
+    def end(self) -> datetime:
+        return datetime.combine(self.last, time.max, UTC) + AFTER
+
+
+Finder = Callable[[EventFacts], list[ChangeEvent]]
+
+_finders: dict[str, Finder] = {}
+
+
+def register(name: str) -> Callable[[Finder], Finder]:
+    """Add a finder; ValueError when the name is taken."""
+
+    def add(finder: Finder) -> Finder:
+        if name in _finders:
+            raise ValueError(f"Change events {name!r} are registered twice.")
+        _finders[name] = finder
+        return finder
+
+    return add
+
+
+def events_around(facts: EventFacts) -> list[ChangeEvent]:
+    """Every known change, the oldest first; at most MOST."""
+    found = [event for finder in _finders.values() for event in finder(facts)]
+    return sorted(found, key=lambda event: event.at)[:MOST]
+
+
+_SAID = {
+    "cost_source.create": "The cost source {target} was connected.",
+    "cost_tag.save": "The cost tag {target} was changed.",
+    "cost_tag.create": "The cost tag {target} was made.",
+    "team.change": "The team {target} was changed.",
+    "split.change": "The split {target} was changed.",
+}
+
+
+@register("audit log")
+def _audited(facts: EventFacts) -> list[ChangeEvent]:
+    """What people changed about the cost itself in these days, and imports that replaced earlier months."""
+    rows = AuditEntry.objects.filter(
+        at__gte=facts.start, at__lte=facts.end, action__in=[*_SAID, "cost_import.finish"]
+    )
+    found = [_event(row, facts) for row in rows.order_by("at")[:500]]
+    return [event for event in found if event is not None]
+
+
+def _event(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
+    if row.action != "cost_import.finish":
+        return ChangeEvent(at=row.at, what=_SAID[row.action].format(target=row.target), who=row.actor_label)
+    earlier = [month for month in row.detail.get("months", ()) if month < f"{row.at:%Y-%m}"]
+    if not earlier or not row.target.startswith(f"{facts.source_name}: ") or row.at.day <= AFTER.days + 2:
+        return None
+    return ChangeEvent(
+        at=row.at, what=f"An import replaced {min(earlier)} of {facts.source_name}.", who=row.actor_label
+    )

@@ -1,0 +1,167 @@
+"""The cost that anomalies are looked for in: amortized, without taxes, credits, refunds, one-time fees and commitment
+purchases, by day, source and one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+
+from accounts.models import Account
+from finops.costs.dimensions import Dimension
+from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, part_of, within
+from finops.insights.anomalies.causes import ValueSides
+from finops.lake import engine
+from finops.lake.manifest import Manifest
+from finops.lake.schema import Kind
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+
+@dataclass(frozen=True)
+class ScopeKey:
+    """What a series is of."""
+
+    source_id: int
+    value: str
+    currency: str
+
+
+@dataclass
+class DailyCost:
+    """The exact cost of one scope on the days that have lines."""
+
+    days: dict[date, Decimal] = field(default_factory=dict)
+    label: str = ""
+
+
+def is_ordinary(table: Any) -> Any:
+    """Whether a line is of what was used, or bought month by month."""
+    bought = (table.charge_category == "Purchase") & table.commitment_id.notnull()
+    part = part_of(table, table.effective_cost)
+    return part.isnull() & ~bought.fill_null(False) & (table.charge_category != TAX).fill_null(True)
+
+
+@dataclass(frozen=True)
+class DailyBuild:
+    """Sums by source, value, currency and day. Equal for equal dimensions, so that the lake compiles it once."""
+
+    dimension: Dimension
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(is_ordinary(table))
+        label = {} if self.dimension.label is None else {"label": self.dimension.label(lines)}
+        selected = lines.select(
+            source=lines.source,
+            value=self.dimension.value(lines).coalesce(self.dimension.absent),
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            day=lines.charge_date,
+            amount=lines.effective_cost,
+            **label,
+        )
+        sums = {"amount": selected.amount.sum(), **({"label": selected.label.max()} if label else {})}
+        return selected.group_by(["source", "value", "currency", "day"]).aggregate(**sums)
+
+
+def daily_costs(
+    account: Account, dimension: Dimension, days: DateRange, *, manifest: Manifest, deadline: float
+) -> dict[ScopeKey, DailyCost]:
+    """Every scope of the account over these days. One lake query."""
+    table = engine.run(
+        account,
+        Kind.COST,
+        days.start,
+        days.end,
+        DailyBuild(dimension),
+        tag_keys=dimension.tag_keys,
+        manifest=manifest,
+        deadline=deadline,
+    )
+    found: dict[ScopeKey, DailyCost] = {}
+    for row in table.to_pylist():
+        cost = found.setdefault(ScopeKey(int(row["source"]), row["value"], row["currency"]), DailyCost())
+        cost.days[row["day"]] = row["amount"] or Decimal(0)
+        cost.label = max(cost.label, row.get("label") or "")
+    return found
+
+
+@dataclass(frozen=True)
+class CausesBuild:
+    """What one scope cost by several dimensions at once, in the days of an anomaly and in those before it."""
+
+    scope: Dimension
+    source_id: int
+    value: str
+    currency: str
+    days: DateRange
+    dimensions: tuple[Dimension, ...]
+
+    def __call__(self, table: Any) -> Any:
+        value = self.scope.value(table).coalesce(self.scope.absent)
+        lines = table.filter(
+            reduce(
+                and_,
+                [
+                    is_ordinary(table),
+                    table.source == str(self.source_id),
+                    value == self.value,
+                    table.currency.coalesce(NO_CURRENCY) == self.currency,
+                ],
+            )
+        )
+        keys = {
+            f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
+        }
+        labels = {
+            f"label{at}": each.label(lines)
+            for at, each in enumerate(self.dimensions)
+            if each.label is not None
+        }
+        zero = ibis.literal(Decimal(0), type="decimal(38, 18)")
+        inside = within(lines, self.days)
+        cost = lines.effective_cost.coalesce(zero)
+        selected = lines.select(
+            **keys,
+            **labels,
+            actual=ibis.ifelse(inside, cost, zero),
+            before=ibis.ifelse(inside, zero, cost),
+        )
+        sums = {name: selected[name].sum() for name in ("actual", "before")}
+        return selected.group_by(list(keys)).aggregate(
+            **sums, **{name: selected[name].max() for name in labels}
+        )
+
+
+def cause_sides(
+    account: Account, build: CausesBuild, before: DateRange, *, manifest: Manifest, deadline: float
+) -> list[dict[str, ValueSides]]:
+    """For each dimension, what its values cost during and before. One lake query."""
+    keys = dict.fromkeys(key for each in (build.scope, *build.dimensions) for key in each.tag_keys)
+    table = engine.run(
+        account,
+        Kind.COST,
+        before.start,
+        build.days.end,
+        build,
+        tag_keys=list(keys),
+        manifest=manifest,
+        deadline=deadline,
+    )
+    rows = table.to_pylist()
+    return [_folded(rows, place) for place in range(len(build.dimensions))]
+
+
+def _folded(rows: Sequence[Mapping[str, Any]], place: int) -> dict[str, ValueSides]:
+    found: dict[str, ValueSides] = {}
+    for row in rows:
+        side = found.setdefault(row[f"key{place}"], ValueSides())
+        side.actual = added([side.actual, row["actual"]])
+        side.before = added([side.before, row["before"]])
+        side.label = max(side.label, row.get(f"label{place}") or "")
+    return found

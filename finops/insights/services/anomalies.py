@@ -1,0 +1,164 @@
+"""What people say about anomalies, and what the account wants watched. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.celery import app
+from finops.costs.dimensions import DimensionContext, registry
+from finops.costs.queries import cost_view
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models.anomalies import SERVICE
+from finops.lib import clock
+from finops.lib.currencies import currency_code
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+RUN_TASK: Final = "insights.find_anomalies"
+MAX_WATCHES = 5
+"""Each is another question to the lake and another series for each of its values."""
+
+MAX_NOTE = 2_000
+NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resource", "sku", "usage_type")
+
+
+def mark_expected(*, account: Account, actor: Actor, anomaly: Anomaly, note: str) -> Anomaly:
+    """Say that the cost was meant to be so, and why. The detector learns it: the days count as normal, and what goes on
+    is the new level. Raises UserError without a note."""
+    if not note.strip():
+        raise UserError("Say in the note why this cost was expected.", field="note")
+    return _mark(account, actor, anomaly, Anomaly.State.EXPECTED, note, "anomaly.expect")
+
+
+def resolve(*, account: Account, actor: Actor, anomaly: Anomaly, note: str = "") -> Anomaly:
+    """Say that it was dealt with. One that goes on for three more days opens again by itself."""
+    return _mark(account, actor, anomaly, Anomaly.State.RESOLVED, note, "anomaly.resolve")
+
+
+def reopen(*, account: Account, actor: Actor, anomaly: Anomaly) -> Anomaly:
+    """Take back what was said of it; the detector forgets what it learnt from that."""
+    return _mark(account, actor, anomaly, Anomaly.State.OPEN, "", "anomaly.reopen")
+
+
+@transaction.atomic
+def _mark(
+    account: Account, actor: Actor, anomaly: Anomaly, state: Anomaly.State, note: str, action: str
+) -> Anomaly:
+    if len(note) > MAX_NOTE:
+        raise UserError(f"note: at most {MAX_NOTE:,} characters, {len(note):,} were given.", field="note")
+    with account_scope(account):
+        row = Anomaly.objects.select_for_update().get(pk=anomaly.pk)
+        before, row.state, row.note = row.state, state, note.strip()
+        is_open = state == Anomaly.State.OPEN
+        row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
+        row.marked_at = None if is_open else clock.now()
+        row.gone_at = None if is_open else row.gone_at
+        row.updated_at = clock.now()
+        row.save()
+        if Anomaly.State.EXPECTED in (before, state):
+            _ask(account)
+    audit.record(
+        account=account,
+        actor=actor,
+        action=action,
+        target=str(row)[:254],
+        detail={"id": row.key, "from": {"state": before}, "to": {"state": state, "note": row.note}},
+    )
+    return row
+
+
+@transaction.atomic
+def change_anomaly_settings(
+    *,
+    account: Account,
+    actor: Actor,
+    watches: Sequence[str],
+    minimum_impacts: Mapping[str, Decimal | None],
+) -> AnomalySettings:
+    """Set which dimensions are watched by source beside the service, and from which impact on, by currency.
+
+    None for a currency: its default again. Currencies that are not named keep theirs. Raises UserError for an unknown
+    dimension or currency, a negative amount, or more than five dimensions.
+    """
+    with account_scope(account):
+        row = AnomalySettings.objects.select_for_update().first() or AnomalySettings(account=account)
+        before = _said(row)
+        row.watches = _watches(account, watches)
+        row.minimum_impacts = _minimums(row.minimum_impacts, minimum_impacts)
+        row.full_clean(exclude=["account"])
+        row.save()
+        _ask(account)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="anomaly_settings.change",
+        target="anomalies",
+        detail={"from": before, "to": _said(row)},
+    )
+    return row
+
+
+def _watches(account: Account, names: Sequence[str]) -> list[str]:
+    context = DimensionContext(account, cost_view(account).product_key)
+    found = [registry.resolve(context, name.strip(), field="watches").name for name in names if name.strip()]
+    found = [name for name in dict.fromkeys(found) if name != SERVICE]
+    refused = [name for name in found if name in NOT_WATCHED]
+    if refused:
+        raise UserError(
+            f"watches: {refused[0]} cannot be watched. Choose a cost tag, a tag, team, account, region or product.",
+            field="watches",
+            value=refused[0],
+        )
+    if len(found) > MAX_WATCHES:
+        raise UserError(
+            f"watches: at most {MAX_WATCHES} dimensions, {len(found)} were given.", field="watches"
+        )
+    return found
+
+
+def _minimums(before: Mapping[str, str], given: Mapping[str, Decimal | None]) -> dict[str, str]:
+    kept = dict(before)
+    for name, amount in given.items():
+        currency = currency_code(name, field="minimum_impacts")
+        if amount is None:
+            kept.pop(currency, None)
+        elif amount < 0 or not amount.is_finite():
+            raise UserError(
+                f"The smallest impact is an amount of 0 or more; {amount} {currency} is not.",
+                field="minimum_impacts",
+            )
+        else:
+            kept[currency] = f"{amount:f}"
+    return dict(sorted(kept.items()))
+
+
+def _said(row: AnomalySettings) -> dict[str, object]:
+    return {"watches": list(row.watches), "minimum_impacts": dict(row.minimum_impacts)}
+
+
+def _ask(account: Account) -> None:
+    """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
+    run, _created = AnomalyRun.objects.get_or_create(account=account)
+    run.asked_at = clock.now()
+    run.save(update_fields=["asked_at"])
+    transaction.on_commit(lambda: _tell(account))
+
+
+def _tell(account: Account) -> None:
+    try:
+        app.send_task(RUN_TASK, args=[account.pk], expires=300)
+    except (OperationalError, OSError):
+        logger.warning(
+            "insights: no broker for the anomalies of account %s; beat will ask for it", account.pk
+        )

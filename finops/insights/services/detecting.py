@@ -1,0 +1,265 @@
+"""Looking for anomalies in an account's cost, when its data changed, a day passed, or a person taught it something.
+
+The database says what is due: `AnomalyRun` keeps which data was looked at last. A look reads, finds, and writes once in
+one transaction; run twice, at once, or after a kill it leaves the same rows with the same ids.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from django.db import connection, transaction
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.queries.sources import Sources, load_sources
+from finops.insights.anomalies.detector import find
+from finops.insights.anomalies.series import Found, Judged, Series, Taught
+from finops.insights.anomalies.severity import DEFAULT_SHARE
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models.anomalies import SERVICE
+from finops.insights.queries.daily_costs import DailyCost, ScopeKey, daily_costs
+from finops.insights.services.explaining import Explainer
+from finops.insights.services.recording import Candidate, record
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.money import added
+from finops.lib.periods import DateRange, add_months, month_start
+
+JUDGED_DAYS: Final = 90
+LEARNT_MONTHS: Final = 6
+DEADLINE: Final = 120.0
+"""Seconds for the lake's questions of one look, all together."""
+
+RETRY: Final = timedelta(minutes=10)
+CONTEXT_DAYS: Final = 42
+"""Days before and after an anomaly that its chart shows."""
+
+_DUE: Final = """
+SELECT live.account_id, live.version FROM (
+    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s AS version
+    FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
+) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
+WHERE (run.data_version IS DISTINCT FROM live.version OR run.asked_at > run.finished_at)
+    AND (coalesce(run.error, '') = '' OR run.finished_at < %(retry)s OR run.asked_at > run.finished_at)
+ORDER BY live.account_id
+"""
+
+
+def due_accounts() -> list[int]:
+    """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
+
+    One statement over the live cost segments of all accounts."""
+    return [account_id for account_id, _version in _due("")]
+
+
+def detect_if_due(account: Account) -> bool:
+    """Look at an account; False when that is not due, or somebody else is at it."""
+    with _alone(account) as mine:
+        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+        if not due:
+            return False
+        with account_scope(account):
+            _detect(account, due[0][1])
+    return True
+
+
+def _detect(account: Account, version: str) -> None:
+    try:
+        look = _Look(account)
+        candidates = look.candidates()
+    except UserError as error:
+        _finish(account, version="", error=error.message)
+        return
+    with transaction.atomic():
+        record(account, candidates, window=look.window, covered=look.covers)
+        _finish(account, version=version, through=look.window.end, series=look.series)
+
+
+def _finish(
+    account: Account, *, version: str, through: date | None = None, series: int = 0, error: str = ""
+) -> None:
+    run, _created = AnomalyRun.objects.get_or_create(account=account)
+    run.data_version, run.error, run.finished_at = version, error, clock.now()
+    run.data_through, run.series = through or run.data_through, series or run.series
+    run.save()
+
+
+@dataclass
+class _Look:
+    """One pass over an account's cost."""
+
+    account: Account
+    series: int = 0
+    sources: Sources = field(init=False)
+    settings: AnomalySettings = field(init=False)
+    window: DateRange = field(init=False)
+    deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sources = load_sources(self.account)
+        self.settings = AnomalySettings.objects.first() or AnomalySettings(account=self.account)
+        self.deadline = time.monotonic() + DEADLINE
+        through = max(self.throughs.values(), default=clock.today())
+        self.window = DateRange(through - timedelta(days=JUDGED_DAYS - 1), through)
+        self.minimums: dict[str, Decimal] = {}
+
+    @property
+    def throughs(self) -> dict[int, date]:
+        """The last complete day of each source: a day that is not over says nothing."""
+        yesterday = clock.today() - timedelta(days=1)
+        spans = self.sources.coverage.sources.values()
+        return {
+            span.source_id: min(span.last_day, yesterday)
+            for span in spans
+            if span.source_id in self.sources.health
+        }
+
+    @property
+    def start(self) -> date:
+        """Where learning begins: the same day all month, so that looks of a month see the same past."""
+        return add_months(month_start(self.window.start), -LEARNT_MONTHS)
+
+    def candidates(self) -> list[Candidate]:
+        """What every watched dimension has, with its causes."""
+        taught = self._taught()
+        found: list[Candidate] = []
+        for name in dict.fromkeys([SERVICE, *self.settings.watches]):
+            explainer = Explainer(self.account, self.sources, name, self.deadline)
+            days = DateRange(self.start, self.window.end)
+            costs = daily_costs(
+                self.account,
+                explainer.scope,
+                days,
+                manifest=self.sources.manifest,
+                deadline=self.deadline,
+            )
+            if name == SERVICE:
+                self._set_minimums(costs)
+            for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
+                found += self._of_scope(explainer, key, cost, taught)
+        return found
+
+    def _of_scope(
+        self,
+        explainer: Explainer,
+        key: ScopeKey,
+        cost: DailyCost,
+        taught: dict[tuple[int, str, str, str], list[Taught]],
+    ) -> list[Candidate]:
+        minimum = self.minimums.get(key.currency, Decimal(0))
+        through = self.throughs.get(key.source_id)
+        if through is None or added(abs(amount) for amount in cost.days.values()) < minimum:
+            return []
+        self.series += 1
+        scope = (key.source_id, explainer.name, key.value, key.currency)
+        series = self._series(key.source_id, cost, through, tuple(taught.get(scope, ())))
+        findings = find(series)
+        return [
+            Candidate(key, explainer, cost, found, self._around(findings.judged, found), minimum)
+            for found in findings.found
+            if found.last >= self.window.start and not self._is_too_new(found, through)
+        ]
+
+    def _series(self, source_id: int, cost: DailyCost, through: date, taught: tuple[Taught, ...]) -> Series:
+        days = [self.start + timedelta(days=index) for index in range((through - self.start).days + 1)]
+        ranges = self._ranges(source_id)
+        while days and not any(covers.start <= days[0] <= covers.end for covers in ranges):
+            days.pop(0)
+        values = [
+            float(cost.days[day])
+            if day in cost.days
+            else (0.0 if any(covers.start <= day <= covers.end for covers in ranges) else None)
+            for day in days
+        ]
+        return Series(days[0] if days else self.start, values, taught)
+
+    def _ranges(self, source_id: int) -> list[DateRange]:
+        coverage = self.sources.coverage
+        return [
+            covered
+            for span, covered in zip(coverage.spans, coverage.covered, strict=True)
+            if span.source_id == source_id
+        ]
+
+    def covers(self, source_id: int, first: date, last: date) -> bool:
+        """Whether the source has data of all these days: else nothing can be said to be gone."""
+        ranges, through = self._ranges(source_id), self.throughs.get(source_id)
+        days = [first + timedelta(days=index) for index in range((last - first).days + 1)]
+        return through is not None and all(
+            day <= through and any(covered.start <= day <= covered.end for covered in ranges) for day in days
+        )
+
+    @staticmethod
+    def _is_too_new(found: Found, through: date) -> bool:
+        """A drop on a source's newest day: bills deliver that day in parts, so the next day decides."""
+        return not found.is_up and found.first == found.last == through
+
+    @staticmethod
+    def _around(judged: tuple[Judged | None, ...], found: Found) -> list[Judged]:
+        inside = {day.day: day for day in found.days}
+        first, last = (
+            found.first - timedelta(days=CONTEXT_DAYS),
+            found.last + timedelta(days=CONTEXT_DAYS // 3),
+        )
+        return [inside.get(day.day, day) for day in judged if day is not None and first <= day.day <= last]
+
+    def _taught(self) -> dict[tuple[int, str, str, str], list[Taught]]:
+        """What people called expected, by scope."""
+        found: dict[tuple[int, str, str, str], list[Taught]] = {}
+        for row in Anomaly.objects.filter(state=Anomaly.State.EXPECTED, last_day__gte=self.start):
+            scope = (row.source_id, row.dimension, row.value, row.currency)
+            found.setdefault(scope, []).append(Taught(row.first_day, row.last_day, row.ongoing))
+        return found
+
+    def _set_minimums(self, costs: dict[ScopeKey, DailyCost]) -> None:
+        """The smallest impact of each currency: the account's, or its share of the last 30 days' cost."""
+        recent = self.window.end - timedelta(days=29)
+        for currency in {key.currency for key in costs}:
+            amounts = [
+                amount
+                for key, cost in costs.items()
+                if key.currency == currency
+                for day, amount in cost.days.items()
+                if day >= recent
+            ]
+            known = self.settings.minimum(currency)
+            self.minimums[currency] = known if known is not None else default_minimum(added(amounts))
+
+
+def default_minimum(month: Decimal) -> Decimal:
+    """The smallest impact where the account set none, from what 30 days cost."""
+    return abs(month) * DEFAULT_SHARE
+
+
+def _due(which: str, account_id: int | None = None) -> list[tuple[int, str]]:
+    now = clock.now()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _DUE.format(which=which),
+            {"today": str(now.date()), "retry": now - RETRY, "account": account_id},
+        )
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return [(int(row[0]), str(row[1])) for row in rows]
+
+
+@contextmanager
+def _alone(account: Account) -> Iterator[bool]:
+    """Whether nobody else looks at the account; then nobody does while the block lasts. The lock ends with the
+    connection at the latest."""
+    name = f"anomalies {account.pk}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+        mine = bool(cursor.fetchone()[0])
+    try:
+        yield mine
+    finally:
+        if mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])

@@ -1,0 +1,187 @@
+"""Keeping what a look found: new rows, grown ones, ones that a restated bill took away. States stay people's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from accounts.models import Account
+from finops.insights.anomalies.series import Found, Judged
+from finops.insights.anomalies.severity import exact, month_end_impact, severity
+from finops.insights.models import Anomaly
+from finops.insights.queries.daily_costs import DailyCost, ScopeKey
+from finops.insights.services.explaining import Explainer
+from finops.insights.services.matching import Scope, key_of, match
+from finops.lib import clock
+from finops.lib.money import added, subtracted
+from finops.lib.periods import DateRange
+
+DETECTOR = "the detector"
+GONE = "No longer found: the bill was restated, or the settings were changed."
+OLD = "Ended more than 90 days ago."
+STAYS = Decimal("0.5")
+"""A known anomaly stays while its impact is at least this share of the smallest one, so that it does not flicker."""
+
+REOPENED_AFTER = timedelta(days=2)
+"""One that goes on so long after somebody resolved it is open again."""
+
+Covers = Callable[[int, date, date], bool]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finding with its exact money."""
+
+    key: ScopeKey
+    explainer: Explainer
+    cost: DailyCost
+    found: Found
+    around: list[Judged]
+    minimum: Decimal
+
+    @property
+    def actual(self) -> Decimal:
+        return added(self.cost.days.get(day.day, Decimal(0)) for day in self.found.days)
+
+    @property
+    def expected(self) -> Decimal:
+        return added(exact(day.expected) for day in self.found.days)
+
+    @property
+    def impact(self) -> Decimal:
+        return subtracted(self.actual, self.expected)
+
+    @property
+    def scope(self) -> Scope:
+        key = self.key
+        return Scope(key.source_id, self.explainer.name, key.value, key.currency, self.found.is_up)
+
+
+def record(account: Account, candidates: Sequence[Candidate], *, window: DateRange, covered: Covers) -> None:
+    """Bring the account's anomalies up to date with what was found. Call it in a transaction."""
+    rows = list(
+        Anomaly.objects.select_for_update()
+        .filter(last_day__gte=window.start - timedelta(days=1))
+        .order_by("pk")
+    )
+    seen: set[int] = set()
+    by_scope: dict[Scope, list[Candidate]] = {}
+    for candidate in candidates:
+        by_scope.setdefault(candidate.scope, []).append(candidate)
+    for scope, found in by_scope.items():
+        known = [row for row in rows if Scope.of(row) == scope]
+        found.sort(key=lambda each: each.found.first)
+        spans = [(each.found.first, each.found.last) for each in found]
+        for candidate, row in zip(found, match(known, spans), strict=True):
+            _keep(account, scope, candidate, row, seen)
+    for row in rows:
+        if row.pk not in seen and covered(row.source_id, row.first_day, row.last_day):
+            _take_away(row)
+    _close_old(window)
+
+
+def _keep(account: Account, scope: Scope, candidate: Candidate, row: Anomaly | None, seen: set[int]) -> None:
+    size = candidate.impact.copy_abs()
+    if row is None:
+        if size >= candidate.minimum and size > 0:
+            row = Anomaly(account=account, key=key_of(scope, candidate.found.first))
+            # The same day of the same scope was known, and went out of sight: its id stays with it.
+            row = Anomaly.objects.filter(key=row.key).first() or row
+            _fill(row, candidate)
+            seen.add(row.pk)
+        return
+    if row.state == Anomaly.State.EXPECTED:
+        seen.add(row.pk)
+        return
+    if size >= candidate.minimum * STAYS and size > 0:
+        seen.add(row.pk)
+        _fill(row, candidate)
+
+
+def _fill(row: Anomaly, candidate: Candidate) -> None:
+    found, key = candidate.found, candidate.key
+    figures: dict[str, Any] = {
+        "source_id": key.source_id,
+        "dimension": candidate.explainer.name,
+        "value": key.value,
+        "label": candidate.cost.label if candidate.cost.label != key.value else "",
+        "currency": key.currency,
+        "kind": found.kind,
+        "first_day": found.first,
+        "last_day": found.last,
+        "ongoing": found.ongoing,
+        "actual": candidate.actual,
+        "expected": candidate.expected,
+        "impact": candidate.impact,
+        "month_end_impact": month_end_impact(found, candidate.impact),
+        "severity": severity(candidate.impact, candidate.minimum),
+        "days": [_day(day, candidate.cost) for day in candidate.around],
+    }
+    back = row.gone_at is not None or _goes_on(row, found)
+    same = not row._state.adding and all(getattr(row, name) == value for name, value in figures.items())
+    if same and row.causes and not back:
+        return
+    for name, value in figures.items():
+        setattr(row, name, value)
+    row.causes = msgspec.to_builtins(candidate.explainer.causes(key, found, candidate.expected))
+    if back:
+        _open_again(row)
+    row.updated_at = clock.now()
+    row.save()
+
+
+def _day(day: Judged, cost: DailyCost) -> list[str]:
+    """[day, actual, expected, low, high], as text so that amounts stay exact."""
+    actual = cost.days.get(day.day, Decimal(0))
+    return [str(day.day), *(f"{each:f}" for each in (actual, *map(exact, (day.expected, day.low, day.high))))]
+
+
+def _goes_on(row: Anomaly, found: Found) -> bool:
+    marked = row.marked_at
+    return bool(
+        row.state == Anomaly.State.RESOLVED
+        and marked
+        and found.last > marked.date() + REOPENED_AFTER
+        and found.last > row.last_day
+    )
+
+
+def _open_again(row: Anomaly) -> None:
+    if row.gone_at is None:
+        row.note = f"{row.note}\nOpen again: it went on after it was resolved.".strip()
+    elif row.marked_by_label != DETECTOR:
+        row.gone_at = None
+        return
+    else:
+        row.note = ""
+    row.state, row.gone_at = Anomaly.State.OPEN, None
+    row.marked_at, row.marked_by, row.marked_by_label = None, None, ""
+
+
+def _take_away(row: Anomaly) -> None:
+    """It is in the data no more. What a person called expected is so on purpose."""
+    if row.state == Anomaly.State.EXPECTED or row.gone_at is not None:
+        return
+    row.gone_at = clock.now()
+    if row.state == Anomaly.State.OPEN:
+        row.state, row.note = Anomaly.State.RESOLVED, GONE
+        row.marked_by_label, row.marked_at = DETECTOR, row.gone_at
+    row.ongoing = False
+    row.save()
+
+
+def _close_old(window: DateRange) -> None:
+    """What ended before the days that are judged is closed, when nobody did."""
+    old = Anomaly.objects.filter(state=Anomaly.State.OPEN, last_day__lt=window.start)
+    old.update(
+        state=Anomaly.State.RESOLVED,
+        note=OLD,
+        ongoing=False,
+        marked_by_label=DETECTOR,
+        marked_at=clock.now(),
+    )
