@@ -100,6 +100,14 @@ def delete_budget(*, budget: Budget, actor: Actor) -> None:
         audit.record(account=account, actor=actor, action="budget.delete", target=row.name, detail=said)
 
 
+def unsaved_budget(*, account: Account, draft: BudgetDraft) -> Budget:
+    """What the draft would be, checked as far as its scope and words go: to see where it would stand. Not written."""
+    budget = Budget(account=account)
+    with account_scope(account):
+        _fill(budget, draft, account)
+    return budget
+
+
 def _one_at_a_time(account: Account) -> None:
     """Writers of an account's budgets wait for each other, so that counts and names hold until the commit."""
     Account.objects.select_for_update(no_key=True).get(pk=account.pk)

@@ -19,6 +19,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import Basis, CostSource, CostView
 from finops.costs.services import change_cost_view, create_cost_source, import_files
 from finops.demo import handout
+from finops.demo.budgets import ensure_budgets
 from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
 from finops.demo.generate import MONTHS, first_day, write_source
@@ -31,7 +32,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.periods import month_start
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from finops.unitcosts.services import add_customer_alias, set_customer_key
+from finops.unitcosts.services.customer_key import add_customer_alias, set_customer_key
 
 SAMPLE_NAME = "FOCUS sample (real, anonymised)"
 SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
@@ -73,6 +74,8 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         rows = 0 if skip_cost else _load_costs(people, actor, say, months)
         events = 0 if skip_usage else _load_usage(people.account, actor, say, months)
         _ensure_customer_key(people.account, actor)
+        with account_scope(people.account):
+            ensure_budgets(people.account, actor)
     return Loaded(rows, events, time.monotonic() - began, given)
 
 

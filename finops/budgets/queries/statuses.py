@@ -188,7 +188,9 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
 
 
 def amount_of(budget: Budget, period: DateRange) -> Decimal:
-    """The budget's amount for one of its periods. Its amounts must be loaded."""
+    """The budget's amount for one of its periods. Its amounts must be loaded; one that is not saved has its own only."""
+    if budget._state.adding:
+        return budget.amount
     own = (each.amount for each in budget.amounts.all() if each.starts_on == period.start)
     return next(own, budget.amount)
 
