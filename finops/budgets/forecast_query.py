@@ -1,0 +1,42 @@
+"""What is asked about the future: the arguments of the tool `forecastSpend` and the URL of the page Forecast, one type."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from finops.costs.spend_query import MAX_FILTERS, BasisName, Filter, Op, Splits, UrlQuery
+from finops.lib.periods import Granularity
+
+ForecastPeriod = Literal["month", "quarter", "year", "next_days"]
+
+MAX_DAYS = 365
+MAX_DAYS_BY_DAY = 100
+DEFAULT_TOP = 10
+MAX_TOP = 25
+MAX_GROUPS = 1
+
+
+# Lean on purpose: these go to every assistant.
+class CostFilter(Filter, frozen=True, kw_only=True):
+    __doc__ = None
+    dimension: str
+    op: Op = "in"
+    values: list[str] = []
+
+
+# A question about spend to come. Days are UTC; a period is the current one, to its end.
+class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
+    __doc__ = None
+    period: Annotated[
+        ForecastPeriod, Meta(description="The current one, to its end; next_days: from today.")
+    ] = "month"
+    days: Annotated[int, Meta(description="With next_days.", ge=1, le=MAX_DAYS)] = 30
+    granularity: Annotated[Granularity, Meta(description="Also series of the totals.")] = "none"
+    group_by: Annotated[list[str], Meta(description="One dimension.", max_length=MAX_GROUPS)] = []
+    filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
+    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
+    splits: Splits = "before"
+    top: Annotated[int, Meta(description="Groups listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

@@ -1,0 +1,173 @@
+"""From the days of a series to the amounts that an answer says of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cached_property
+
+from finops.budgets.forecast_answers import BackTest, ForecastRow, ForecastTotal
+from finops.budgets.projection import Projection
+from finops.budgets.queries.spent import spent_in
+from finops.costs.answers import Change, Series
+from finops.costs.coverage import Coverage
+from finops.costs.queries.buckets import Bucket, buckets_of
+from finops.costs.queries.spend_answer import change_between, not_comparable
+from finops.lib.forecasting import Band
+from finops.lib.money import added, subtracted
+from finops.lib.periods import DateRange
+
+OTHER = "other"
+_SHARE = Decimal("0.0001")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The period that is asked about, the one before, and which days have data."""
+
+    period: DateRange
+    previous: DateRange
+    today: date
+    coverage: Coverage
+
+    @property
+    def so_far(self) -> DateRange:
+        return DateRange(self.period.start, min(self.period.end, self.today))
+
+    @cached_property
+    def covered(self) -> list[date]:
+        """The complete days of the last year, in order."""
+        through = self.coverage.complete_through
+        if through is None:
+            return []
+        first = self.today - timedelta(days=365)
+        found: set[int] = set()
+        for span in self.coverage.covered:
+            start, end = max(span.start, first), min(span.end, through)
+            found.update(range(start.toordinal(), end.toordinal() + 1))
+        return [date.fromordinal(each) for each in sorted(found)]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One series in one currency: its cost by day, and its projection or why there is none. `key` is None for the whole
+    and for the sum of groups that are not listed."""
+
+    key: str | None
+    label: str
+    currency: str
+    costs: Mapping[date, Decimal]
+    projection: Projection | None
+    reason: str
+    other_groups: int = 0
+
+
+def total_of(outlook: Outlook, span: Span, granularity: str) -> ForecastTotal:
+    expected, lower, upper = _series(outlook, span, granularity)
+    actual, total = _amounts(outlook, span)
+    return ForecastTotal(
+        currency=outlook.currency,
+        actual=actual,
+        remaining=subtracted(total.mean, actual) if total else None,
+        expected=total.mean if total else None,
+        lower=total.lower if total else None,
+        upper=total.upper if total else None,
+        reason=outlook.reason,
+        change=_change(outlook, span, total),
+        back_test=_back_test(outlook),
+        series=expected,
+        lower_series=lower,
+        upper_series=upper,
+    )
+
+
+def row_of(outlook: Outlook, span: Span, dimension: str) -> ForecastRow:
+    actual, total = _amounts(outlook, span)
+    key = OTHER if outlook.other_groups else outlook.key or ""
+    named = outlook.label and outlook.label != key and not outlook.other_groups
+    return ForecastRow(
+        group={dimension: key},
+        currency=outlook.currency,
+        actual=actual,
+        remaining=subtracted(total.mean, actual) if total else None,
+        expected=total.mean if total else None,
+        lower=total.lower if total else None,
+        upper=total.upper if total else None,
+        reason=outlook.reason,
+        labels={dimension: outlook.label} if named else {},
+        other_groups=outlook.other_groups,
+        change=_change(outlook, span, total),
+        back_test=_back_test(outlook),
+    )
+
+
+def _amounts(outlook: Outlook, span: Span) -> tuple[Decimal, Band | None]:
+    """What was spent so far, and what the whole period is expected to be."""
+    return spent_in(outlook.costs, span.so_far), outlook.projection.total if outlook.projection else None
+
+
+def _change(outlook: Outlook, span: Span, total: Band | None) -> Change | None:
+    if total is None:
+        return None
+    reason = not_comparable(span.coverage, span.previous)
+    previous = spent_in(outlook.costs, span.previous)
+    if not reason:
+        return change_between(total.mean, previous, outlook.currency)
+    return Change(
+        current_amount=total.mean,
+        previous_amount=None,
+        change=None,
+        ratio=None,
+        currency=outlook.currency,
+        reason=reason,
+    )
+
+
+def _back_test(outlook: Outlook) -> BackTest | None:
+    found = outlook.projection.forecast.accuracy if outlook.projection else None
+    if found is None:
+        return None
+    return BackTest(
+        days=found.days,
+        trials=found.trials,
+        error_share=_share(found.error),
+        naive_error_share=_share(found.naive_error),
+    )
+
+
+def _share(value: float | None) -> Decimal | None:
+    return None if value is None else Decimal(str(value)).quantize(_SHARE)
+
+
+def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Series, Series]:
+    """The period by bucket: spent, or expected where days of it are forecast; and the band of those."""
+    expected: Series = {}
+    lower: Series = {}
+    upper: Series = {}
+    for bucket in buckets_of(granularity, span.period, span.coverage):
+        days = DateRange(max(bucket.start, span.period.start), min(bucket.end, span.period.end))
+        band, name = band_of(outlook, days), bucket.start.isoformat()
+        expected[name] = band.mean if band else _known(outlook, span, bucket, days)
+        if band:
+            lower[name], upper[name] = band.lower, band.upper
+    return expected, lower, upper
+
+
+def _known(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
+    spent = spent_in(outlook.costs, DateRange(days.start, min(days.end, span.today)))
+    return spent if spent or bucket.has_data else None
+
+
+def band_of(outlook: Outlook, days: DateRange) -> Band | None:
+    """What these days are expected to cost, known days among them; None where none of them is forecast."""
+    found = outlook.projection
+    if found is None or days.end < found.days.start:
+        return None
+    ahead = DateRange(max(days.start, found.days.start), days.end)
+    known = {day: cost for day, cost in outlook.costs.items() if days.start <= day < ahead.start}
+    extra = (more for day, more in found.extra.items() if ahead.start <= day <= ahead.end)
+    shift = added([*known.values(), *extra])
+    band = found.forecast.total(ahead)
+    return Band(*(added([shift, each]) for each in (band.mean, band.lower, band.upper)))

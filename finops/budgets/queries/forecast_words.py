@@ -1,0 +1,115 @@
+"""The summary, the warnings and the hint of an answer about spend to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from accounts.models import Account
+from finops.budgets.forecast_answers import ForecastRow, ForecastTotal
+from finops.budgets.forecast_query import MAX_TOP, ForecastQuery
+from finops.budgets.queries.forecast_figures import Outlook, Span
+from finops.costs.queries import spend_answer
+from finops.costs.queries.spend_answer import SpendFacts
+from finops.lib.money import added, ratio, subtracted
+from finops.lib.spoken import listed, money, percent
+
+TWO_MONTHS: Final = 62
+
+
+def summary_of(account: Account, span: Span, facts: SpendFacts, totals: Sequence[ForecastTotal]) -> str:
+    """One plain sentence: what the period will come to, within what, how much of it is spent, and what moved."""
+    when = f"from {span.period.start} to {span.period.end}"
+    filtered = " on what the filters choose" if facts.plan.filters else ""
+    if not totals:
+        what = "No cost line matches the filters" if facts.plan.filters else f"{account.name} has no cost"
+        return f"{what}, so nothing can be forecast {when}."
+    known = [total for total in totals if total.expected is not None]
+    if not known:
+        return f"{account.name}'s spend{filtered} {when} cannot be forecast: {totals[0].reason}"
+    said = listed([_said(total) for total in known])
+    return f"{account.name} is expected to spend {said}{filtered} {when} ({facts.view.label})."
+
+
+def _said(total: ForecastTotal) -> str:
+    if total.expected is None or total.lower is None or total.upper is None:
+        return ""
+    currency = total.currency
+    parts = [f"80 % band {money(total.lower, currency)} to {money(total.upper, currency)}"]
+    if total.actual:
+        parts.append(f"{money(total.actual, currency)} of it spent")
+    change = total.change
+    if change and change.ratio is not None and change.change:
+        word = "more" if change.change > 0 else "less"
+        parts.append(f"{percent(abs(change.ratio))} {word} than the period before")
+    return f"{money(total.expected, currency)} ({', '.join(parts)})"
+
+
+def warnings_of(
+    facts: SpendFacts,
+    span: Span,
+    whole: Sequence[Outlook],
+    totals: Sequence[ForecastTotal],
+    rows: Sequence[ForecastRow],
+) -> list[str]:
+    known = replace(facts, plan=replace(facts.plan, days=span.so_far))
+    found = spend_answer.warnings_of(known, [], [])
+    if len(totals) > 1:
+        names = ", ".join(total.currency for total in totals)
+        found.append(
+            f"Cost is in {len(totals)} currencies ({names}), which are never added: one forecast for each."
+        )
+    found += [f"{total.currency}: {total.reason}" for total in totals if total.reason]
+    found += _short_history(whole)
+    found += [sentence for total in totals for sentence in _parts(total, rows)]
+    return list(dict.fromkeys(found))
+
+
+def _short_history(whole: Sequence[Outlook]) -> list[str]:
+    short = [
+        (each.currency, each.projection.forecast.history.days)
+        for each in whole
+        if each.projection and each.projection.forecast.history.days < TWO_MONTHS
+    ]
+    return [
+        f"{currency}: only {days} days of history, so what is charged once a month is hardly known: the true range is "
+        "wider than the band."
+        for currency, days in short
+    ]
+
+
+def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
+    """How the groups' own forecasts relate to that of the whole."""
+    mine = [row.expected for row in rows if row.currency == total.currency and row.expected is not None]
+    if not mine or total.expected is None:
+        return []
+    together = added(mine)
+    apart = ratio(subtracted(together, total.expected).copy_abs(), total.expected.copy_abs())
+    if apart is None or percent(apart) == percent(apart * 0):
+        return []
+    said = money(together, total.currency)
+    return [
+        f"The whole and each group have models of their own: the groups add up to {said}, {percent(apart)} off the whole."
+    ]
+
+
+def hint_of(query: ForecastQuery, span: Span, totals: Sequence[ForecastTotal]) -> str:
+    """What to ask next."""
+    if span.coverage.first_day is None:
+        return "Connect a cost source and import its FOCUS files on the Connections page."
+    if not totals and query.filters:
+        return "Check the values with listDimensionValues; without filters the whole account is forecast."
+    if not query.group_by:
+        return "Add group_by, such as service or team, to see which part is expected to grow."
+    return "listBudgets compares the forecast with what may be spent; querySpend says what was spent."
+
+
+def truncated_of(rows: Sequence[ForecastRow], top: int) -> str:
+    """Says what `other` holds and how to narrow; empty when every group is listed."""
+    folded = sum(row.other_groups for row in rows)
+    if not folded:
+        return ""
+    more = f"raise top (now {top}, at most {MAX_TOP}), " if top < MAX_TOP else ""
+    groups = "1 group is" if folded == 1 else f"{folded} groups are"
+    return f"{groups} summed in the row other: {more}filter, or group by something coarser."

@@ -1,0 +1,220 @@
+"""What will be spent: the one function behind the page Forecast and the tool forecastSpend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Final
+
+from accounts.models import Account
+from finops.budgets.cycles import period_of, shifted
+from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
+from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
+from finops.budgets.projection import projected
+from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
+from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
+from finops.costs.answers import AccountRef
+from finops.costs.coverage import Coverage
+from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
+from finops.costs.queries.spend_answer import SpendFacts
+from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+from finops.costs.spend_query import SpendQuery
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.money import added
+from finops.lib.periods import DateRange, previous_period
+
+HISTORY_DAYS: Final = 365
+STALE_DAYS: Final = 45
+LEVEL: Final = Decimal("0.8")
+MODEL: Final = "level, trend, weekdays and days of the month, of the last 365 days; credits and fees included"
+_KINDS: Final = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
+
+
+@dataclass(frozen=True)
+class ForecastFigures:
+    """The answer, and what the page draws: the days of each currency's total."""
+
+    answer: ForecastAnswer
+    totals: Sequence[Outlook]
+    span: Span
+
+
+def forecast_spend(
+    account: Account,
+    query: ForecastQuery,
+    *,
+    deadline: float | None = None,
+    sources: Sources | None = None,
+) -> ForecastAnswer:
+    """What a period will cost, in the account's cost view unless the query overrides it: what was spent, what its other
+    days are expected to cost, and a band that holds in about 80 % of cases.
+
+    Every currency, group and the whole have models of their own, so groups add up to the whole only nearly. An amount
+    that cannot be forecast is None with its reason. Raises UserError for what the caller can repair. Cost: one lake
+    query over the last year (for `year` up to two), as `query_spend` of them by day; then 6 ms for each series.
+    """
+    return forecast_figures(account, query, deadline=deadline, sources=sources).answer
+
+
+def forecast_figures(
+    account: Account,
+    query: ForecastQuery,
+    *,
+    deadline: float | None = None,
+    sources: Sources | None = None,
+) -> ForecastFigures:
+    """As `forecast_spend`, with the days."""
+    sources, today = sources or load_sources(account), clock.today()
+    span = _span(account, query, sources.coverage, today)
+    facts, sums = _read(account, query, span, sources, deadline)
+    whole = [_outlook(facts, span, sums, currency) for currency in sorted({part.currency for part in sums})]
+    totals = [total_of(each, span, query.granularity) for each in whole]
+    totals.sort(key=lambda total: (-abs(total.expected or total.actual), total.currency))
+    groups = _groups(facts, span, sums) if query.group_by else []
+    rows = _ordered([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
+    answer = ForecastAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=summary_of(account, span, facts, totals),
+        view=facts.view,
+        period=ForecastPeriodUsed(
+            start_date=span.period.start,
+            end_date=span.period.end,
+            days=span.period.days,
+            name=query.period,
+            as_of=today,
+        ),
+        granularity=query.granularity,
+        group_by=[dimension.name for dimension in facts.plan.dimensions],
+        band_share=LEVEL,
+        model=MODEL,
+        totals=totals,
+        rows=rows,
+        resolved_filters=facts.findings.used,
+        data_through=span.coverage.complete_through,
+        truncated=truncated_of(rows, query.top),
+        warnings=warnings_of(facts, span, whole, totals, rows),
+        hint=hint_of(query, span, totals),
+        splits=query.splits,
+        applied_splits=facts.splitting.applied,
+    )
+    order = {total.currency: place for place, total in enumerate(totals)}
+    return ForecastFigures(answer, sorted(whole, key=lambda each: order[each.currency]), span)
+
+
+def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:
+    period = _period(account, query, today)
+    if query.granularity == "day" and period.days > MAX_DAYS_BY_DAY:
+        raise UserError(
+            f"granularity day over {period.days} days is too much; ask by week or month.",
+            field="granularity",
+            value=query.granularity,
+        )
+    if query.period == "next_days":
+        return Span(period, previous_period(period), today, coverage)
+    return Span(period, shifted(_KINDS[query.period], period, -1), today, coverage)
+
+
+def _period(account: Account, query: ForecastQuery, today: date) -> DateRange:
+    if query.period == "next_days":
+        return DateRange(today, today + timedelta(days=query.days - 1))
+    return period_of(_KINDS[query.period], today, account.fiscal_start_month)
+
+
+def _read(
+    account: Account, query: ForecastQuery, span: Span, sources: Sources, deadline: float | None
+) -> tuple[SpendFacts, list[SpendSum]]:
+    """The sums by day from the first that is needed to the period's end: a bill may already have lines of days to come."""
+    asked = SpendQuery(
+        start_date=span.today,
+        end_date=span.today,
+        granularity="day",
+        group_by=query.group_by,
+        filters=list(query.filters),
+        basis=query.basis,
+        charge_categories=query.charge_categories,
+        splits=query.splits,
+        top=query.top,
+    )
+    question = resolve_query(account, asked, sources)
+    first = min(span.previous.start, span.today - timedelta(days=HISTORY_DAYS))
+    plan = replace(plan_of(question), days=DateRange(first, span.period.end))
+    sums, splitting = read_sums_of(account, question, plan, deadline)
+    facts = SpendFacts(
+        account=account,
+        query=asked,
+        plan=plan,
+        view=question.view,
+        compared=None,
+        sources=sources,
+        findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
+        splitting=splitting,
+    )
+    return facts, [part for part in sums if _counts(plan, part)]
+
+
+def _counts(plan: SpendPlan, part: SpendSum) -> bool:
+    return not plan.categories or part.charge_category in plan.categories
+
+
+def _groups(facts: SpendFacts, span: Span, sums: Sequence[SpendSum]) -> list[Outlook]:
+    places: dict[tuple[str, int], list[SpendSum]] = {}
+    for part in sums:
+        places.setdefault((part.currency, min(part.place, facts.plan.top)), []).append(part)
+    counts = {
+        currency: max(part.groups for part in sums if part.currency == currency) for currency, _ in places
+    }
+    return [
+        _outlook(facts, span, parts, currency, groups=counts[currency])
+        for (currency, _place), parts in places.items()
+    ]
+
+
+def _outlook(
+    facts: SpendFacts, span: Span, sums: Sequence[SpendSum], currency: str, *, groups: int = 0
+) -> Outlook:
+    """The days of these sums in one currency, and their projection."""
+    parts: dict[date, list[Decimal]] = {}
+    mine = [part for part in sums if part.currency == currency]
+    for part in mine:
+        if part.bucket is not None:
+            parts.setdefault(part.bucket, []).append(part.amount)
+    costs = {day: added(amounts) for day, amounts in sorted(parts.items())}
+    reason, through = _stale(span), span.coverage.complete_through
+    projection = None
+    if not reason:
+        projection, reason = projected(costs, span.covered, span.period, as_of=span.today, through=through)
+    is_other = bool(groups) and mine[0].place >= facts.plan.top
+    return Outlook(
+        key=None if is_other or not mine[0].keys else mine[0].keys[0],
+        label=max((part.labels[0] or "" for part in mine if part.labels), default=""),
+        currency=currency,
+        costs=costs,
+        projection=projection,
+        reason=reason,
+        other_groups=groups - facts.plan.top if is_other else 0,
+    )
+
+
+def _stale(span: Span) -> str:
+    through = span.coverage.complete_through
+    if through is None:
+        return "There is no cost data yet."
+    behind = (span.today - through).days
+    if behind > STALE_DAYS:
+        return f"The newest complete day is {through}, {behind} days ago: too long to forecast from."
+    return ""
+
+
+def _ordered(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> list[ForecastRow]:
+    """By currency as the totals, the largest first, the others last; groups that neither cost nor will are left out."""
+    place = {total.currency: index for index, total in enumerate(totals)}
+    shown = [row for row in rows if row.actual or row.expected or row.expected is None]
+    return sorted(
+        shown,
+        key=lambda row: (place[row.currency], bool(row.other_groups), -(row.expected or row.actual)),
+    )

@@ -1,0 +1,58 @@
+"""What will be spent."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.budgets import queries
+from finops.budgets.forecast_answers import ForecastAnswer
+from finops.budgets.forecast_query import ForecastQuery
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "forecast/"
+MAX_URL = 4_000
+
+
+@tool(
+    name="forecastSpend",
+    title="Forecast spend",
+    access=Access.READ,
+    answer_depth=0,
+    description="""
+        What the current month, quarter, year or the next days will cost, with an 80 % band, beside what is spent and the
+        period before; null with a reason where history is too short. Example: {"group_by": ["service"]}
+    """,
+    examples=[
+        {},
+        {
+            "period": "next_days",
+            "days": 90,
+            "granularity": "month",
+            "group_by": ["provider"],
+            "filters": [{"dimension": "service", "values": ["EC2"]}],
+            "basis": "amortized",
+        },
+    ],
+)
+def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
+    top = arguments.top
+    while True:
+        asked = replace(arguments, top=top)
+        answer = queries.forecast_spend(call.account, asked, deadline=call.deadline)
+        answer = _linked(call, arguments, answer)
+        if top == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
+            return answer
+        top //= 2
+
+
+def _linked(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:
+    """With the page of the same query; browsers and proxies take so much."""
+    url = call.console_url(PAGE, query.to_params())
+    if len(url) <= MAX_URL:
+        return replace(answer, console_url=url)
+    note = "The filters are too long for a link, so console_url opens the query without them."
+    url = call.console_url(PAGE, replace(query, filters=[]).to_params())
+    return replace(answer, console_url=url, warnings=[*answer.warnings, note])
