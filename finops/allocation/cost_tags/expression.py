@@ -1,43 +1,51 @@
-"""The expression of a cost tag over the table of cost lines. Pure: hashable and equal by value, compiled once."""
+"""The expression of a cost tag over the table of cost lines. Pure: hashable and equal by value, compiled once.
+
+First each line's rule is found, as a number, then the value that it gives. Rules that ask one dimension for equality,
+which are most, become one lookup for each column: DuckDB runs functions of one column once for each entry of a
+Parquet dictionary, not for each line. All others are arms of one CASE; the smallest number wins. (100 rules of
+equality over 12 million lines took 8 times as long as no cost tag when each was an arm.)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_, or_
-from typing import Any
+from typing import Any, TypeGuard
 
 import ibis
 
-from finops.allocation.rules import Copy, Normalisation
+from finops.allocation.cost_tags.copying import mapped, normalised
+from finops.allocation.cost_tags.functions import list_position, number_at, text_at, text_from
+from finops.allocation.rules import Copy
 from finops.costs.dimensions import Expression
 from finops.costs.filters import ResolvedFilter
 
-BLANKS = r"[ _.]+"
-NO_LETTER_OR_DIGIT = r"[^\p{L}\p{N}]+"
-
 
 @dataclass(frozen=True)
-class Every:
-    """All parts, any part, or (with one part) none of it."""
+class Join:
+    """All parts, any part, or (with one part) not it."""
 
     join: str
-    parts: tuple[Every | ResolvedFilter, ...]
+    parts: tuple[Join | ResolvedFilter, ...]
 
     def condition(self, table: Any) -> Any:
         conditions = [part.condition(table) for part in self.parts]
         if self.join == "not":
-            return ~conditions[0]
+            return ~conditions[0].fill_null(False)
         return reduce(and_ if self.join == "all" else or_, conditions)
+
+
+When = Join | ResolvedFilter
 
 
 @dataclass(frozen=True)
 class ResolvedRule:
     """A rule with its dimensions found. `tags` are the columns of a copy, in its order."""
 
-    when: Every | ResolvedFilter | None
+    when: When | None
     value: str
     copy: Copy | None
     tags: tuple[Expression, ...]
@@ -45,22 +53,35 @@ class ResolvedRule:
     valid_to: date | None
 
     def catches(self, table: Any) -> Any:
-        """The condition that this rule, were it alone, gives a line its value."""
-        conditions = [] if self.when is None else [self.when.condition(table)]
+        """The condition under which this rule, were it alone, gives a line its value; null is no."""
+        if self.copy is None:
+            return self.narrowed(table, self.when)
+        return reduce(or_, [self.narrowed(table, self.when, place) for place in range(len(self.tags))])
+
+    def narrowed(self, table: Any, when: When | None, tag: int | None = None) -> Any:
+        """Another condition, on this rule's days, and that the line has a value of the tag at a place."""
+        conditions = [] if when is None else [when.condition(table)]
         if self.valid_from:
             conditions.append(table.charge_date >= ibis.literal(self.valid_from))
         if self.valid_to:
             conditions.append(table.charge_date <= ibis.literal(self.valid_to))
-        if self.copy:
-            conditions.append(self.given(table).notnull())
+        if tag is not None:
+            conditions.append(self._copied(table, tag) != "")
         return reduce(and_, conditions)
 
-    def given(self, table: Any) -> Any:
-        """The value that it gives."""
-        if self.copy is None:
+    def given(self, table: Any, tag: int | None) -> Any:
+        """The value that it gives: its own, or that of the tag at a place."""
+        if self.copy is None or tag is None:
             return ibis.literal(self.value)
-        found = ibis.coalesce(*[normalised(tag(table), self.copy.normalise) for tag in self.tags])
-        return mapped(found, self.copy.map)
+        return mapped(self._copied(table, tag), self.copy.map)
+
+    def _copied(self, table: Any, tag: int) -> Any:
+        return normalised(self.tags[tag](table), self.copy.normalise if self.copy else ())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its condition alone says what it catches."""
+        return self.copy is None and self.valid_from is None and self.valid_to is None
 
 
 @dataclass(frozen=True)
@@ -71,32 +92,137 @@ class CostTagValue:
     default: str
 
     def __call__(self, table: Any) -> Any:
-        rest = ibis.literal(self.default) if self.default else ibis.null("string")
         if not self.rules:
-            return rest
-        return ibis.cases(*[(rule.catches(table), rule.given(table)) for rule in self.rules], else_=rest)
+            return ibis.literal(self.default) if self.default else ibis.null("string")
+        if any(rule.copy for rule in self.rules):
+            return text_from(self._numbered_text(table), DIGITS + 1).nullif("")
+        given = [*(rule.value for rule in self.rules), *([self.default] if self.default else [])]
+        return text_at(ibis.array(given), self.number(table))
+
+    def number(self, table: Any) -> Any:
+        """The number of the rule that catches a line, from 1; one more than there are rules for no rule."""
+        nothing = ibis.literal(self._nothing, "int64")
+        found = [lookup.number(table) for lookup in self._split.lookups]
+        if self._split.arms:
+            arms = [(self._caught(table, arm), ibis.literal(arm.number, "int64")) for arm in self._split.arms]
+            found.append(ibis.cases(*arms, else_=nothing))
+        # DuckDB's least passes over nulls, which is what a lookup finds for no entry.
+        return ibis.least(*found, nothing)
+
+    def _numbered_text(self, table: Any) -> Any:
+        """The number in digits and the value after it, so that the least text is that of the first rule.
+
+        A number and then a CASE of it would be evaluated once for each rule that copies: SQL cannot name it.
+        """
+        nothing = ibis.literal(_digits(self._nothing) + self.default)
+        found = [lookup.numbered_text(table, self.rules) for lookup in self._split.lookups]
+        arms = [
+            (
+                self._caught(table, arm),
+                ibis.literal(_digits(arm.number)) + self.rules[arm.number - 1].given(table, arm.tag),
+            )
+            for arm in self._split.arms
+        ]
+        return ibis.least(*found, ibis.cases(*arms, else_=nothing), nothing)
+
+    def _caught(self, table: Any, arm: Arm) -> Any:
+        return self.rules[arm.number - 1].narrowed(table, arm.when, arm.tag)
+
+    @property
+    def _nothing(self) -> int:
+        return len(self.rules) + 1
+
+    @cached_property
+    def _split(self) -> Split:
+        return _split(self.rules)
 
 
-def normalised(text: Any, steps: Sequence[Normalisation]) -> Any:
-    """A tag's value after these steps; null when nothing is left of it."""
-    for step in steps:
-        text = _STEPS[step](text)
-    return text.nullif("")
+DIGITS = 4
 
 
-_STEPS: dict[Normalisation, Callable[[Any], Any]] = {
-    "trim": lambda text: text.strip(),
-    "lower": lambda text: text.lower(),
-    "upper": lambda text: text.upper(),
-    "capitalise": lambda text: text.capitalize(),
-    "dashes": lambda text: text.re_replace(BLANKS, "-"),
-    "alphanumeric": lambda text: text.re_replace(NO_LETTER_OR_DIGIT, ""),
-}
+def _digits(number: int) -> str:
+    return f"{number:0{DIGITS}}"
 
 
-def mapped(text: Any, pairs: Sequence[tuple[str, str]]) -> Any:
-    """What a map makes of a value, without regard to case; the value itself where it has no entry."""
-    if not pairs:
-        return text
-    folded = text.lower()
-    return ibis.cases(*[(folded == ibis.literal(old).lower(), new) for old, new in pairs], else_=text)
+@dataclass(frozen=True)
+class Lookup:
+    """The first rule that wants the text of a column, from one list of texts with their rules."""
+
+    column: Expression
+    entries: tuple[tuple[str, int], ...]
+
+    def number(self, table: Any) -> Any:
+        numbers = ibis.array([ibis.literal(number, "int64") for _, number in self.entries])
+        return number_at(numbers, self._place(table))
+
+    def numbered_text(self, table: Any, rules: Sequence[ResolvedRule]) -> Any:
+        texts = [_digits(number) + rules[number - 1].value for _, number in self.entries]
+        return text_at(ibis.array(texts), self._place(table))
+
+    def _place(self, table: Any) -> Any:
+        texts = ibis.array([ibis.literal(text).lower() for text, _ in self.entries])
+        return list_position(texts, self.column(table).lower())
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A condition that gives a line to a rule; `tag` is the place of the tag that it copies."""
+
+    number: int
+    when: When | None
+    tag: int | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rules by how they are evaluated; `arms` in order."""
+
+    lookups: tuple[Lookup, ...]
+    arms: tuple[Arm, ...]
+
+
+MANY = 100
+"""Entries that are looked up in columns of very many different texts, one after the other; more are hashed."""
+
+
+def _split(rules: Sequence[ResolvedRule]) -> Split:
+    entries: dict[Expression, list[tuple[str, int]]] = {}
+    arms: list[Arm] = []
+    for number, rule in enumerate(rules, start=1):
+        if rule.copy is not None:
+            arms += [Arm(number, rule.when, tag) for tag in range(len(rule.tags))]
+        elif not rule.is_plain or rule.when is None:
+            arms.append(Arm(number, rule.when))
+        else:
+            arms += [Arm(number, clause) for clause in _entered(entries, rule.when, number)]
+    lookups = tuple(Lookup(column, tuple(found)) for column, found in entries.items())
+    return Split(lookups, tuple(arms))
+
+
+def _entered(entries: dict[Expression, list[tuple[str, int]]], when: When, number: int) -> Iterator[When]:
+    """Adds what can be looked up to the entries; gives the other conditions."""
+    for clause in _clauses(when):
+        if not _is_lookup(clause):
+            yield clause
+            continue
+        dimension = clause.dimension
+        for column in [dimension.value, *([dimension.label] if dimension.label else [])]:
+            entries.setdefault(column, []).extend((text, number) for text in clause.wanted)
+
+
+def _clauses(when: When) -> Iterator[When]:
+    """The conditions any of which is enough."""
+    if isinstance(when, Join) and (when.join == "any" or (when.join == "all" and len(when.parts) == 1)):
+        for part in when.parts:
+            yield from _clauses(part)
+    elif isinstance(when, ResolvedFilter) and when.op == "in" and when.wants_absent:
+        yield replace(when, op="absent")
+        yield replace(when, asked=())
+    else:
+        yield when
+
+
+def _is_lookup(clause: When) -> TypeGuard[ResolvedFilter]:
+    if not isinstance(clause, ResolvedFilter) or clause.op != "in":
+        return False
+    return len(clause.wanted) <= MANY or not clause.dimension.has_many_values

@@ -12,7 +12,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from accounts.models import Account
-from finops.allocation.cost_tags.expression import CostTagValue, Every, ResolvedRule
+from finops.allocation.cost_tags.expression import CostTagValue, Join, ResolvedRule, When
 from finops.allocation.models import CostTag
 from finops.allocation.rules import (
     AllOf,
@@ -139,15 +139,13 @@ def _resolved(context: DimensionContext, rule: Rule, number: int, used: list[Dim
     )
 
 
-def _condition(
-    context: DimensionContext, condition: Condition, used: list[Dimension]
-) -> Every | ResolvedFilter:
+def _condition(context: DimensionContext, condition: Condition, used: list[Dimension]) -> When:
     if isinstance(condition, Test):
         return _test(context, condition, used)
     if isinstance(condition, Not):
-        return Every("not", (_condition(context, condition.part, used),))
+        return Join("not", (_condition(context, condition.part, used),))
     join = "all" if isinstance(condition, AllOf) else "any"
-    return Every(join, tuple(_condition(context, part, used) for part in condition.parts))
+    return Join(join, tuple(_condition(context, part, used) for part in condition.parts))
 
 
 def _test(context: DimensionContext, test: Test, used: list[Dimension]) -> ResolvedFilter:
