@@ -18,12 +18,11 @@ from finops.budgets.charts import Bar, bar_of
 from finops.budgets.judging import EXCEEDED, OK, STATUSES, WARNING
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
-from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
-SHOWN_AT_RISK = 5
+SHOWN_AT_RISK = 3
 WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
@@ -111,9 +110,8 @@ def at_risk(request: AccountRequest) -> HttpResponse:
     risky = [each for each in statuses if each.status != OK]
     risky.sort(key=lambda each: (WORST_FIRST[each.status], -(each.spent_percent or 0)))
     context = {
-        "risky": [Row(each, bar_of(each)) for each in risky[:SHOWN_AT_RISK]],
+        "risky": risky[:SHOWN_AT_RISK],
         "more": max(0, len(risky) - SHOWN_AT_RISK),
         "count": len(statuses),
-        "today": clock.today(),
     }
     return render(request, "budgets/_at_risk.html", context)

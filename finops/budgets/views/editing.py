@@ -17,13 +17,14 @@ from accounts.models import Role
 from finops.budgets import services
 from finops.budgets.forms import BudgetForm, initial_of
 from finops.budgets.models import Budget
-from finops.budgets.queries import suggestion
+from finops.budgets.queries import Suggestion, suggestion
 from finops.budgets.views.budget import budget_of
 from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
 
 NEW: Mapping[str, Any] = {"scope": "account", "period": "monthly", "warning_percent": 80}
 SHOWN_VALUES = 50
+SUGGESTED = ("amount", "currency")
 
 
 @account_page(Role.MEMBER)
@@ -31,7 +32,7 @@ SHOWN_VALUES = 50
 def new(request: AccountRequest) -> HttpResponse:
     """An empty form, or one filled from the URL; a POST makes the budget."""
     if request.method != "POST":
-        return _page(request, BudgetForm(request.account, initial={**NEW, **request.GET.dict()}))
+        return _page(request, BudgetForm(request.account, initial={**NEW, **_said(request)}))
     form = BudgetForm(request.account, request.POST)
     if form.is_valid():
         try:
@@ -49,7 +50,7 @@ def new(request: AccountRequest) -> HttpResponse:
 def edit(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
     if request.method != "POST":
-        initial = {**initial_of(budget), **request.GET.dict()}
+        initial = {**initial_of(budget), **_said(request)}
         return _page(request, BudgetForm(request.account, budget=budget, initial=initial))
     form = BudgetForm(request.account, request.POST, budget=budget)
     if form.is_valid():
@@ -76,6 +77,15 @@ def delete(request: AccountRequest, budget_id: int) -> HttpResponse:
     return redirect("budgets", slug=request.account.slug)
 
 
+def _said(request: AccountRequest) -> dict[str, str]:
+    """What the URL says, but what the form itself has suggested: that follows the scope, the period and the currency."""
+    said = request.GET.dict()
+    for name, value in zip(SUGGESTED, said.get("suggested", "").split(), strict=False):
+        if said.get(name) == value:
+            del said[name]
+    return said
+
+
 def _page(request: AccountRequest, form: BudgetForm, *, status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "budget": form.budget}
     try:
@@ -84,18 +94,22 @@ def _page(request: AccountRequest, form: BudgetForm, *, status: int = 200) -> Ht
         context["suggestion_error"] = problem.message
     else:
         context["suggestion"] = found
-        _prefill(form, found.currency, found.amount)
+        context["suggested"] = _prefill(form, found)
     context["values"] = _values(request, form)
     return render(request, "budgets/budget_form.html", context, status=status)
 
 
-def _prefill(form: BudgetForm, currency: str, amount: Any) -> None:
-    """What a new budget most likely wants, where nothing is said yet."""
+def _prefill(form: BudgetForm, found: Suggestion) -> str:
+    """Fill a new budget's amount and currency where nothing is said yet; what was filled in."""
     if form.is_bound or form.budget is not None:
-        return
-    for name, value in (("currency", currency), ("amount", amount)):
-        if value and not form.chosen(name):
+        return ""
+    filled = []
+    for name, value in zip(SUGGESTED, (found.amount, found.currency), strict=True):
+        untouched = bool(value) and not form.chosen(name)
+        if untouched:
             form.initial[name] = value
+        filled.append(str(value) if untouched else "-")
+    return " ".join(filled)
 
 
 def _values(request: AccountRequest, form: BudgetForm) -> list[str]:
