@@ -45,7 +45,7 @@ class Stuck(Struct, frozen=True):
 
 _DUE: Final = """
 SELECT account_id FROM (
-    SELECT account_id, count(*) AS events, min(received_at) AS oldest FROM lake_usageinbox {which} GROUP BY account_id
+    SELECT account_id, sum(events) AS events, min(received_at) AS oldest FROM lake_usageinbox {which} GROUP BY account_id
 ) AS inbox JOIN accounts_account AS account ON account.id = account_id LEFT JOIN lake_usageflushtrouble AS trouble USING (account_id)
 WHERE (events >= %(events)s OR oldest <= %(old)s) AND coalesce(retry_at <= %(now)s, true)
 ORDER BY events DESC

@@ -1,43 +1,35 @@
-"""The usage inbox: where accepted events wait in PostgreSQL until a flush makes a segment of them.
+"""The usage inbox: where accepted events wait in PostgreSQL until a flush makes a segment of them. A row is a push.
 
-An event counts from the commit of its row: queries read inbox and segments in one snapshot.
+An event counts from the commit of its row: queries read inbox and segments in one snapshot. `payload` says how the
+events of a row are one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 from django.db import connection
-from msgspec import Struct
 
 from accounts.models import Account
+from finops.lake import payload
+from finops.lake.payload import InboxEvent, Stored
+from finops.lib import prepared
 
+__all__ = ["InboxEvent", "append", "discard", "packed", "stored"]
 
-class InboxEvent(Struct, frozen=True, gc=False):
-    """One accepted event. `position` is its index in the pushed batch; `dimensions` is a JSON object's text."""
+ROW_EVENTS: Final = 1_000
+"""Events of one row at most, so that a flush can move a part of what waits."""
 
-    position: int
-    event_time: datetime
-    customer_id: str
-    metric: str
-    unit: str | None
-    quantity: Decimal
-    dimensions: str | None
-
-
-# Binary, because the client's half of it is faster than that of text (0.8 ms for 1,000 events against 2.0), and the
-# server's no slower. A json column takes its text.
-_COPY = (
-    "COPY lake_usageinbox (account_id, source_id, batch, position, received_at, event_time, customer_id, metric, "
-    "unit, quantity, dimensions) FROM STDIN (FORMAT binary)"
-)
-_TYPES = (
-    *("int8", "int8", "uuid", "int4", "timestamptz", "timestamptz"),
-    *("text", "text", "text", "numeric", "text"),
-)
+_INSERT: Final = """
+INSERT INTO lake_usageinbox
+       (account_id, source_id, batch, received_at, events, first_day, last_day, keys, size, payload)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b)
+"""
 
 
 def append(
@@ -45,28 +37,17 @@ def append(
 ) -> None:
     """Store events in the transaction that the caller holds; they count when it commits.
 
-    About 3 µs an event, two thirds of it in PostgreSQL.
+    A row for every thousand: about 1 ms of the cores, a quarter of it in PostgreSQL.
     """
-    account_id = account.pk
-    with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
-        copy.set_types(_TYPES)
-        write = copy.write_row
-        for event in events:
-            write(
-                (
-                    account_id,
-                    source_id,
-                    batch,
-                    event.position,
-                    received_at,
-                    event.event_time,
-                    event.customer_id,
-                    event.metric,
-                    event.unit,
-                    event.quantity,
-                    event.dimensions,
-                )
-            )
+    every = iter(events)
+    while some := list(islice(every, ROW_EVENTS)):
+        new = payload.encode(source_id=source_id, batch=batch, received_at=received_at, events=some)
+        keys = msgspec.json.encode(new.keys).decode() if new.keys else None
+        values = (
+            *(account.pk, source_id, batch, received_at, new.events, new.first_day, new.last_day),
+            *(keys, new.size, new.data),
+        )
+        prepared.execute(_INSERT, values)
 
 
 def discard(*, account_id: int, source_id: int | None = None) -> None:
@@ -76,3 +57,24 @@ def discard(*, account_id: int, source_id: int | None = None) -> None:
             "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = coalesce(%s, source_id)",
             [account_id, source_id],
         )
+
+
+_PACKED: Final = """
+SELECT NULL::bytea AS payload, NULL::int AS size, 0::bigint AS events WHERE false
+UNION ALL SELECT string_agg(payload, ''), NULL, sum(events) FROM {rows} WHERE size IS NULL GROUP BY uuid_hash(batch) & 15
+UNION ALL SELECT payload, size, events FROM {rows} WHERE size IS NOT NULL
+"""
+
+
+def packed(rows: str) -> str:
+    """SQL that gives the payloads of these rows of the inbox as few values: payload, size, events.
+
+    Small ones are joined, in groups, because no value of PostgreSQL is larger than 1 GB.
+    """
+    return _PACKED.format(rows=rows)
+
+
+def stored(row: tuple[Any, ...]) -> Stored:
+    """A row that `packed` gave."""
+    data, size, events = row
+    return Stored(bytes(data), size, int(events))

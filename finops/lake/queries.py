@@ -95,16 +95,14 @@ SELECT source_id, min(first_day), max(last_day), sum(rows)::bigint FROM (
     SELECT source_id, first_day, last_day, rows FROM lake_lakesegment
     WHERE account_id = %(account)s AND kind = 'usage' AND retired_at IS NULL
     UNION ALL
-    SELECT source_id, (min(event_time) AT TIME ZONE 'UTC')::date, (max(event_time) AT TIME ZONE 'UTC')::date, count(*)
-    FROM lake_usageinbox WHERE account_id = %(account)s GROUP BY source_id
+    SELECT source_id, first_day, last_day, events FROM lake_usageinbox WHERE account_id = %(account)s
 ) AS counted GROUP BY source_id ORDER BY source_id
 """
 _DIMENSION_KEYS: Final = """
 SELECT jsonb_array_elements_text(columns), NULL FROM lake_lakesegment
 WHERE account_id = %(account)s AND kind = 'usage' AND retired_at IS NULL
 UNION
-SELECT NULL, json_object_keys(dimensions) FROM lake_usageinbox
-WHERE account_id = %(account)s AND dimensions IS NOT NULL
+SELECT NULL, json_array_elements_text(keys) FROM lake_usageinbox WHERE account_id = %(account)s
 """
 
 

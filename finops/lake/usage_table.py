@@ -17,15 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.lake import schema as schemas
+from finops.lake.payload import DIMENSIONS
 from finops.lake.schema import Kind
 
 logger = logging.getLogger(__name__)
 
 SORTED_BY: Final = ("metric", "day", "customer_id")
 """A question names one metric and some days: sorted so, it reads the row groups that have them and skips the rest."""
-
-DIMENSIONS: Final = "dimensions"
-"""The column of a table of waiting events that has their dimensions, as the text of a JSON object or null."""
 
 MAX_SEGMENTS: Final = 64
 """Segments that one table is split into at most, because each has at most 1,000 dimension keys."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Final
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -59,11 +60,15 @@ def drop_usage_before(*, account: Account, month: date) -> int:
 
 def _remove_waiting(account: Account, source_id: int, batch: UUID) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = %s AND batch = %s",
-            [account.pk, source_id, batch],
-        )
-        return int(cursor.rowcount)
+        cursor.execute(_REMOVE, [account.pk, source_id, batch])
+        return int((cursor.fetchone() or (0,))[0])
+
+
+_REMOVE: Final = """
+WITH gone AS (
+    DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = %s AND batch = %s RETURNING events
+) SELECT coalesce(sum(events), 0) FROM gone
+"""
 
 
 def _segments(account: Account, source_id: int, first_day: date, last_day: date) -> QuerySet[LakeSegment]:

@@ -82,7 +82,7 @@ def month_by_source(account: Account) -> list[SourceMonth]:
         ]
 
 
-_WAITING = "SELECT count(*), min(received_at) FROM lake_usageinbox WHERE account_id = %s"
+_WAITING = "SELECT coalesce(sum(events), 0), min(received_at) FROM lake_usageinbox WHERE account_id = %s"
 
 
 def usage_storage(account: Account) -> UsageStorage:

@@ -126,7 +126,7 @@ def _worker(environment: dict[str, str]) -> Iterator[None]:
 
 def _waiting() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM lake_usageinbox")
+        cursor.execute("SELECT coalesce(sum(events), 0) FROM lake_usageinbox")
         row = cursor.fetchone()
     return int(row[0]) if row else 0
 
@@ -158,8 +158,8 @@ def _row(seen: _Seen, quiet: float) -> Row:
         "push p99 ms": sorted(seen.pushes)[len(seen.pushes) * 99 // 100],
         "web MB, first third": round(third(0)),
         "web MB, last third": round(third(2)),
-        "inbox rows at most": max(seen.waiting),
-        "inbox rows at the end": seen.waiting[-1],
+        "waiting events at most": max(seen.waiting),
+        "waiting events at the end": seen.waiting[-1],
         "question ms meanwhile": median(seen.questions[2:]),
         "question ms quiet": quiet,
         "slower": median(seen.questions[2:]) / quiet,

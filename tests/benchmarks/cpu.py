@@ -11,9 +11,16 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pid: int) -> float:
-    """Of a process, its children that ended, and those that live, with theirs."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / _TICKS + sum(map(cpu_seconds, children(pid)))
+    """Of a process, its children that ended, and those that live, with theirs.
+
+    0 for one that is gone: its time is with its parent, which is therefore read after its children.
+    """
+    try:
+        of_children = sum(map(cpu_seconds, children(pid)))
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS + of_children
 
 
 def children(pid: int) -> list[int]:

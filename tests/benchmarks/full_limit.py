@@ -6,22 +6,28 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from uuid import uuid4
 
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import engine, flush, flushing
+from finops.lake import engine, flush, flushing, inbox
+from finops.lake.inbox import InboxEvent
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
+from finops.lib import clock
 from tests.benchmarks.table import Row
 
 EVENTS_A_SECOND = 16_700
 BEAT_SECONDS = 3.0
+MARCH = datetime(2025, 3, 1, tzinfo=UTC)
 YEAR = (date(2025, 1, 1), date(2025, 12, 31))
 
 
@@ -92,17 +98,33 @@ def by_customer(usage: Any) -> Any:
 
 
 def push(account: Account, count: int) -> None:
-    """Let so many events of March wait, without the door."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            """INSERT INTO lake_usageinbox
-            SELECT %s, 1, md5((i / 1000)::text)::uuid, (i %% 1000)::int, now(),
-                   timestamptz '2025-03-01 00:00Z' + i * interval '8 s', 'c-' || (i * 7919 %% 500),
-                   (ARRAY['requests', 'tokens', 'seats'])[1 + i %% 3], 'unit', (i * 104729 %% 100000) / 100.0,
-                   format('{"plan":"plan-%%s","region":"r-%%s","endpoint":"/v1/%%s"}', i %% 4, i %% 9, i %% 40)::json
-            FROM generate_series(1::bigint, %s) AS i""",
-            [account.pk, count],
-        )
+    """Let so many events of March wait, without the door, a thousand to a push."""
+    for first in range(0, count, inbox.ROW_EVENTS):
+        with transaction.atomic():
+            inbox.append(
+                account=account,
+                source_id=1,
+                batch=uuid4(),
+                received_at=clock.now(),
+                events=_events(min(inbox.ROW_EVENTS, count - first), first),
+            )
+
+
+@lru_cache(maxsize=300)
+def _events(count: int, first: int) -> list[InboxEvent]:
+    return [_event(number, number - first) for number in range(first, first + count)]
+
+
+def _event(number: int, position: int) -> InboxEvent:
+    return InboxEvent(
+        position=position,
+        event_time=MARCH + timedelta(seconds=8 * number),
+        customer_id=f"c-{number * 7919 % 500}",
+        metric=("requests", "tokens", "seats")[number % 3],
+        unit="unit",
+        quantity=Decimal(number * 104729 % 100_000) / 100,
+        dimensions=f'{{"plan":"plan-{number % 4}","region":"r-{number % 9}","endpoint":"/v1/{number % 40}"}}',
+    )
 
 
 def _timed(action: Callable[[], object]) -> float:
@@ -113,7 +135,7 @@ def _timed(action: Callable[[], object]) -> float:
 
 def _inbox_bytes() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
+        cursor.execute("SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('lake_usageinbox')")
         return int(cursor.fetchone()[0])
 
 

@@ -12,6 +12,8 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import Account
+from finops.lake import inbox as lake_inbox
+from finops.lake.payload import decode
 from ingestion import services
 from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
@@ -116,13 +118,20 @@ def inbox() -> list[Stored]:
 
     Of accounts that exist: between tests in real transactions only Django's tables are emptied.
     """
-    names = ", ".join(field.name for field in dataclasses.fields(Stored)).replace("batch", "batch::text")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT {names} FROM lake_usageinbox WHERE account_id IN (SELECT id FROM accounts_account) "
-            "ORDER BY received_at, batch, position"
+            "SELECT account_id, payload, size, events FROM lake_usageinbox "
+            "WHERE account_id IN (SELECT id FROM accounts_account)"
         )
-        return [Stored(*row) for row in cursor.fetchall()]
+        found = [(account_id, lake_inbox.stored(tuple(rest))) for account_id, *rest in cursor.fetchall()]
+    rows = [_stored(account_id, row) for account_id, value in found for row in decode([value]).to_pylist()]
+    return sorted(rows, key=lambda row: (row.received_at, row.batch, row.position))
+
+
+def _stored(account_id: int, row: dict[str, Any]) -> Stored:
+    values = {name: value for name, value in row.items() if name not in ("source", "day", "dimensions")}
+    dimensions = row["dimensions"] and json.loads(row["dimensions"])
+    return Stored(account_id=account_id, source_id=int(row["source"]), dimensions=dimensions, **values)
 
 
 def event_id_rows() -> int:

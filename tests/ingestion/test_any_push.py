@@ -92,7 +92,7 @@ def sent(door: Door, body: bytes, **given: str) -> Any:
 
 def stored() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM lake_usageinbox")
+        cursor.execute("SELECT coalesce(sum(events), 0) FROM lake_usageinbox")
         row = cursor.fetchone()
     return int(row[0]) if row else 0
 

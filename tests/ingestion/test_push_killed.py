@@ -16,14 +16,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from accounts.audit import Actor
 from accounts.models import User
 from accounts.services import create_account
+from finops.lake import inbox, payload
 from ingestion import services
 from tests.ingestion.pushing import PATH
 from tests.ingestion.world import World, world
@@ -137,10 +140,23 @@ def wait_for_answers(senders: list[Sender]) -> None:
     time.sleep(random.random() * 0.1)
 
 
+def waiting(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
+    """What is in the inbox: name, metric, day, quantity, batch."""
+    values = map(inbox.stored, place.rows("SELECT payload, size, events FROM lake_usageinbox"))
+    return [
+        (
+            json.loads(row["dimensions"])["name"],
+            row["metric"],
+            row["day"],
+            row["quantity"],
+            UUID(row["batch"]),
+        )
+        for row in payload.decode(values).to_pylist()
+    ]
+
+
 def check(place: World, senders: list[Sender]) -> None:
-    stored = place.rows(
-        "SELECT dimensions->>'name', metric, event_time::date, quantity, batch FROM lake_usageinbox"
-    )
+    stored = waiting(place)
     names = {sender.name for sender in senders}
     ours = [row for row in stored if row[0].partition("/")[0] in names]
     times = Counter(row[0] for row in ours)

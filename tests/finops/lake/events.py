@@ -15,7 +15,7 @@ import pyarrow as pa
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import engine, inbox, schema, segments
+from finops.lake import engine, inbox, payload, schema, segments
 from finops.lake.schema import Kind
 from finops.lib import clock
 
@@ -84,15 +84,34 @@ def store(account: Account, events: Sequence[Event], *, source_id: int = 1) -> N
 
 def flush(account: Account, *, source_id: int = 1) -> int:
     """Move what waits into one segment, in one transaction; how many events moved."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM lake_usageinbox WHERE account_id = %s AND source_id = %s "
-            "RETURNING quantity, event_time, customer_id, metric, unit, coalesce(dimensions, '{}')",
-            [account.pk, source_id],
-        )
-        found = [Event(*row) for row in cursor.fetchall()]
+    with transaction.atomic():
+        found = [
+            Event(
+                row["quantity"],
+                row["event_time"],
+                row["customer_id"],
+                row["metric"],
+                row["unit"],
+                json.loads(row["dimensions"] or "{}"),
+            )
+            for row in waiting_rows(account)
+            if row["source"] == str(source_id)
+        ]
+        inbox.discard(account_id=account.pk, source_id=source_id)
         store(account, found, source_id=source_id)
     return len(found)
+
+
+def waiting_rows(account: Account | None = None) -> list[dict[str, Any]]:
+    """The events in the inbox, of one account or of all, as they were put there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT payload, size, events FROM lake_usageinbox WHERE account_id = coalesce(%s, account_id)",
+            [account.pk if account else None],
+        )
+        values = [inbox.stored(row) for row in cursor.fetchall()]
+    rows: list[dict[str, Any]] = payload.decode(values).to_pylist()
+    return rows
 
 
 def forget(account: Account) -> None:

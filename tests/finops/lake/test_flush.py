@@ -40,7 +40,7 @@ def stored(account: Account) -> Iterator[str]:
 def varied() -> list[Event]:
     return [
         Event(
-            Decimal(n) / 7**2,
+            Decimal(n) / 2**6,
             NOON + timedelta(hours=n * 11, microseconds=n),
             f"c-{n % 5}",
             f"m-{n % 3}",
@@ -132,10 +132,12 @@ def test_a_segment_is_sorted_by_metric_day_and_customer(cast: Cast) -> None:
 
 def test_a_long_inbox_moves_in_chunks_of_bounded_size(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flush, "CHUNK_EVENTS", 40)
-    push(cast.account, [Event(Decimal(n)) for n in range(100)])
+    for first in range(0, 100, 20):
+        push(cast.account, [Event(Decimal(first + n)) for n in range(20)])
     assert flush_usage(cast.account).segments == 3
     monkeypatch.setattr(flush, "CHUNK_BYTES", 1_000)
-    push(cast.account, [Event(Decimal(n), dimensions={"k": "x" * 250}) for n in range(10)])
+    for n in range(10):
+        push(cast.account, [Event(Decimal(n), dimensions={"k": "x" * 250})])
     assert flush_usage(cast.account).segments == 3
     assert by(cast.account, "metric") == {"calls": 4_950 + 45}
     assert flush.waiting(cast.account) == 0
