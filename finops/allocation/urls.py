@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.allocation.views import cost_tag, cost_tag_editor, cost_tag_import, cost_tags, team, teams
+from finops.allocation.views import (
+    cost_tag,
+    cost_tag_editor,
+    cost_tag_import,
+    cost_tags,
+    split,
+    split_editor,
+    splits,
+    team,
+    teams,
+)
 
 urlpatterns = [
     path("cost-tags/", cost_tags.index, name="cost_tags"),
@@ -15,6 +25,12 @@ urlpatterns = [
     path("cost-tags/<int:cost_tag_id>/edit/", cost_tag_editor.edit, name="cost_tag_edit"),
     path("cost-tags/<int:cost_tag_id>/yaml/", cost_tags.export, name="cost_tag_yaml"),
     path("cost-tags/<int:cost_tag_id>/delete/", cost_tags.delete, name="cost_tag_delete"),
+    path("shared-costs/", splits.index, name="splits"),
+    path("shared-costs/new/", split_editor.new, name="split_new"),
+    path("shared-costs/preview/", split_editor.preview, name="split_preview"),
+    path("shared-costs/<int:split_id>/", split.index, name="split"),
+    path("shared-costs/<int:split_id>/edit/", split_editor.edit, name="split_edit"),
+    path("shared-costs/<int:split_id>/delete/", splits.delete, name="split_delete"),
     path("teams/", teams.index, name="teams"),
     path("teams/new/", teams.new, name="team_new"),
     path("teams/key/", teams.key, name="team_key"),

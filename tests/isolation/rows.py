@@ -13,7 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
-from finops.allocation.models import CostTag, Team, TeamMember, TeamValue
+from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
 from finops.unitcosts.models import CustomerAlias
@@ -116,6 +116,18 @@ def _team_value(account: Account) -> int:
         ).pk
 
 
+def _split(account: Account) -> int:
+    with account_scope(account):
+        return SharedCostSplit.objects.create(
+            account=account,
+            name=f"walk {secrets.token_hex(4)}",
+            dimension="service",
+            source_value="walk",
+            method="even",
+            targets=[{"value": "other", "percent": None}],
+        ).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -132,4 +144,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "team_value_id": _team_value,
     "budget_id": _budget,
     "cost_tag_id": _cost_tag,
+    "split_id": _split,
 }

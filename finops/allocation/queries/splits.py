@@ -1,0 +1,249 @@
+"""Reads about shared-cost splits: what there is, and what each moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.queries.split_moves import moves_of
+from finops.allocation.queries.split_rules import split_of
+from finops.allocation.splits.answers import (
+    EffectRow,
+    EffectTotal,
+    ListedSplit,
+    SplitEffectAnswer,
+    SplitsAnswer,
+    SplitTarget,
+)
+from finops.allocation.splits.rules import Split
+from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
+from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.queries.cost_view import ALL, view_used
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend import run_plan
+from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
+from finops.costs.splitting import Received, SplitEffect, SplitQuestion, Splitting
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.money import added
+from finops.lib.periods import DateRange, month_end, month_start
+from finops.lib.spoken import listed, money
+
+SHOWN_TARGETS = 20
+NO_SPLITS = "The account has no shared-cost splits; members make them on the Shared costs page."
+
+
+def last_complete_month(sources: Sources) -> DateRange:
+    """The last calendar month that the data covers whole; by the calendar where there is no data."""
+    through = sources.coverage.complete_through or clock.today()
+    last = through if through == month_end(through) else month_start(through) - timedelta(days=1)
+    return DateRange(month_start(last), last)
+
+
+def list_splits(account: Account, *, search: str = "", deadline: float | None = None) -> SplitsAnswer:
+    """Every split whose name, dimension, source or target has `search` in it, in any case, and what it moved in the last complete month in the account's cost view.
+
+    The account must be in scope. Cost: for each dimension that has splits a lake query, one more for proportional ones
+    and one for each usage metric.
+    """
+    rows = list(SharedCostSplit.objects.filter(account=account))
+    asking = _Asking.of(account, deadline)
+    days = last_complete_month(asking.sources)
+    effects, warnings = _effects(asking, [split_of(row) for row in rows], days)
+    splits = [_listed(row, effects.get(row.pk)) for row in rows if _has(row, search)]
+    return SplitsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, splits, days),
+        view=asking.view,
+        start_date=days.start,
+        end_date=days.end,
+        splits=splits,
+        data_through=asking.sources.coverage.complete_through,
+        truncated="",
+        warnings=warnings,
+        hint="querySpend with splits after gives any figure with them." if splits else NO_SPLITS,
+    )
+
+
+def _has(row: SharedCostSplit, search: str) -> bool:
+    targets = [target["value"] for target in row.targets]
+    texts = [row.name, row.dimension, row.source_value, row.usage_metric, *targets]
+    return search.strip().casefold() in "\n".join(texts).casefold()
+
+
+@dataclass(frozen=True)
+class _Asking:
+    account: Account
+    sources: Sources
+    context: DimensionContext
+    view: ViewUsed
+    deadline: float | None
+
+    @classmethod
+    def of(cls, account: Account, deadline: float | None) -> _Asking:
+        sources = load_sources(account)
+        view = view_used(sources.view, basis=None, charge_categories=())
+        context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+        return cls(account, sources, context, view, deadline)
+
+    def plan(self, dimension: Dimension, days: DateRange) -> SpendPlan:
+        return SpendPlan(
+            days=days,
+            dimensions=(dimension,),
+            filters=(),
+            basis=self.view.basis,
+            categories=() if self.view.charge_categories == [ALL] else tuple(self.view.charge_categories),
+            granularity="none",
+            top=ALL_GROUPS,
+        )
+
+    def splitting(self, plan: SpendPlan, splits: Sequence[Split]) -> Splitting:
+        question = SplitQuestion(self.account, plan, self.context, self.deadline, self.sources.manifest)
+        return moves_of(question, splits)
+
+
+def _effects(
+    asking: _Asking, splits: Sequence[Split], days: DateRange
+) -> tuple[dict[int, SplitEffect], list[str]]:
+    effects: dict[int, SplitEffect] = {}
+    warnings: list[str] = []
+    for name in dict.fromkeys(split.dimension for split in splits):
+        mine = [split for split in splits if split.dimension == name]
+        try:
+            dimension = registry.resolve(asking.context, name, field="dimension")
+        except UserError as problem:
+            warnings.append(f"Splits on {name} move nothing: {problem.message}")
+            continue
+        found = asking.splitting(asking.plan(dimension, days), mine)
+        effects |= {effect.split_id: effect for effect in found.effects}
+        warnings += [*dimension.warnings, *found.warnings]
+    return effects, warnings
+
+
+def _listed(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
+    received = _by_target(effect.received if effect else ())
+    named = {target["value"]: target["percent"] for target in row.targets}
+    names = list(named) or sorted(received, key=lambda name: _size(received[name]))
+    return ListedSplit(
+        id=row.pk,
+        name=row.name,
+        dimension=row.dimension,
+        source_value=row.source_value,
+        method=row.method,
+        every_customer=row.every_customer,
+        usage_metric=row.usage_metric,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        targets=[
+            SplitTarget(
+                value=name,
+                percent=Decimal(percent) if (percent := named.get(name)) else None,
+                received=received.get(name, []),
+            )
+            for name in names[:SHOWN_TARGETS]
+        ],
+        other_targets=max(0, len(names) - SHOWN_TARGETS),
+        moved=effect.applied.moved if effect else [],
+        stayed=effect.applied.stayed if effect else [],
+        reason=effect.applied.reason if effect else "",
+    )
+
+
+def _by_target(received: Iterable[Received]) -> dict[str, list[MoneyAmount]]:
+    found: dict[str, list[MoneyAmount]] = {}
+    for part in received:
+        found.setdefault(part.target, []).append(MoneyAmount(amount=part.amount, currency=part.currency))
+    return found
+
+
+def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
+    largest = max(amounts, key=lambda part: part.amount.copy_abs())
+    return largest.amount.copy_abs().copy_negate(), largest.currency
+
+
+def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange) -> str:
+    if not splits:
+        return f"{account.name} has no shared-cost splits."
+    currencies = sorted({part.currency for split in splits for part in split.moved})
+    moved = [
+        money(added(part.amount for split in splits for part in split.moved if part.currency == name), name)
+        for name in currencies
+    ]
+    noun = "split" if len(splits) == 1 else "splits"
+    return (
+        f"{account.name} has {len(splits)} shared-cost {noun}, which moved {listed(moved) or 'nothing'} "
+        f"from {days.start} to {days.end}."
+    )
+
+
+def has_splits_on(account: Account, dimension: str) -> bool:
+    """Whether any split is on this dimension by name. One query."""
+    return SharedCostSplit.objects.filter(account=account, dimension=dimension).exists()
+
+
+def split_effect(
+    account: Account, split: SharedCostSplit, days: DateRange, *, deadline: float | None = None
+) -> SplitEffectAnswer:
+    """What one split alone, stored or not, does to the values of its dimension in these days.
+
+    The account must be in scope. Raises UserError when its dimension is gone. Cost: two lake queries, one more for a
+    proportional split and for one by usage.
+    """
+    asking = _Asking.of(account, deadline)
+    dimension = registry.resolve(asking.context, split.dimension, field="dimension")
+    plan = asking.plan(dimension, days)
+    found = asking.splitting(plan, [split_of(split)])
+    sums = run_plan(account, plan, deadline, asking.sources.manifest)
+    counted = [part for part in sums if _counts(plan, part)]
+    moves = [part for part in found.moves if _counts(plan, part)]
+    currencies = sorted({part.currency for part in counted})
+    return SplitEffectAnswer(
+        view=asking.view,
+        start_date=days.start,
+        end_date=days.end,
+        totals=[_effect_total(split, counted, moves, currency) for currency in currencies],
+        moved=[part for effect in found.effects for part in effect.applied.moved],
+        warnings=[*dimension.warnings, *found.warnings],
+    )
+
+
+def _counts(plan: SpendPlan, part: SpendSum) -> bool:
+    return not plan.categories or part.charge_category in plan.categories
+
+
+def _effect_total(
+    split: SharedCostSplit, sums: Sequence[SpendSum], moves: Sequence[SpendSum], currency: str
+) -> EffectTotal:
+    before, moved = _by_value(sums, currency), _by_value(moves, currency)
+    labels = {part.keys[0]: part.labels[0] for part in [*sums, *moves] if part.labels[0]}
+    shown = {split.source_value, *(target["value"] for target in split.targets), *moved}
+    rows = [_effect_row(name, labels.get(name), before, moved, currency) for name in shown]
+    others = [amount for name, amount in before.items() if name not in shown]
+    return EffectTotal(
+        currency=currency,
+        rows=sorted(rows, key=lambda row: (row.value != split.source_value, -row.moved, row.value)),
+        others=added(others),
+        other_values=len(others),
+        whole=added(before.values()),
+    )
+
+
+def _effect_row(
+    name: str, label: str | None, before: Mapping[str, Decimal], moved: Mapping[str, Decimal], currency: str
+) -> EffectRow:
+    had, got = before.get(name, Decimal(0)), moved.get(name, Decimal(0))
+    return EffectRow(
+        value=name, label=label or name, before=had, moved=got, after=added([had, got]), currency=currency
+    )
+
+
+def _by_value(sums: Iterable[SpendSum], currency: str) -> dict[str, Decimal]:
+    found: dict[str, list[Decimal]] = {}
+    for part in sums:
+        if part.currency == currency:
+            found.setdefault(part.keys[0] or "", []).append(part.amount)
+    return {name: added(amounts) for name, amounts in found.items()}

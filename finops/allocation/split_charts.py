@@ -1,0 +1,48 @@
+"""What the pages of splits draw: each value before and after, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from finops.allocation.splits.answers import EffectRow, EffectTotal, SplitEffectAnswer
+from finops.lib.charts import Line, drawing, other_name
+from finops.lib.money import added
+from finops.lib.spoken import cut
+
+DRAWN = 12
+LABEL_LENGTH = 24
+
+
+def effect_charts(effect: SplitEffectAnswer) -> list[tuple[EffectTotal, dict[str, Any]]]:
+    """Each currency's figures with the drawing of them; currencies in which nothing moved only have figures."""
+    return [
+        (total, _chart(total))
+        for total in effect.totals
+        if any(row.before or row.after for row in total.rows)
+    ]
+
+
+def _chart(total: EffectTotal) -> dict[str, Any]:
+    rows = total.rows if len(total.rows) <= DRAWN + 1 else [*total.rows[:DRAWN], _rest(total.rows[DRAWN:])]
+    return drawing(
+        unit=total.currency,
+        labels=[cut(row.label, LABEL_LENGTH) for row in rows],
+        lines=[
+            Line("Before", [row.before for row in rows], rest=True),
+            Line("After", [row.after for row in rows]),
+        ],
+        line=False,
+        stacked=False,
+    )
+
+
+def _rest(rows: list[EffectRow]) -> EffectRow:
+    name = other_name(len(rows))
+    return EffectRow(
+        value=name,
+        label=name,
+        before=added(row.before for row in rows),
+        moved=added(row.moved for row in rows),
+        after=added(row.after for row in rows),
+        currency=rows[0].currency,
+    )

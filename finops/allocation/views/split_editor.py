@@ -1,0 +1,113 @@
+"""Making and changing a shared-cost split; what it would move is shown while it is filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.allocation.forms_splits import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.queries.splits import last_complete_month, split_effect
+from finops.allocation.services.splits import checked_split, create_split, save_split
+from finops.allocation.split_charts import effect_charts
+from finops.allocation.splits.rules import EVEN
+from finops.costs.queries.sources import load_sources
+from finops.lib.errors import UserError
+
+MORE_ROWS = 4
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    return _editor(request, None)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, split_id: int) -> HttpResponse:
+    return _editor(request, get_object_or_404(SharedCostSplit.objects.all(), pk=split_id))
+
+
+def _editor(request: AccountRequest, split: SharedCostSplit | None) -> HttpResponse:
+    """The form; for htmx its part that depends on the method, as it is filled in so far."""
+    if request.method == "POST":
+        return _save(request, split)
+    if request.htmx and "method" in request.GET:
+        form = SplitForm.of(request.account, None, request.GET)
+        more = MORE_ROWS if "more" in request.GET else 0
+        context = _context(request, split, form, with_blanks(rows_of(request.GET), more))
+        return render(request, "allocation/_split_targets.html", context)
+    rows = with_blanks(rows_of_split(split)) if split else with_blanks([])
+    return _page(request, split, SplitForm.of(request.account, split), rows)
+
+
+def _save(request: AccountRequest, split: SharedCostSplit | None) -> HttpResponse:
+    form = SplitForm.of(request.account, None, request.POST)
+    if form.is_valid():
+        draft = form.draft(request.POST)
+        try:
+            if split is None:
+                saved = create_split(account=request.account, actor=request.actor, draft=draft)
+            else:
+                saved = save_split(split=split, actor=request.actor, draft=draft)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"{saved.name} is saved. Questions after splits count with it.")
+            return redirect("split", slug=request.account.slug, split_id=saved.pk)
+    return _page(request, split, form, with_blanks(rows_of(request.POST)))
+
+
+def _page(
+    request: AccountRequest, split: SharedCostSplit | None, form: SplitForm, rows: list[tuple[str, str]]
+) -> HttpResponse:
+    context = _context(request, split, form, rows)
+    return render(request, "allocation/split_edit.html", context, status=422 if form.errors else 200)
+
+
+def _context(
+    request: AccountRequest, split: SharedCostSplit | None, form: SplitForm, rows: list[tuple[str, str]]
+) -> dict[str, Any]:
+    return {
+        "split": split,
+        "form": form,
+        "rows": rows,
+        "method": form["method"].value() or EVEN,
+        "every": bool(form["every_customer"].value()),
+        "values_url": reverse("dimension_values", args=[request.account.slug]),
+    }
+
+
+@account_page(Role.MEMBER)
+@require_safe
+def preview(request: AccountRequest) -> HttpResponse:
+    """What the split of the form, as it is filled in so far, would have moved in the last complete month."""
+    form = SplitForm.of(request.account, None, request.GET)
+    form.is_valid()
+    context: dict[str, Any] = {}
+    try:
+        row = _said_row(request)
+        split = checked_split(request.account, draft_of(request.GET, form.cleaned_data), row)
+        days = last_complete_month(load_sources(request.account))
+        effect = split_effect(request.account, split, days)
+        context = {"effect": effect, "charts": effect_charts(effect), "split": split}
+    except UserError as problem:
+        context = {"problem": problem.message}
+    return render(request, "allocation/_split_preview.html", context)
+
+
+def _said_row(request: AccountRequest) -> SharedCostSplit:
+    """The stored split that is being changed, which nothing here saves; else a new one."""
+    number = request.GET.get("split", "")
+    found = SharedCostSplit.objects.filter(pk=int(number)).first() if number.isdecimal() else None
+    return found or SharedCostSplit(account=request.account)

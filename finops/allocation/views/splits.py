@@ -1,0 +1,124 @@
+"""Shared costs: the splits, and what each moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.queries.splits import list_splits
+from finops.allocation.services.splits import delete_split
+from finops.allocation.splits.answers import ListedSplit
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+SHOWN_TARGETS = 3
+
+
+@dataclass(frozen=True)
+class SplitLine:
+    """A split as the list shows it."""
+
+    info: ListedSplit
+
+    @property
+    def method(self) -> str:
+        return f"By {self.info.usage_metric}" if self.info.usage_metric else METHODS[self.info.method]
+
+    @property
+    def targets(self) -> list[str]:
+        if self.info.every_customer:
+            return ["every customer"]
+        return [
+            f"{each.value} {each.percent:f} %" if each.percent is not None else each.value
+            for each in self.info.targets
+        ]
+
+    @property
+    def shown_targets(self) -> str:
+        names = self.targets
+        more = len(names) + self.info.other_targets * (not self.info.every_customer) - SHOWN_TARGETS
+        return ", ".join(names[:SHOWN_TARGETS]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def days(self) -> str:
+        if not self.info.valid_from and not self.info.valid_to:
+            return "always"
+        return f"{self.info.valid_from or '…'} to {self.info.valid_to or '…'}"
+
+    def moved(self, currency: str) -> Decimal | None:
+        return next((part.amount for part in self.info.moved if part.currency == currency), None)
+
+
+METHODS = {"even": "Even", "proportional": "By their cost", "fixed": "Fixed", "usage": "By usage"}
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    answer = list_splits(request.account)
+    lines = [SplitLine(split) for split in answer.splits]
+    columns = _columns(_currencies(lines))
+    shown = listing(request, lines, columns, order="name")
+    if wants_csv(request):
+        return csv_of("shared-costs", columns, shown.rows)
+    return render(request, "allocation/splits.html", {"answer": answer, "listing": shown})
+
+
+def _currencies(lines: list[SplitLine]) -> list[str]:
+    """What most was moved in first."""
+    sums: dict[str, Decimal] = {}
+    for line in lines:
+        for part in line.info.moved:
+            sums[part.currency] = sums.get(part.currency, Decimal(0)) + abs(part.amount)
+    return sorted(sums, key=lambda currency: -sums[currency])
+
+
+def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
+    found: list[Column[SplitLine]] = [
+        Column("name", "Split", lambda line: line.info.name),
+        Column("source", "Shared cost", lambda line: line.info.source_value),
+        Column("dimension", "Dimension", lambda line: line.info.dimension, shown=False),
+        Column("method", "Shared out", lambda line: line.method),
+        Column("targets", "Among", lambda line: line.targets),
+        Column("days", "Days", lambda line: line.days),
+    ]
+    money = [
+        Column[SplitLine](
+            f"moved_{place}" if place else "moved",
+            "Moved last month" if not place else f"Moved, {currency}",
+            _moved(currency),
+            numeric=True,
+            shown=not place,
+        )
+        for place, currency in enumerate(currencies or ["USD"])
+    ]
+    currency = Column[SplitLine]("currency", "Currency", lambda _line: (currencies or [""])[0], shown=False)
+    return [*found, *money, currency]
+
+
+def _moved(currency: str) -> Any:
+    return lambda line: line.moved(currency)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, split_id: int) -> HttpResponse:
+    split = get_object_or_404(SharedCostSplit.objects.all(), pk=split_id)
+    try:
+        delete_split(split=split, actor=request.actor)
+    except UserError as problem:
+        messages.error(request, problem.message)
+    else:
+        messages.success(
+            request, f"{split.name} is deleted: the cost of {split.source_value} stays where it is."
+        )
+    return redirect("splits", slug=request.account.slug)

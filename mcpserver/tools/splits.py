@@ -1,0 +1,56 @@
+"""Shared-cost splits."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from finops.allocation.queries.splits import list_splits
+from finops.allocation.splits.answers import SplitsAnswer
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "shared-costs/"
+
+
+class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
+    search: str = ""
+
+
+@tool(
+    name="listSharedCostSplits",
+    title="List shared-cost splits",
+    access=Access.READ,
+    answer_depth=0,
+    description="""
+        Which cost is shared out among which values, how, and what each split moved in the last complete month.
+        Figures after splits: querySpend or queryUnitCost with "splits": "after".
+    """,
+    examples=[{}],
+)
+def list_shared_cost_splits(call: ToolCall, arguments: ListSharedCostSplitsArguments) -> SplitsAnswer:
+    answer = list_splits(call.account, search=arguments.search, deadline=call.deadline)
+    return _shortened(replace(answer, console_url=call.console_url(PAGE)))
+
+
+def _shortened(answer: SplitsAnswer) -> SplitsAnswer:
+    """With fewer targets, then fewer splits, until it fits."""
+    targets, count = 20, len(answer.splits)
+    shown = answer
+    while len(encode_answer(shown)) > MAX_ANSWER_BYTES and count:
+        targets, count = (targets // 2, count) if targets > 1 else (targets, count // 2)
+        shown = replace(
+            answer,
+            splits=[
+                replace(
+                    split,
+                    targets=split.targets[:targets],
+                    other_targets=split.other_targets + max(0, len(split.targets) - targets),
+                )
+                for split in answer.splits[:count]
+            ],
+            truncated=f"{count} of {len(answer.splits)} splits with up to {targets} targets each: narrow with search.",
+        )
+    return shown
