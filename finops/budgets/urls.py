@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.budgets.views import budget, budgets, editing
+from finops.budgets.views import budget, budgets, editing, forecast
 
 urlpatterns = [
+    path("forecast/", forecast.index, name="forecast"),
+    path("forecast/month-end/", forecast.month_end, name="forecast_month_end"),
     path("budgets/", budgets.index, name="budgets"),
     path("budgets/at-risk/", budgets.at_risk, name="budgets_at_risk"),
     path("budgets/new/", editing.new, name="budget_new"),

@@ -22,7 +22,7 @@
   function beginCustomRange() {
     const answer = document.getElementById("answer");
     const { start_date: from, end_date: to } = form.elements;
-    if (!isCustom() || (from.value && to.value) || !answer) return;
+    if (!isCustom() || !from || (from.value && to.value) || !answer) return;
     from.value = answer.dataset.start;
     to.value = answer.dataset.end;
   }

@@ -16,6 +16,8 @@ PAGES = [
     "/a/acme/cost-explorer/?period=last_6_months&granularity=month&group_by=service&group_by=tag:env&f0=region&f0v=eu-west-1",
     "/a/acme/spend-change/",
     "/a/acme/spend-change/?period=last_3_months&compare_to=previous_period&group_by=service&group_by=region&top=20",
+    "/a/acme/forecast/",
+    "/a/acme/forecast/?period=next_days&days=180&group_by=team&splits=after&f0=service&f0v=BigQuery",
     "/a/acme/unit-economics/",
     "/a/acme/unit-economics/?usage_metric=seats&period=last_3_months&granularity=month&mode=per_customer&f0=service&f0v=BigQuery",
     "/a/acme/unit-economics/?usage_metric=unheard&customers=globex",

@@ -1,0 +1,86 @@
+"""What the page Forecast draws: what was spent, what is expected, and the band, one chart for each currency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from finops.budgets.queries import ForecastFigures
+from finops.budgets.queries.forecast_figures import Outlook, Span, band_of
+from finops.budgets.queries.spent import spent_in
+from finops.costs.queries.buckets import buckets_of
+from finops.lib.charts import BandLine, Line, bucket_label, drawing
+from finops.lib.forecasting import Band
+from finops.lib.periods import DateRange, add_months
+
+MOST_DAYS: Final = 100
+DAYS_BEFORE: Final = 45
+MONTHS_BEFORE: Final = 12
+SPENT, FORECAST = "Spent", "Forecast"
+BAND: Final = "80 % band"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A day or a month: spent, or expected with its band where days of it are forecast."""
+
+    label: str
+    spent: Decimal | None
+    expected: Band | None
+
+
+@dataclass(frozen=True)
+class ForecastChart:
+    """The chart of one currency and the figures that it draws."""
+
+    currency: str
+    points: list[Point]
+    data: dict[str, Any]
+
+
+def charts_of(figures: ForecastFigures) -> list[ForecastChart]:
+    """By day, with the weeks before; by month, with the year before, where days are too many."""
+    return [_chart(outlook, figures.span) for outlook in figures.totals]
+
+
+def _chart(outlook: Outlook, span: Span) -> ForecastChart:
+    daily = span.period.days <= MOST_DAYS
+    granularity = "day" if daily else "month"
+    start = min(span.period.start, span.today)
+    first = start - timedelta(days=DAYS_BEFORE) if daily else add_months(start, -MONTHS_BEFORE)
+    first = max(first, span.coverage.first_day or first, span.previous.start)
+    points = []
+    for bucket in buckets_of(granularity, DateRange(first, span.period.end), span.coverage):
+        days = DateRange(max(bucket.start, first), min(bucket.end, span.period.end))
+        band = band_of(outlook, days)
+        spent = None if band else spent_in(outlook.costs, days)
+        known = spent if bucket.has_data or spent else None
+        points.append(Point(bucket_label(bucket.start.isoformat(), granularity), known, band))
+    return ForecastChart(outlook.currency, points, _drawn(outlook.currency, points))
+
+
+def _drawn(currency: str, points: Sequence[Point]) -> dict[str, Any]:
+    begins = next((index for index, point in enumerate(points) if point.expected), len(points))
+
+    def joined(index: int, value: Decimal | None) -> Decimal | None:
+        """The forecast's line begins where that of what was spent ends."""
+        return points[index].spent if index == begins - 1 else value
+
+    bands = [point.expected for point in points]
+    means = [joined(index, band.mean if band else None) for index, band in enumerate(bands)]
+    lower = [joined(index, band.lower if band else None) for index, band in enumerate(bands)]
+    upper = [joined(index, band.upper if band else None) for index, band in enumerate(bands)]
+    return drawing(
+        unit=currency,
+        labels=[point.label for point in points],
+        lines=[
+            Line(SPENT, [point.spent for point in points]),
+            Line(FORECAST, means, dashed=True, tone="like_first"),
+        ],
+        line=True,
+        stacked=False,
+        band=BandLine(BAND, lower, upper),
+    )

@@ -1,0 +1,148 @@
+"""The page Forecast, its CSV, and what the overview shows of it. Today is 20 March 2026."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from html import unescape
+from typing import Any
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.lib import clock
+from tests.cast import Cast, signed_in
+from tests.finops.budgets.world import add_lines, daily
+from tests.finops.costs.conftest import NOON
+from tests.finops.costs.rows import add_source
+
+pytestmark = pytest.mark.django_db
+
+URL = "/a/acme/forecast/"
+FIRST, YESTERDAY = date(2025, 10, 1), date(2026, 3, 19)
+
+
+@pytest.fixture
+def filled(cast: Cast) -> Iterator[Cast]:
+    with account_scope(cast.account):
+        add_source(
+            cast.account,
+            add_lines(
+                daily(FIRST, YESTERDAY, 10, service="<b>Compute</b>"),
+                daily(FIRST, YESTERDAY, 5, service="Storage"),
+                daily(FIRST, YESTERDAY, 3, service="Servers", currency="EUR"),
+            ),
+        )
+    with clock.frozen(NOON):
+        yield cast
+
+
+def get(cast: Cast, query: dict[str, Any] | None = None, url: str = URL, **headers: str) -> Any:
+    return signed_in(cast.viewer).get(url, query or {}, headers=headers)
+
+
+def text_of(answer: Any) -> str:
+    assert answer.status_code == 200
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+def rows_of(answer: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
+
+
+def test_the_page_says_what_the_month_will_cost_in_each_currency(filled: Cast) -> None:
+    answer = get(filled)
+    text = text_of(answer)
+
+    assert "465.00 USD in 4 of 5 cases 465.00 USD to 465.00 USD Spent so far 285.00 USD" in text
+    assert "93.00 EUR" in text
+    assert "<b>Compute</b>" in text
+    assert "&lt;b&gt;Compute" in answer.content.decode()
+
+
+def test_the_chart_joins_what_was_spent_and_what_is_expected(filled: Cast) -> None:
+    page = get(filled).content.decode()
+    charts = [json.loads(unescape(found)) for found in re.findall(r'data-chart="([^"]+)"', page)]
+
+    chart = next(each for each in charts if each["currency"] == "USD")
+    spent, expected = (series["values"] for series in chart["series"])
+    at = chart["labels"].index("2026-03-19")
+    assert (spent[at], spent[at + 1]) == (15, None)
+    assert expected[at - 1 : at + 2] == [None, 15, 15]
+    assert chart["band"]["lower"][at + 1] == 15
+    assert chart["labels"][-1] == "2026-03-31"
+
+
+def test_a_year_is_drawn_by_month(filled: Cast) -> None:
+    page = get(filled, {"period": "year"}).content.decode()
+
+    chart = json.loads(unescape(re.findall(r'data-chart="([^"]+)"', page)[0]))
+    assert chart["labels"][-1] == "2026-12"
+    assert dict(zip(chart["labels"], chart["series"][1]["values"], strict=True))["2026-04"] == 450
+
+
+def test_the_url_is_the_whole_state(filled: Cast) -> None:
+    query = {"period": "next_days", "days": "7", "group_by": "service", "f0": "service", "f0v": "Storage"}
+
+    page = get(filled, query).content.decode()
+
+    assert re.search(r'value="next_days"\s+data-custom\s+selected', page)
+    assert 'value="7"' in page
+    assert "35.00" in page
+    assert get(filled, query, **{"HX-Request": "true"})["HX-Push-Url"].startswith(
+        URL + "?period=next_days&days=7"
+    )
+
+
+def test_groups_and_days_come_as_csv(filled: Cast) -> None:
+    groups = rows_of(get(filled, {"group_by": "service", "format": "csv"}))
+    days = rows_of(get(filled, {"group_by": "", "format": "csv"}))
+
+    assert {row["service"]: Decimal(row["expected"]) for row in groups} == {
+        "<b>Compute</b>": 310,
+        "Storage": 155,
+        "Servers": 93,
+    }
+    assert {row["currency"] for row in groups} == {"USD", "EUR"}
+    last = [row for row in days if row["day or month"] == "2026-03-31"]
+    assert {row["currency"]: Decimal(row["expected"]) for row in last} == {"USD": 15, "EUR": 3}
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ({"period": "decade"}, "period"),
+        ({"period": "next_days", "days": "0"}, "days"),
+        ({"group_by": "servise"}, "group_by"),
+    ],
+    ids=["period", "days", "dimension"],
+)
+def test_a_bad_question_is_a_400_that_says_what_to_mend(
+    filled: Cast, query: dict[str, str], problem: str
+) -> None:
+    answer = get(filled, query)
+
+    assert answer.status_code == 400
+    assert problem in answer.content.decode()
+
+
+def test_an_account_without_cost_is_sent_to_connections(cast: Cast) -> None:
+    assert "No cost to forecast from" in text_of(get(cast))
+
+
+def test_the_overview_brings_the_end_of_the_month_after_it(filled: Cast) -> None:
+    month_end = f"{URL}month-end/"
+
+    assert f'hx-get="{month_end}"' in get(filled, url="/a/acme/").content.decode()
+    text = text_of(get(filled, url=month_end))
+    assert "Forecast to 2026-03-31" in text
+    assert "465.00 USD" in text
+
+
+def test_the_overview_of_an_account_without_cost_brings_nothing(cast: Cast) -> None:
+    assert text_of(get(cast, url=f"{URL}month-end/")) == ""
