@@ -77,7 +77,7 @@ def _typed(schema: Schema) -> Schema:
 
 def _strict(schema: Schema) -> Schema:
     kept = {key: value for key, value in schema.items() if key not in ("title", "required")}
-    if schema.get("default", ...) in (None, [], {}):
+    if schema.get("default", ...) in (None, [], {}, ""):
         del kept["default"]
     if "anyOf" in kept:
         kept = _without_null(kept)

@@ -54,6 +54,7 @@ class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     unit_cost: Decimal | None
     reason: str = ""
     unit_cost_per_million: Decimal | None = None
+    share: Decimal | None = None
     unmatched_cost: Decimal | None = None
     inside: list[PartAmount] = msgspec.field(default_factory=list)
     left_out: list[PartAmount] = msgspec.field(default_factory=list)
@@ -79,6 +80,7 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     unit_cost: Decimal | None
     reason: str = ""
     unit_cost_per_million: Decimal | None = None
+    share: Decimal | None = None
     values: list[str] = msgspec.field(default_factory=list)
     other_rows: int = 0
     series: Series = msgspec.field(default_factory=dict)
@@ -88,6 +90,7 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
+    unit_metric: str
     usage_metric: str
     aggregation: str
     unit: str | None

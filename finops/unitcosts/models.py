@@ -68,9 +68,7 @@ class UnitMetric(AccountOwned):
     charge_categories = models.JSONField(default=list, blank=True)
     splits = models.CharField(max_length=10, choices=Splits.choices, default=Splits.BEFORE)
     usage_metric = models.CharField(max_length=100)
-    per = models.DecimalField(
-        max_digits=20, decimal_places=6, default=1, help_text="The unit cost is shown for so many units."
-    )
+    per = models.PositiveBigIntegerField(default=1, help_text="The unit cost is shown for so many units.")
     mode = models.CharField(max_length=20, choices=Mode.choices, default=Mode.TOTAL)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -44,26 +44,27 @@ class CostFilter(Filter, frozen=True, kw_only=True):
 # A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
-    usage_metric: Annotated[str, Meta(description="The divisor; getAccountContext lists them.")]
-    mode: Annotated[Mode, Meta(description="per_customer joins both by the customer key.")] = "total"
+    unit_metric: Annotated[str, Meta(description="A saved one; arguments beside it override.")] = ""
+    usage_metric: Annotated[str, Meta(description="Else the divisor.")] = ""
+    mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: date | None = None
-    period: Annotated[str | None, Meta(description="Instead of dates: last_month …, as in querySpend.")] = (
-        None
-    )
-    granularity: Annotated[Granularity, Meta(description="Also a trend.")] = "none"
+    period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
+    granularity: Granularity = "none"
     filters: Annotated[
         list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
     ] = []
-    customers: Annotated[
-        list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)
-    ] = []
+    customers: Annotated[list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)] = []
     per: Annotated[Scale | None, Meta(description="Of so many units.")] = None
     basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     compare_to: CompareTo = "none"
-    splits: Splits = "before"
+    splits: Splits | None = None
     top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = DEFAULT_TOP
+
+    @property
+    def by_customer(self) -> bool:
+        return self.mode == "per_customer"
 
     @property
     def units(self) -> int:
@@ -83,7 +84,7 @@ def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
         basis=query.basis,
         charge_categories=query.charge_categories,
         compare_to=query.compare_to,
-        splits=query.splits,
+        splits=query.splits or "before",
     )
 
 

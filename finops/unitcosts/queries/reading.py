@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.queries.cost_sums import CostRead, read_costs
-from finops.lib.errors import UserError, nearest, unknown_value
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed
 from finops.unitcosts.queries.customers import (
     aliases_of,
     customers_of,
     needed_customer_key,
 )
 from finops.unitcosts.queries.join import Customers, Quantity
+from finops.unitcosts.queries.usage_metric import meant_metric, notes_of, why_unused
 from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.models import UsageMetric
-from ingestion.queries import UsageAsked, UsageRead, find_metric, metrics_of
+from ingestion.queries import UsageAsked, UsageRead, metrics_of
 from ingestion.queries.asked import find_customers
 from ingestion.queries.usage import read_metric
 
-ALIKE = 0.8
-"""So alike is a misspelt name; anything less is taken for a metric that is yet to be pushed."""
-
-HOW_TO_PUSH = (
-    "Create a usage source on the Connections page, generate its API key there, and let your backend POST events with "
-    "this metric to /api/usage/events; the next answer counts them."
-)
 NO_METRIC = "sum"
-MAX_METRIC_LENGTH = 100
-SHOWN_METRICS = 5
 
 
 @dataclass(frozen=True)
@@ -68,7 +57,7 @@ class Facts:
 def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -> Facts:
     """See `query_unit_cost`."""
     metrics = metrics_of(account)
-    metric = _metric(metrics, query.usage_metric)
+    metric = meant_metric(metrics, query.usage_metric)
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
@@ -88,11 +77,11 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
         key=key,
         cost=cost,
         usage=usage,
-        unused=_unused(metrics, metric, query.usage_metric),
+        unused=why_unused(metrics, metric, query.usage_metric),
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=reader.read(previous) if previous else None,
-        notes=[*_notes(metric, query), *strange],
+        notes=[*notes_of(metric, query.usage_metric), *strange],
     )
 
 
@@ -131,44 +120,3 @@ class _UsageReader:
             return UsageRead(self.query.usage_metric, NO_METRIC, None, [], 0, None)
         asked = UsageAsked(self.metric.name, days, granularity, by, self.customers)
         return read_metric(self.account, self.metric, asked, deadline=self.deadline)
-
-
-def _metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
-    """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
-    if not name.strip():
-        raise unknown_value(
-            "usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext"
-        )
-    if len(name) > MAX_METRIC_LENGTH:
-        raise UserError(
-            f"usage_metric: {name[:60]!r}… has {len(name)} characters, a metric at most {MAX_METRIC_LENGTH}.",
-            field="usage_metric",
-        )
-    try:
-        return find_metric(metrics, name)
-    except UserError:
-        names = [each.name.casefold() for each in metrics]
-        if not difflib.get_close_matches(name.casefold(), names, n=1, cutoff=ALIKE):
-            return None
-    raise unknown_value("usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext")
-
-
-def _unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: str) -> str:
-    """Why a range has no usage."""
-    if metric is not None:
-        return f"No usage event of {metric.name!r} is of these days."
-    if not metrics:
-        return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
-    names = [each.name for each in metrics]
-    shown = nearest(asked, names) or names[:SHOWN_METRICS]
-    others = " and others" if len(shown) < len(names) else ""
-    return (
-        f"No usage event has named the metric {asked!r}; the account has {listed([repr(name) for name in shown])}{others}, "
-        f"getAccountContext lists them. {HOW_TO_PUSH}"
-    )
-
-
-def _notes(metric: UsageMetric | None, query: UnitCostQuery) -> list[str]:
-    if metric is None or metric.name == query.usage_metric:
-        return []
-    return [f"Usage metric {query.usage_metric!r} was read as {metric.name!r}."]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from accounts.models import Account
 from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
@@ -12,6 +14,8 @@ from finops.unitcosts.answers import UnitCostAnswer
 from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of, with_series
 from finops.unitcosts.queries.fold import folded, truncated_of
 from finops.unitcosts.queries.reading import read_facts
+from finops.unitcosts.queries.shares import with_shares
+from finops.unitcosts.queries.unit_metrics import meant_by
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
@@ -28,11 +32,26 @@ def query_unit_cost(
     cost is None with its reason where there is no usage to divide by. Per customer the rows' costs of a currency add up
     to its total, with what matches no customer as rows of its own. The account must be in scope.
 
+    A saved unit metric gives what the question leaves out; the answer says what was given beside it and differs.
+
     Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
     `query_spend` refuses. Cost: two lake queries; filters add one or two, a comparison one or two, splits what
-    `read_sums_of` says. PostgreSQL: two for
-    what is named, three with a customer key more, those of `query_spend`, and one for each lake query.
+    `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
+    of `query_spend`, and one for each lake query.
     """
+    meant = meant_by(account, query)
+    answer = with_shares(_answer(account, meant.query, deadline))
+    if not meant.name:
+        return answer
+    return replace(
+        answer,
+        unit_metric=meant.name,
+        summary=f"{meant.name}. {answer.summary}",
+        warnings=[*meant.notes, *answer.warnings],
+    )
+
+
+def _answer(account: Account, query: UnitCostQuery, deadline: float | None) -> UnitCostAnswer:
     facts = read_facts(account, query, deadline)
     spent = sorted(facts.cost.totals(), key=_size)
     every = joined_rows(facts, spent)
@@ -42,6 +61,7 @@ def query_unit_cost(
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(facts, totals, rows),
+        unit_metric="",
         usage_metric=facts.metric,
         aggregation=facts.usage.aggregation,
         unit=cut(facts.usage.unit, MAX_UNIT) if facts.usage.unit else None,

@@ -23,7 +23,7 @@ from finops.unitcosts.forms import AliasForm, CustomerKeyForm
 from finops.unitcosts.models import CustomerAlias
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.matching import customer_names, unmatched_values
-from finops.unitcosts.services import add_customer_alias, remove_customer_alias, set_customer_key
+from finops.unitcosts.services.customer_key import add_customer_alias, remove_customer_alias, set_customer_key
 
 COLUMNS = [
     Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),

@@ -120,7 +120,7 @@ def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast
 
     answer = client.get(f"{PAGE}?{urlencode(asked)}", headers={"HX-Request": "true"})
 
-    assert answer["HX-Push-Url"] == f"{PAGE}?usage_metric=seats&period=last_7_days"
+    assert answer["HX-Push-Url"] == f"{PAGE}?usage_metric=seats&mode=total&period=last_7_days"
     assert "<form" not in answer.content.decode()
     whole = client.get(f"{PAGE}?{urlencode(asked)}").content.decode()
     assert re.search(r'<option value="seats" selected', whole)

@@ -9,7 +9,7 @@ from accounts.audit import Actor
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.periods import add_months
-from finops.unitcosts.services import set_customer_key
+from finops.unitcosts.services.customer_key import set_customer_key
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, push

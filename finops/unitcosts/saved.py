@@ -1,0 +1,85 @@
+"""A saved unit metric and the question that it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from finops.costs.spend_query import BasisName, Splits
+from finops.lib.spoken import cut, listed
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.unit_cost_query import CostFilter, Mode, UnitCostQuery
+
+KEPT = ("usage_metric", "filters", "basis", "charge_categories", "splits", "per", "mode")
+"""What of a question a unit metric keeps. Days, granularity, comparison and customers are asked anew each time."""
+
+
+def question_of(metric: UnitMetric) -> UnitCostQuery:
+    """The question that was saved, without any days."""
+    return UnitCostQuery(
+        usage_metric=metric.usage_metric,
+        mode=cast(Mode, metric.mode),
+        filters=msgspec.convert(metric.filters, list[CostFilter]),
+        basis=cast(BasisName, metric.basis) if metric.basis else None,
+        charge_categories=list(metric.charge_categories),
+        splits=cast(Splits, metric.splits),
+        per=metric.per,
+    )
+
+
+def kept_of(question: UnitCostQuery) -> dict[str, Any]:
+    """The fields of a unit metric that this question gives it."""
+    return {
+        "usage_metric": question.usage_metric.strip(),
+        "filters": msgspec.to_builtins(list(question.filters)),
+        "basis": question.basis or "",
+        "charge_categories": list(question.charge_categories),
+        "splits": question.splits or UnitMetric.Splits.BEFORE.value,
+        "per": question.units,
+        "mode": question.mode or UnitMetric.Mode.TOTAL.value,
+    }
+
+
+def is_changed(metric: UnitMetric, question: UnitCostQuery) -> bool:
+    """Whether the question asks something else than the metric."""
+    return any(getattr(metric, name) != value for name, value in kept_of(question).items())
+
+
+def asked_with(metric: UnitMetric, given: UnitCostQuery) -> tuple[UnitCostQuery, str]:
+    """The saved question with what was given beside its name, and a sentence about that, or "".
+
+    What is given wins. A filter replaces the saved ones on its dimension; on any other dimension it narrows the cost.
+    """
+    saved = question_of(metric)
+    dimensions = {_folded(item) for item in given.filters}
+    kept = [item for item in saved.filters if _folded(item) not in dimensions]
+    asked = replace(
+        given,
+        unit_metric="",
+        filters=[*kept, *given.filters],
+        **{name: getattr(given, name) or getattr(saved, name) for name in KEPT if name != "filters"},
+    )
+    return asked, _said(metric.name, [*_filters_said(given.filters, saved.filters), *_others(asked, saved)])
+
+
+def _folded(item: CostFilter) -> str:
+    return item.dimension.strip().casefold()
+
+
+def _filters_said(given: Sequence[CostFilter], saved: Sequence[CostFilter]) -> list[str]:
+    known = {_folded(item): item for item in saved}
+    changed = [item.dimension for item in given if known.get(_folded(item)) != item]
+    return [f"filters on {cut(listed(changed), 100)}"] if changed else []
+
+
+def _others(asked: UnitCostQuery, saved: UnitCostQuery) -> list[str]:
+    return [name for name in KEPT if name != "filters" and getattr(asked, name) != getattr(saved, name)]
+
+
+def _said(name: str, changed: list[str]) -> str:
+    if not changed:
+        return ""
+    return f"Beside unit metric {cut(name, 60)!r} was given, and overrides what it saved: {listed(changed)}."

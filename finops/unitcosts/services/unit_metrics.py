@@ -1,0 +1,102 @@
+"""Writes on saved unit metrics. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib.errors import UserError
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.queries.unit_metrics import checked
+from finops.unitcosts.saved import kept_of
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+MAX_UNIT_METRICS = 100
+
+
+@transaction.atomic
+def create_unit_metric(
+    *, account: Account, actor: Actor, name: str, question: UnitCostQuery, description: str = ""
+) -> UnitMetric:
+    """Keep a question under a name: its cost, usage metric, scale and mode, not its days.
+
+    Raises UserError for what `query_unit_cost` would refuse, and beyond 100 metrics; ValidationError for a name that is
+    empty or taken.
+    """
+    with account_scope(account):
+        if UnitMetric.objects.count() >= MAX_UNIT_METRICS:
+            raise UserError(f"An account has at most {MAX_UNIT_METRICS} unit metrics; delete one first.")
+        metric = UnitMetric(account=account)
+        _keep(metric, name, description, question)
+        metric.save(force_insert=True)
+    audit.record(
+        account=account, actor=actor, action="unit_metric.create", target=metric.name, detail=_said(metric)
+    )
+    return metric
+
+
+def _keep(metric: UnitMetric, name: str, description: str, question: UnitCostQuery) -> None:
+    metric.name, metric.description = name.strip(), description.strip()
+    for field, value in kept_of(checked(metric.account, question)).items():
+        setattr(metric, field, value)
+    metric.full_clean()
+
+
+def _said(metric: UnitMetric) -> dict[str, Any]:
+    names = (
+        "name",
+        "description",
+        "usage_metric",
+        "per",
+        "mode",
+        "basis",
+        "charge_categories",
+        "splits",
+        "filters",
+    )
+    return {name: getattr(metric, name) for name in names}
+
+
+@transaction.atomic
+def change_unit_metric(
+    *, metric: UnitMetric, actor: Actor, name: str, description: str, question: UnitCostQuery
+) -> UnitMetric:
+    """Give a unit metric another name, description or question. Raises as `create_unit_metric` does."""
+    account = metric.account
+    with account_scope(account):
+        metric = _locked(metric)
+        before = _said(metric)
+        _keep(metric, name, description, question)
+        metric.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="unit_metric.change",
+        target=metric.name,
+        detail={"from": before, "to": _said(metric)},
+    )
+    return metric
+
+
+def _locked(metric: UnitMetric) -> UnitMetric:
+    found = UnitMetric.objects.select_for_update().filter(pk=metric.pk).first()
+    if found is None:
+        raise UserError("That unit metric is gone already.")
+    return found
+
+
+@transaction.atomic
+def delete_unit_metric(*, metric: UnitMetric, actor: Actor) -> None:
+    """Forget a unit metric; what it was computed from stays."""
+    account = metric.account
+    with account_scope(account):
+        metric = _locked(metric)
+        metric.delete()
+    audit.record(
+        account=account, actor=actor, action="unit_metric.delete", target=metric.name, detail=_said(metric)
+    )
