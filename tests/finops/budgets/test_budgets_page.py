@@ -1,0 +1,284 @@
+"""The Budgets page, a budget's page and its form, as people see them. Today is 20 March 2026."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget
+from finops.costs.models import CostSource
+from finops.lake import engine
+from tests.cast import Cast, signed_in
+from tests.finops.budgets.world import daily, make, of_source
+from tests.finops.costs.rows import add_source, cost
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/a/acme/budgets/"
+FORM = {
+    "name": "Everything",
+    "scope": "account",
+    "period": "monthly",
+    "currency": "USD",
+    "amount": "1000",
+    "warning_percent": "80",
+}
+
+
+@pytest.fixture
+def spending(acme: Account) -> Account:
+    """10 USD a day of two services since January, and a Euro."""
+    lines = daily(date(2026, 1, 1), date(2026, 3, 19), 8, service="Compute")
+    lines += daily(date(2026, 1, 1), date(2026, 3, 19), 2, service="Storage")
+    add_source(acme, [*lines, cost(date(2026, 3, 5), 1, currency="EUR")], name="Clouds")
+    return acme
+
+
+def text_of(client: Client, url: str, **query: Any) -> str:
+    answer = client.get(f"{url}?{urlencode(query)}" if query else url)
+    assert answer.status_code == 200, answer.content
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
+
+
+def three(account: Account) -> list[Budget]:
+    return [
+        make(account, "Roomy", 5000),
+        make(account, "Tight", 300, scope=of_source("Clouds")),
+        make(account, "Broken", 100, period="quarterly"),
+    ]
+
+
+def test_the_list_says_of_each_budget_where_it_stands_the_worst_first(cast: Cast, spending: Account) -> None:
+    three(spending)
+
+    page = text_of(signed_in(cast.viewer), PAGE)
+
+    assert page.index("Broken") < page.index("Tight") < page.index("Roomy")
+    assert "Exceeded 790.00 USD" not in page
+    assert re.search(r"Broken Whole account · quarterly .{0,9}Exceeded 780\.00 USD 780\.0 %", page)
+    assert re.search(r"Tight Clouds · monthly .{0,9}Warning 190\.00 USD 63\.3 %", page)
+    assert re.search(r"Roomy Whole account · monthly .{0,9}OK 190\.00 USD 3\.8 %", page)
+    assert "3 of 50 budgets" in page
+
+
+def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
+    cast: Cast, spending: Account
+) -> None:
+    three(spending)
+    client = signed_in(cast.viewer)
+
+    assert "Tight" not in text_of(client, PAGE, status="exceeded")
+    assert "Broken" not in text_of(client, PAGE, scope="cost_source")
+    assert "Roomy" not in text_of(client, PAGE, q="clouds")
+    answer = client.get(f"{PAGE}?sort=name&format=csv")
+    rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
+    assert [(row["Budget"], row["Status"], Decimal(row["Spent"]), row["Currency"]) for row in rows] == [
+        ("Broken", "exceeded", 780, "USD"),
+        ("Roomy", "ok", 190, "USD"),
+        ("Tight", "warning", 190, "USD"),
+    ]
+
+
+def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, spending: Account) -> None:
+    for number in range(6):
+        make(spending, f"Account {number}", 1000)
+        make(spending, f"Source {number}", 1000, scope=of_source("Clouds"))
+
+    with patch.object(engine, "run", wraps=engine.run) as asked:
+        text_of(signed_in(cast.viewer), PAGE)
+
+    assert asked.call_count == 1
+
+
+def test_an_account_without_budgets_is_offered_one_from_what_it_spent(cast: Cast, spending: Account) -> None:
+    page = signed_in(cast.member).get(PAGE).content.decode()
+
+    assert "No budget yet" in page
+    assert "?name=Everything&amp;amount=300.00&amp;currency=USD" in page
+    assert "New budget" not in text_of(signed_in(cast.viewer), PAGE)
+
+
+def test_a_page_of_an_account_without_data_still_says_what_to_do(cast: Cast, acme: Account) -> None:
+    assert "No budget yet" in text_of(signed_in(cast.member), PAGE)
+    budget = make(acme, "Empty", 100)
+
+    page = text_of(signed_in(cast.viewer), f"{PAGE}{budget.pk}/")
+
+    assert "There is no cost data yet." in page
+
+
+def test_a_budgets_page_has_its_burn_up_its_drivers_and_its_past(cast: Cast, spending: Account) -> None:
+    _, tight, _ = three(spending)
+    client = signed_in(cast.viewer)
+
+    page = text_of(client, f"{PAGE}{tight.pk}/")
+
+    assert "Spent 190.00 USD 63.3 % of 300.00 USD" in page
+    assert "Left 110.00 USD 11 days left" in page
+    assert "Forecast for 2026-03-31 310.00 USD 103.3 %" in page
+    assert "30 Mar 2026 By the forecast" in page
+    assert "in another currency: 1.00 EUR" in page
+    assert re.search(r"2026-03-19 10\.00 USD 190\.00 USD 190\.00 USD", page)
+    assert re.search(r"2026-03-30 — — 300\.00 USD", page)
+    assert "Compute 152.00 USD" in page
+    assert re.search(r"2026-02 280\.00 USD 300\.00 USD Kept 93\.3 %", page)
+    assert re.search(r"2026-01 310\.00 USD 300\.00 USD Exceeded 103\.3 %", page)
+
+
+def test_the_explorer_opens_with_the_budgets_days_and_scope(cast: Cast, spending: Account) -> None:
+    _, tight, _ = three(spending)
+    client = signed_in(cast.viewer)
+    href = re.search(
+        r'href="(/a/acme/cost-explorer/\?[^"]+)">Explore', client.get(f"{PAGE}{tight.pk}/").content.decode()
+    )
+    assert href is not None
+
+    page = text_of(client, href[1].replace("&amp;", "&"))
+
+    assert "190.00 USD" in page
+
+
+def test_the_overview_brings_the_budgets_at_risk(cast: Cast, spending: Account) -> None:
+    client = signed_in(cast.viewer)
+    assert "At risk" not in text_of(client, f"{PAGE}at-risk/")
+    three(spending)
+
+    assert f'hx-get="{PAGE}at-risk/"' in client.get("/a/acme/").content.decode()
+    page = text_of(client, f"{PAGE}at-risk/")
+
+    assert page.index("Broken") < page.index("Tight")
+    assert "Roomy" not in page
+
+
+def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, spending: Account) -> None:
+    source = CostSource.objects.get()
+    said = {
+        **FORM,
+        "scope": "cost_source",
+        "cost_source": source.pk,
+        "currency": "usd",
+        "amount_2026-03-01": "1500",
+        "amount_2026-12-01": "2500.50",
+        "amount_2026-05-01": "",
+    }
+
+    answer = signed_in(cast.member).post(f"{PAGE}new/", said)
+
+    budget = Budget.objects.get()
+    assert answer.headers["Location"] == f"{PAGE}{budget.pk}/"
+    assert (budget.cost_source, budget.currency, budget.created_by) == (source, "USD", cast.member)
+    assert {str(each.starts_on): each.amount for each in budget.amounts.all()} == {
+        "2026-03-01": Decimal(1500),
+        "2026-12-01": Decimal("2500.50"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": ""}, "Give the budget a name."),
+        ({"amount": ""}, "Say what may be spent in a period."),
+        ({"amount": "0"}, "more than 0"),
+        ({"amount": "12 USD"}, "Enter a number."),
+        ({"currency": "USB"}, "is no currency of ISO 4217"),
+        ({"scope": "team"}, "Choose the team that the budget is for."),
+        ({"scope": "team", "team": "999999"}, "Select a valid choice."),
+        ({"scope": "planet"}, "Select a valid choice."),
+        ({"period": "weekly"}, "Select a valid choice."),
+        ({"warning_percent": "101"}, "less than or equal to 100"),
+        ({"amount_2026-04-01": "-3"}, "More than 0, or nothing."),
+    ],
+    ids=str,
+)
+def test_a_form_that_cannot_be_says_why_and_keeps_what_was_said(
+    cast: Cast, spending: Account, change: dict[str, str], said: str
+) -> None:
+    answer = signed_in(cast.member).post(f"{PAGE}new/", {**FORM, **change})
+
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert not Budget.objects.exists()
+
+
+def test_a_taken_name_and_a_full_account_are_said_on_the_page(
+    cast: Cast, spending: Account, settings: Any
+) -> None:
+    settings.BUDGETS_PER_ACCOUNT = 1
+    made = make(spending, "Everything")
+    client = signed_in(cast.member)
+
+    taken = client.post(f"{PAGE}new/", FORM).content.decode()
+    full = client.post(f"{PAGE}new/", {**FORM, "name": "Another"}).content.decode()
+
+    assert f"exists already, with id {made.pk}" in taken
+    assert "at most 1 budgets, and this one has 1" in full
+
+
+def test_the_form_follows_its_scope_and_suggests_what_that_cost(cast: Cast, spending: Account) -> None:
+    Team.objects.create(name="Core")
+    CostTag.objects.create(key="stage", default_value="rest")
+    client = signed_in(cast.member)
+
+    first = client.get(f"{PAGE}new/").content.decode()
+    team = client.get(f"{PAGE}new/", {"scope": "team", "name": "Mine"}).content.decode()
+    chosen = urlencode({"scope": "cost_tag", "cost_tag": CostTag.objects.get().pk})
+    tag = client.get(f"{PAGE}new/?{chosen}").content.decode()
+
+    assert 'name="team"' not in first
+    assert re.search(r'name="amount" value="300.00"', first)
+    assert "The mean, rounded up" in first
+    assert 'name="team"' in team
+    assert 'value="Mine"' in team
+    assert '<option value="rest">' in tag
+
+
+def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays(
+    cast: Cast, spending: Account
+) -> None:
+    client = signed_in(cast.member)
+    said = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
+
+    follows = client.get(f"{PAGE}new/", {**said, "amount": "300.00"}).content.decode()
+    stays = client.get(f"{PAGE}new/", {**said, "amount": "777", "currency": "USD"}).content.decode()
+
+    assert 'name="amount" value="300.00"' not in follows
+    assert re.search(r'name="amount" value="777"', stays)
+
+
+def test_a_member_changes_and_deletes_a_budget(cast: Cast, spending: Account) -> None:
+    budget = make(spending, "Before", 100, amounts={date(2026, 1, 1): Decimal(7)})
+    client = signed_in(cast.member)
+
+    form = client.get(f"{PAGE}{budget.pk}/edit/").content.decode()
+    assert re.search(r'name="amount_2026-01-01" value="7.00"', form)
+    client.post(f"{PAGE}{budget.pk}/edit/", {**FORM, "name": "After", "amount_2026-01-01": "8"})
+    budget.refresh_from_db()
+    assert (budget.name, budget.amount, budget.amounts.get().amount) == ("After", Decimal(1000), Decimal(8))
+
+    answer = client.post(f"{PAGE}{budget.pk}/delete/", follow=True)
+    assert "is deleted" in answer.content.decode()
+    assert not Budget.objects.exists()
+
+
+def test_a_viewer_sees_budgets_and_writes_none(cast: Cast, spending: Account) -> None:
+    budget = make(spending, "Kept", 100)
+    client = signed_in(cast.viewer)
+
+    page = text_of(client, f"{PAGE}{budget.pk}/")
+
+    assert "Kept" in page
+    assert "Edit" not in page
+    for url in ("new/", f"{budget.pk}/edit/", f"{budget.pk}/delete/"):
+        assert client.post(f"{PAGE}{url}", FORM).status_code == 403
+    assert client.get(f"{PAGE}{budget.pk}/delete/").status_code in (403, 405)
+    assert Budget.objects.get().name == "Kept"

@@ -1,0 +1,128 @@
+"""listBudgets, called at the door with a key."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.budgets.models import Budget
+from finops.lake import engine
+from finops.lib import clock
+from mcpserver.execution import MAX_ANSWER_BYTES
+from tests.cast import Cast, signed_in
+from tests.finops.budgets.world import daily, make, of_source
+from tests.finops.costs.rows import add_source
+from tests.mcpserver.door import Door, mint
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def spending(cast: Cast) -> Account:
+    """1,234.56 USD a day since 100 days."""
+    today = clock.today()
+    with account_scope(cast.account):
+        days = (today - timedelta(days=100), today - timedelta(days=1))
+        add_source(cast.account, daily(*days, "1234.56789"), name="A cost source with a name of some length")
+    return cast.account
+
+
+def fill(account: Account, count: int = 50) -> None:
+    with account_scope(account):
+        scope = of_source("A cost source with a name of some length")
+        for number in range(count):
+            make(
+                account,
+                f"A budget with quite a long name for some purpose, number {number:02}",
+                [40, 40_000, 900_000][number % 3],
+                period=["monthly", "quarterly", "yearly"][number % 3],
+                **({"scope": scope} if number % 2 else {}),
+            )
+
+
+def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
+    result = door.call("listBudgets", **arguments)
+    assert not result["isError"], result["content"][0]["text"]
+    assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
+    found: dict[str, Any] = result["structuredContent"]
+    return found
+
+
+def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(cast: Cast, spending: Account) -> None:
+    fill(spending)
+    door, found, cursor = Door(mint(cast)), [], ""
+
+    with patch.object(engine, "run", wraps=engine.run) as asked:
+        first = answer_of(door)
+    while True:
+        answer = answer_of(door, **({"cursor": cursor} if cursor else {}))
+        found += answer["budgets"]
+        cursor = answer["cursor"]
+        if not cursor:
+            break
+        assert answer["truncated"]
+
+    assert asked.call_count == 1
+    assert first["summary"].startswith("Acme has 50 budgets: ")
+    assert len({row["id"] for row in found}) == len(found) == 50
+    order = [row["status"] for row in found]
+    assert order == sorted(order, key=["exceeded", "warning", "ok"].index)
+
+
+def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, spending: Account) -> None:
+    with account_scope(spending):
+        make(spending, "Tiny", "0.01", period="yearly")
+
+    (row,) = answer_of(Door(mint(cast)))["budgets"]
+
+    assert (row["status"], row["currency"], row["amount"]) == ("exceeded", "USD", 0.01)
+    assert "at or above the amount since" in row["status_reason"]
+    assert row["forecast_low"] <= row["forecast"] <= row["forecast_high"]
+    assert row["crosses_on"]
+
+
+def test_status_and_scope_narrow_the_list(cast: Cast, spending: Account) -> None:
+    fill(spending, 6)
+    door = Door(mint(cast))
+
+    exceeded = answer_of(door, status=["exceeded"])
+    sources = answer_of(door, scope=["cost_source"], status="ok")
+
+    assert {row["status"] for row in exceeded["budgets"]} == {"exceeded"}
+    assert {row["scope"] for row in sources["budgets"]} <= {"cost_source"}
+    assert exceeded["console_url"].endswith("/budgets/?status=exceeded")
+    path = exceeded["console_url"].removeprefix("http://127.0.0.1:8000")
+    assert signed_in(cast.viewer).get(path).status_code == 200
+
+
+def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
+    cast: Cast, spending: Account
+) -> None:
+    fill(spending, 3)
+    door = Door(mint(cast))
+    page = answer_of(door, limit=1)
+
+    wrong = door.call("listBudgets", status=["red"])
+    foreign = door.call("listBudgets", status=["ok"], cursor=page["cursor"])
+
+    assert wrong["isError"]
+    assert "exceeded" in wrong["content"][0]["text"]
+    assert foreign["isError"]
+    assert "cursor" in foreign["content"][0]["text"]
+
+
+def test_another_accounts_budgets_are_not_there(cast: Cast, spending: Account) -> None:
+    with account_scope(cast.other_account):
+        Budget.objects.create(account=cast.other_account, name="Theirs", amount=5, currency="USD")
+
+    answer = answer_of(Door(mint(cast)))
+
+    assert answer["budgets"] == []
+    assert answer["summary"] == "Acme has no budget."
+    assert "Theirs" not in json.dumps(answer)
