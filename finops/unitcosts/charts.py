@@ -9,6 +9,7 @@ from typing import Any
 
 from finops.lib.charts import Line, bucket_label, drawing
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
+from finops.unitcosts.queries.cards import per_unit
 
 PLACES = 2
 MOST_PLACES = 12
@@ -38,16 +39,21 @@ class Trend:
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
     """One for each currency; empty for granularity none. Usage, the same for all of them, is drawn in the first."""
-    drawn = [_trend(total, granularity, unit) for total in answer.totals if total.buckets]
+    drawn = [_trend(total, granularity, unit, answer.per) for total in answer.totals if total.buckets]
     return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
 
 
-def _trend(total: UnitCostTotal, granularity: str, unit: str) -> Trend:
+def _trend(total: UnitCostTotal, granularity: str, unit: str, per: int) -> Trend:
     labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
     currency = total.currency
     charts = [
         _chart(
-            "unit cost", f"Cost per {unit}", currency, labels, [b.unit_cost for b in total.buckets], line=True
+            "unit cost",
+            f"Cost per {per_unit(per, unit)}",
+            currency,
+            labels,
+            [b.unit_cost for b in total.buckets],
+            line=True,
         ),
         _chart("cost", "Cost", currency, labels, [bucket.cost for bucket in total.buckets]),
         _chart("usage", "Usage", unit, labels, [bucket.usage for bucket in total.buckets]),

@@ -28,3 +28,14 @@ class AliasForm(forms.Form):
         error_messages={"required": "Choose the customer that the value stands for."},
     )
     next = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
+class UnitMetricForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        help_text="As people say it: Cost per order. Assistants ask for it by this name.",
+        error_messages={"required": "Give the unit metric a name."},
+    )
+    description = forms.CharField(
+        max_length=500, required=False, help_text="Optional: what it tells, and what moves it."
+    )

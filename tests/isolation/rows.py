@@ -16,7 +16,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
-from finops.unitcosts.models import CustomerAlias
+from finops.unitcosts.models import CustomerAlias, UnitMetric
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
 
@@ -104,9 +104,8 @@ def _team(account: Account) -> int:
 
 def _team_member(account: Account) -> int:
     with account_scope(account):
-        return TeamMember.objects.create(
-            account=account, team_id=_team(account), membership_id=_membership(account)
-        ).pk
+        membership = Membership.objects.filter(account=account).order_by("pk")[0]
+        return TeamMember.objects.create(account=account, team_id=_team(account), membership=membership).pk
 
 
 def _team_value(account: Account) -> int:
@@ -128,6 +127,12 @@ def _split(account: Account) -> int:
         ).pk
 
 
+def _unit_metric(account: Account) -> int:
+    with account_scope(account):
+        name = f"walk {secrets.token_hex(4)}"
+        return UnitMetric.objects.create(account=account, name=name, usage_metric="requests").pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -139,6 +144,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_upload_id": _usage_upload,
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
+    "unit_metric_id": _unit_metric,
     "team_id": _team,
     "team_member_id": _team_member,
     "team_value_id": _team_value,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from finops.costs.templatetags.costs import as_query
+from finops.costs.views.choices import OPS
 from finops.lib.amounts import MINUS
-from finops.unitcosts.answers import UnitCostRow
+from finops.unitcosts.answers import UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.words import count, price
 
 register = template.Library()
@@ -43,3 +45,36 @@ def customer_trend(params: Mapping[str, Sequence[str]], row: UnitCostRow) -> str
 @register.filter
 def of(found: Mapping[str, list[str]], key: str) -> list[str]:
     return found.get(key, [])
+
+
+@register.filter
+def unit_costs(total: UnitCostTotal) -> list[Decimal | None]:
+    """The trend of a total, oldest first."""
+    return [bucket.unit_cost for bucket in total.buckets]
+
+
+@register.filter
+def about_unit_costs(total: UnitCostTotal, name: str) -> str:
+    """What a trend shows, to a screen reader."""
+    known = [bucket for bucket in total.buckets if bucket.unit_cost is not None]
+    if not known:
+        return f"{name}: no trend"
+    said = [
+        f"{price(each.unit_cost or Decimal(0), each.currency)} on {each.start_date}"
+        for each in (known[0], known[-1])
+    ]
+    return f"{name}: {said[0]}, {said[1]}"
+
+
+_OPS = dict(OPS)
+
+
+@register.filter
+def filter_said(item: Any) -> str:
+    """`service is EC2, RDS`: a filter as it is kept or asked."""
+    said = (
+        item
+        if isinstance(item, dict)
+        else {"dimension": item.dimension, "op": item.op, "values": item.values}
+    )
+    return f"{said['dimension']} {_OPS.get(said['op'], said['op'])} {', '.join(said['values'])}".strip()

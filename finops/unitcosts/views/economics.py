@@ -40,14 +40,19 @@ from finops.unitcosts.answers import (
     UnitCostRow,
 )
 from finops.unitcosts.charts import trends
+from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import customer_key, query_unit_cost
+from finops.unitcosts.queries.cards import per_unit
 from finops.unitcosts.queries.matching import customer_names, suggested
+from finops.unitcosts.queries.unit_metrics import find_unit_metric
+from finops.unitcosts.saved import asked_with, is_changed
 from finops.unitcosts.unit_cost_query import DEFAULT_TOP, UnitCostQuery
 from ingestion.models import UsageMetric
 from ingestion.queries import first_metric, metrics_of
 
 ALL_ROWS = 1_000_000
 TOPS = [(count, f"Top {count}") for count in (10, 20, 50, 100)]
+SCALES = (1, 100, 1_000, 10_000, 1_000_000)
 MODES = [("total", "In total"), ("per_customer", "By customer")]
 
 
@@ -57,16 +62,19 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
     metrics, key = metrics_of(request.account), customer_key(request.account)
     context: dict[str, Any] = {"metrics": metrics, "key": key}
-    query, status = _first_question(metrics, key), 200
+    query, status, saved = _first_question(metrics, key), 200, None
     try:
         query = _asked(dict(request.GET.lists()), query)
+        query, saved = _unfolded(request, query)
         if wants_csv(request):
             return _csv(query, query_unit_cost(request.account, structs.replace(query, top=ALL_ROWS)))
         if query.usage_metric:
             context |= _result(request, query)
     except UserError as problem:
         status, context["error"] = 400, problem.message
-    context |= {"query": query, "params": query.to_params()}
+    params = {**query.to_params(), **({"saved": [str(saved.pk)]} if saved else {})}
+    context |= {"query": query, "params": params, "saved": saved}
+    context["saved_changed"] = saved is not None and is_changed(saved, query)
     return answer_page(
         request,
         page="unitcosts/economics.html",
@@ -91,12 +99,23 @@ def _asked(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
     """The question of the URL, its days said: the form has to show which ones are meant."""
     if not any(name in UnitCostQuery.__struct_fields__ or name == "f0" for name in params):
         return first
-    if not any(params.get("usage_metric", ())):
+    if not any(any(params.get(name, ())) for name in ("usage_metric", "unit_metric")):
         params = {**params, "usage_metric": [first.usage_metric]}
     query = UnitCostQuery.from_params(params)
     if query.period or query.start_date or query.end_date:
         return query
     return structs.replace(query, period=DEFAULT_PERIOD)
+
+
+def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQuery, UnitMetric | None]:
+    """The question in full, for the form to show, and the unit metric that it began from."""
+    if query.unit_metric:
+        metric = find_unit_metric(request.account, query.unit_metric)
+        return asked_with(metric, query)[0], metric
+    number = request.GET.get("saved", "")
+    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        return query, None
+    return query, UnitMetric.objects.filter(pk=int(number)).first()
 
 
 def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
@@ -105,6 +124,7 @@ def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
     return {
         "answer": answer,
         "unit": unit,
+        "per_unit": per_unit(query.units, unit),
         "trends": trends(answer, query.granularity, unit),
         "mcp_arguments": as_arguments(query),
         **_matching(request, answer),
@@ -139,6 +159,7 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
         "metric_choices": [*named, *((name, name) for name in strange if name)],
         "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
         "modes": MODES,
+        "scales": _scales(query.units),
         "periods": PERIODS,
         "granularities": GRANULARITIES,
         "bases": BASES,
@@ -150,6 +171,10 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
         "ops": OPS,
         "tops": TOPS,
     }
+
+
+def _scales(chosen: int) -> list[tuple[int, str]]:
+    return [(scale, f"{scale:,}") for scale in sorted({*SCALES, chosen})]
 
 
 def _csv(query: UnitCostQuery, answer: UnitCostAnswer) -> HttpResponseBase:

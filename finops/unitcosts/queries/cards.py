@@ -1,0 +1,57 @@
+"""Saved unit metrics with their figures of the last 30 days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from accounts.models import Account
+from finops.lib.errors import UserError
+from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.queries.unit_cost import query_unit_cost
+from finops.unitcosts.saved import question_of
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+
+@dataclass(frozen=True)
+class Card:
+    """A unit metric and its figures, the currency of most money first. `problem`: why there are none."""
+
+    metric: UnitMetric
+    totals: list[UnitCostTotal] = field(default_factory=list)
+    answer: UnitCostAnswer | None = None
+    problem: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What the figure is for: `1,000 requests`."""
+        said = (self.answer.unit if self.answer else None) or self.metric.usage_metric
+        return per_unit(self.metric.per, said)
+
+
+def per_unit(per: int, unit: str) -> str:
+    """`request`, `1,000 requests`, as the sender's own word has it."""
+    return unit if per == 1 else f"{per:,} {unit}"
+
+
+def shown_question(metric: UnitMetric) -> UnitCostQuery:
+    """The saved question over the last 30 days, by day, against the 30 before."""
+    return replace(
+        question_of(metric), period="last_30_days", granularity="day", compare_to="previous_period"
+    )
+
+
+def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
+    """Their figures, in total also where a metric is by customer. Each costs what `query_unit_cost` does."""
+    return [_card(account, metric) for metric in metrics]
+
+
+def _card(account: Account, metric: UnitMetric) -> Card:
+    try:
+        answer = query_unit_cost(account, replace(shown_question(metric), mode="total"))
+    except UserError as problem:  # such as a cost tag that is gone since: the others are fine
+        return Card(metric, problem=problem.message)
+    return Card(metric, answer.totals, answer, "" if answer.totals else answer.summary)

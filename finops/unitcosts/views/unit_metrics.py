@@ -1,0 +1,167 @@
+"""Saved unit metrics: cards with their figures, and keeping a question of Unit economics. Members change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_cell, csv_response, listing, wants_csv
+from finops.unitcosts.forms import UnitMetricForm
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.queries.cards import cards_of, shown_question
+from finops.unitcosts.queries.unit_metrics import unit_metrics_of
+from finops.unitcosts.saved import question_of
+from finops.unitcosts.services.unit_metrics import (
+    change_unit_metric,
+    create_unit_metric,
+    delete_unit_metric,
+)
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+
+PAGE_CARDS = 12
+"""Each asks two to five questions of the lake."""
+
+COLUMNS: list[Column[UnitMetric]] = [
+    Column("name", "Name", lambda metric: metric.name),
+    Column("metric", "Usage metric", lambda metric: metric.usage_metric),
+    Column("mode", "Shows", lambda metric: metric.get_mode_display()),
+    Column("created", "Created", lambda metric: metric.created_at),
+    Column("description", "Description", lambda metric: metric.description, shown=False),
+]
+CSV_HEADER = [
+    *("name", "description", "usage metric", "per", "mode", "splits", "from", "to"),
+    *("currency", "cost", "usage", "unit cost", "share", "change", "change ratio", "reason"),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    shown = listing(request, unit_metrics_of(request.account), COLUMNS, order="name")
+    if wants_csv(request):
+        return csv_response("unit-metrics", CSV_HEADER, _csv_lines(request, shown.rows))
+    paginator = Paginator(shown.rows, PAGE_CARDS)
+    page = paginator.get_page(request.GET.get("page"))
+    context = {
+        "listing": shown,
+        "page": page,
+        "pages": paginator.get_elided_page_range(page.number),
+        "cards": [(card, href_of(request, card.metric)) for card in cards_of(request.account, page)],
+    }
+    return render(request, "unitcosts/saved.html", context)
+
+
+def href_of(request: AccountRequest, metric: UnitMetric) -> str:
+    """The page of the metric's question, which knows that it was saved."""
+    asked = {**shown_question(metric).to_params(), "saved": [str(metric.pk)]}
+    return f"{reverse('unit_economics', args=[request.account.slug])}?{urlencode(asked, doseq=True)}"
+
+
+def _csv_lines(request: AccountRequest, metrics: list[UnitMetric]) -> Iterator[list[str]]:
+    """A line for each metric and currency, exact figures of the last 30 days."""
+    # All of them before the first is sent: the lake is asked while the account is in scope.
+    return iter(
+        [
+            [csv_cell(cell) for cell in line]
+            for card in cards_of(request.account, metrics)
+            for line in _lines(card)
+        ]
+    )
+
+
+def _lines(card: Any) -> list[list[Any]]:
+    metric, period = card.metric, card.answer.period if card.answer else None
+    about = [metric.name, metric.description, metric.usage_metric, metric.per, metric.mode, metric.splits]
+    days = [period.start_date, period.end_date] if period else ["", ""]
+    return [
+        [
+            *about,
+            *days,
+            *(total.currency, total.cost, total.usage, total.unit_cost, total.share),
+            *((total.change.change, total.change.ratio) if total.change else ("", "")),
+            total.reason,
+        ]
+        for total in card.totals
+    ] or [[*about, *days, *[""] * 7, card.problem]]
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    """Keep the question of the URL."""
+    form = UnitMetricForm(request.POST if request.method == "POST" else None)
+    question, problem = _question(request)
+    if request.method == "POST" and question and form.is_valid():
+        try:
+            metric = create_unit_metric(
+                account=request.account, actor=request.actor, question=question, **form.cleaned_data
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"{metric.name} is saved.")
+            return redirect("unit_metrics", slug=request.account.slug)
+    return _form_page(request, form, question, problem)
+
+
+def _question(request: AccountRequest) -> tuple[UnitCostQuery | None, str]:
+    """The question of the URL, or None and what is wrong with it."""
+    try:
+        return UnitCostQuery.from_params(dict(request.GET.lists())), ""
+    except UserError as problem:
+        return None, problem.message
+
+
+def _form_page(
+    request: AccountRequest,
+    form: UnitMetricForm,
+    question: UnitCostQuery | None,
+    problem: str,
+    metric: UnitMetric | None = None,
+) -> HttpResponse:
+    context = {"form": form, "question": question, "problem": problem, "metric": metric}
+    status = 400 if problem else 422 if form.errors else 200
+    return render(request, "unitcosts/unit_metric_form.html", context, status=status)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
+    """Change name and description; and the question, where the URL says one."""
+    metric = get_object_or_404(UnitMetric.objects.select_related("account"), pk=unit_metric_id)
+    said = {"name": metric.name, "description": metric.description}
+    form = UnitMetricForm(request.POST) if request.method == "POST" else UnitMetricForm(initial=said)
+    question, problem = _question(request)
+    if question is not None and not question.usage_metric:
+        question = question_of(metric)
+    if request.method == "POST" and question and form.is_valid():
+        try:
+            change_unit_metric(metric=metric, actor=request.actor, question=question, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"{form.cleaned_data['name']} is saved.")
+            return redirect("unit_metrics", slug=request.account.slug)
+    return _form_page(request, form, question, problem, metric)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
+    metric = get_object_or_404(UnitMetric.objects.select_related("account"), pk=unit_metric_id)
+    delete_unit_metric(metric=metric, actor=request.actor)
+    messages.success(request, f"{metric.name} is deleted. Cost and usage stay.")
+    return redirect("unit_metrics", slug=request.account.slug)
