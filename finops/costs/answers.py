@@ -228,17 +228,3 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
     console_url: str = ""
-
-
-# The answer of `data_health`: every connection, the unhealthy ones first.
-class HealthAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    account: AccountRef
-    summary: str
-    today: date
-    data_from: date | None
-    data_through: date | None
-    sources: list[SourceHealth]
-    truncated: str
-    warnings: list[str]
-    hint: str
-    console_url: str = ""

@@ -27,6 +27,7 @@ PAGES = [
     "/a/acme/customers/",
     "/a/acme/customers/1/",
     "/a/acme/connections/",
+    "/a/acme/connections/health/",
     "/a/acme/connections/upload/",
     "/a/acme/connections/1/",
     "/a/acme/connections/usage/",

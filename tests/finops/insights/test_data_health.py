@@ -12,9 +12,11 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from finops.insights.queries import data_health
+from finops.insights.data_health.queries import data_health
 from finops.lib import clock
-from tests.cast import Cast
+from ingestion.models import UsageBatch
+from ingestion.services import create_usage_source, generate_usage_key
+from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 
 
@@ -45,28 +47,28 @@ def test_the_unhealthy_come_first_each_with_its_reason(acme: Account) -> None:
 
     health = data_health(acme)
 
-    assert [(source.name, source.status) for source in health.sources] == [
+    assert [(source.name, source.status) for source in health.connections] == [
         ("C failing", "failing"),
         ("B stale", "stale"),
         ("E empty", "no_data"),
         ("D importing", "importing"),
         ("A well", "healthy"),
     ]
-    assert health.sources[0].last_error == "row 7: no BilledCost"
-    assert health.sources[1].reason == "Its newest cost line is of 2026-03-10, 10 days ago."
+    assert health.connections[0].last_error == "row 7: no BilledCost"
+    assert health.connections[1].reason == "Its newest cost line is of 2026-03-10, 10 days ago."
     assert health.summary == (
         "3 of 5 connections of Acme need attention: C failing (failing), B stale (stale) and E empty (no data); "
         "cost data is complete through 2026-03-19."
     )
 
 
-def test_health_takes_three_database_queries(acme: Account) -> None:
+def test_health_takes_six_database_queries(acme: Account) -> None:
     five_sources(acme)
 
     with CaptureQueriesContext(connection) as queries:
         data_health(acme)
 
-    assert len(queries) == 3
+    assert len(queries) == 6
 
 
 def test_answers_about_cost_warn_of_unhealthy_connections(acme: Account) -> None:
@@ -102,5 +104,121 @@ def test_many_connections_are_cut_and_it_is_said(acme: Account) -> None:
 
     health = data_health(acme)
 
-    assert len(health.sources) == 50
+    assert len(health.connections) == 50
     assert health.truncated == "50 of 53 connections are listed, the unhealthy ones first."
+
+
+def delivered(account: Account, source: CostSource, day: date, *months: str) -> None:
+    at = datetime(day.year, day.month, day.day, 6, tzinfo=UTC)
+    CostImport.objects.create(
+        account=account, source=source, file_name="bill", status="done", months=list(months), finished_at=at
+    )
+
+
+def test_the_next_delivery_is_expected_by_the_rhythm_of_the_past(acme: Account) -> None:
+    source = add_source(acme, [cost(date(2026, 3, 18), 1)], name="Daily")
+    for day in (15, 16, 17, 18):
+        delivered(acme, source, date(2026, 3, day), "2026-03")
+
+    (found,) = data_health(acme).connections
+
+    assert found.last_success_at == datetime(2026, 3, 18, 6, tzinfo=UTC)
+    assert found.expected_by == datetime(2026, 3, 19, 18, tzinfo=UTC)
+    assert found.overdue
+    assert "A delivery was expected by 2026-03-19 18:00 UTC." in found.reason
+    assert found.what_to_do
+
+
+def test_two_deliveries_are_no_rhythm_and_it_says_so(acme: Account) -> None:
+    source = add_source(acme, [cost(date(2026, 3, 18), 1)])
+    for day in (17, 18):
+        delivered(acme, source, date(2026, 3, day), "2026-03")
+
+    (found,) = data_health(acme).connections
+
+    assert (found.expected_by, found.overdue) == (None, False)
+    assert "Fewer than 3 deliveries on different days" in found.expected_reason
+
+
+def test_a_finished_month_that_comes_again_is_restated(acme: Account) -> None:
+    source = add_source(acme, [cost(date(2026, 3, 19), 1)])
+    delivered(acme, source, date(2026, 2, 20), "2026-01", "2026-02")
+    delivered(acme, source, date(2026, 3, 2), "2026-02")
+    delivered(acme, source, date(2026, 3, 9), "2026-01", "2026-02", "2026-03")
+    delivered(acme, source, date(2026, 3, 12), "2026-02", "2026-03")
+
+    (found,) = data_health(acme).connections
+
+    assert [(each.month, each.times, each.last_day) for each in found.restated_months] == [
+        ("2026-02", 2, date(2026, 3, 12)),
+        ("2026-01", 1, date(2026, 3, 9)),
+    ]
+
+
+def test_days_and_months_without_lines_are_gaps(acme: Account) -> None:
+    days = [date(2026, 2, day) for day in range(1, 29) if day not in (10, 11, 20)]
+    days += [date(2026, 3, day) for day in range(1, 20)]
+    add_source(acme, [cost(date(2025, 12, 5), 1), *(cost(day, 1) for day in days)])
+
+    (found,) = data_health(acme).connections
+
+    assert found.missing_months == ["2026-01"]
+    assert found.gaps == []  # since December most days are missing: that is no daily source
+
+
+def test_a_daily_source_is_told_its_missing_days(acme: Account) -> None:
+    days = [date(2026, 2, day) for day in range(1, 29) if day not in (10, 11, 20)]
+    add_source(acme, [cost(day, 1) for day in [*days, *(date(2026, 3, day) for day in range(1, 20))]])
+
+    (found,) = data_health(acme).connections
+
+    assert [(gap.start_date.day, gap.end_date.day) for gap in found.gaps] == [(10, 11), (20, 20)]
+
+
+def test_a_source_with_a_line_a_month_has_no_gaps(acme: Account) -> None:
+    add_source(acme, [cost(date(2026, month, 1), 1) for month in (1, 2, 3)])
+
+    assert data_health(acme).connections[0].gaps == []
+
+
+def test_usage_sources_stand_beside_cost_sources(acme: Account, cast: Cast) -> None:
+    source = create_usage_source(account=acme, actor=cast.actor, name="Shop")
+
+    (found,) = data_health(acme).connections
+
+    assert (found.kind, found.name, found.status) == ("usage", "Shop", "no_data")
+    assert found.what_to_do == "Generate its API key and push."
+    assert found.page == f"connections/usage/{source.pk}/"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "rejected", "status"), [(10, 0, "healthy"), (10, 2, "healthy"), (1, 1, "failing")]
+)
+def test_a_usage_source_that_mostly_rejects_is_failing(
+    acme: Account, cast: Cast, accepted: int, rejected: int, status: str
+) -> None:
+    source = create_usage_source(account=acme, actor=cast.actor, name="Shop")
+    generate_usage_key(source=source, actor=cast.actor)
+    UsageBatch.objects.create(
+        account=acme,
+        source=source,
+        received_at=clock.now(),
+        accepted=accepted,
+        rejected=rejected,
+    )
+
+    (found,) = data_health(acme).connections
+
+    assert found.status == status
+
+
+def test_the_page_lists_every_connection_and_exports_it(acme: Account, cast: Cast) -> None:
+    five_sources(acme)
+    client = signed_in(cast.viewer)
+
+    page = client.get("/a/acme/connections/health/").content.decode()
+    exported = b"".join(client.get("/a/acme/connections/health/?format=csv")).decode()
+
+    assert "row 7: no BilledCost" in page
+    assert "import the corrected file" in page
+    assert len(exported.strip().splitlines()) == 6

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from accounts.scoping import account_scope
 from finops import health
-from finops.insights.queries import data_health
+from finops.insights.data_health.queries import data_health
 from finops.lake.flushing import flush_if_due
 from finops.lib import clock
 from tests.cast import Cast

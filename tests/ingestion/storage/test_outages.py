@@ -20,7 +20,7 @@ from pytest_django import Settings
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops import health
-from finops.insights.queries import data_health
+from finops.insights.data_health.queries import data_health
 from finops.lake import flush, flushing, segments
 from finops.lake.models import LakeSegment
 from finops.lib import clock

@@ -95,7 +95,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
         ({"charge_categories": ["Taxes"]}, "charge_categories: 'Taxes' is not known. Nearest: Tax"),
         (
             {"filters": [{"dimension": "service", "op": "like", "values": ["x"]}]},
-            "Valid: absent, contains, in",
+            "Valid: absent, contains, ends_with, in",
         ),
         ({"top": 51}, "at most 50"),
     ],
@@ -125,8 +125,11 @@ def test_the_context_says_where_to_begin(door: Door) -> None:
 def test_data_health_answers(door: Door) -> None:
     health = answer_of(door, "getDataHealth")
 
-    assert [source["status"] for source in health["sources"]] == ["healthy"]
-    assert health["console_url"].endswith("/a/acme/connections/")
+    assert [(each["kind"], each["status"]) for each in health["connections"]] == [
+        ("usage", "no_data"),
+        ("cost", "healthy"),
+    ]
+    assert health["console_url"].endswith("/a/acme/connections/health/")
 
 
 def test_a_call_takes_few_database_queries(door: Door) -> None:

@@ -1,0 +1,149 @@
+"""How well the data of every connection is: the one query behind the page Data health and the tool getDataHealth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef
+from finops.costs.queries.deliveries import cost_deliveries
+from finops.costs.queries.sources import Sources, load_sources
+from finops.insights.data_health.answers import ConnectionHealth, HealthAnswer
+from finops.insights.data_health.connections import (
+    by_need,
+    cost_connection,
+    needs_attention,
+    usage_connection,
+)
+from finops.insights.data_health.gaps import LOOKED_AT_DAYS, days_of_sources
+from finops.lake import flushing
+from finops.lake.engine import LakeTooLarge, LakeUnavailable
+from finops.lake.flushing import Stuck
+from finops.lib import clock
+from finops.lib.periods import DateRange
+from finops.lib.spoken import listed
+from ingestion.queries.deliveries import usage_deliveries
+
+SHOWN = 50
+NAMED = 5
+
+
+def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
+    """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
+
+    Six queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    lake cannot answer it, gaps are not looked for and a warning says so.
+    """
+    sources, usage = load_sources(account), flushing.stuck(account)
+    gaps_unknown, connections = _connections(account, sources, deadline)
+    unwell = [each for each in connections if needs_attention(each)]
+    return HealthAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, sources, connections, unwell)
+        + (" Moving usage to the lake is stuck." if usage else ""),
+        today=sources.coverage.today,
+        data_from=sources.coverage.first_day,
+        data_through=sources.coverage.complete_through,
+        connections=connections[:shown],
+        truncated=_truncated(len(connections), shown),
+        warnings=[*_warnings(unwell[:shown], usage), *gaps_unknown],
+        hint=_hint(connections, unwell),
+    )
+
+
+def _connections(
+    account: Account, sources: Sources, deadline: float | None
+) -> tuple[list[str], list[ConnectionHealth]]:
+    now, deliveries = clock.now(), cost_deliveries(account)
+    days = _days(sources)
+    unknown, present = _present(account, sources, days, deadline)
+    months: dict[int, set[date]] = {}
+    for segment in sources.manifest.segments:
+        months.setdefault(segment.source_id, set()).add(segment.month)
+    cost = [
+        cost_connection(
+            source_id,
+            health,
+            sources.coverage,
+            months.get(source_id, set()),
+            deliveries.get(source_id, []),
+            present.get(source_id, set()),
+            days if present else None,
+            now,
+        )
+        for source_id, health in sources.health.items()
+    ]
+    usage = [usage_connection(each, now) for each in usage_deliveries(account)]
+    return unknown, sorted([*cost, *usage], key=by_need)
+
+
+def _days(sources: Sources) -> DateRange | None:
+    through = sources.coverage.complete_through
+    return DateRange(through - timedelta(days=LOOKED_AT_DAYS - 1), through) if through else None
+
+
+def _present(
+    account: Account, sources: Sources, days: DateRange | None, deadline: float | None
+) -> tuple[list[str], Mapping[int, set[date]]]:
+    """The days with lines by source; what health says must not fail with the lake."""
+    if days is None:
+        return [], {}
+    try:
+        return [], days_of_sources(account, days, sources.manifest, deadline=deadline)
+    except (LakeUnavailable, LakeTooLarge) as problem:
+        return [f"Days without cost lines were not looked for: {problem.message}"], {}
+
+
+def _warnings(unwell: Sequence[ConnectionHealth], usage: Stuck | None) -> list[str]:
+    warnings = [
+        f"{_noun(each)} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
+        for each in unwell
+    ]
+    if usage is not None:
+        warnings.append(
+            f"Usage events are accepted and counted, but have not been moved to the lake since "
+            f"{usage.since:%Y-%m-%d %H:%M} UTC: {usage.reason}. Nothing is lost, and it is tried again by itself; "
+            "if it stays so, the operator of this server must look into it."
+        )
+    return warnings
+
+
+def _noun(each: ConnectionHealth) -> str:
+    return "Source" if each.kind == "cost" else "Usage source"
+
+
+def _word(each: ConnectionHealth) -> str:
+    return "overdue" if each.overdue and each.status == "healthy" else each.status.replace("_", " ")
+
+
+def _summary(
+    account: Account,
+    sources: Sources,
+    connections: Sequence[ConnectionHealth],
+    unwell: Sequence[ConnectionHealth],
+) -> str:
+    count = len(connections)
+    if not count:
+        return f"{account.name} has no connection yet."
+    through = sources.coverage.complete_through
+    data = f"cost data is complete through {through}" if through else "there is no cost data yet"
+    noun = "connection" if count == 1 else "connections"
+    if not unwell:
+        return f"{account.name} has {count} {noun}, all well; {data}."
+    names = listed([f"{each.name} ({_word(each)})" for each in unwell[:NAMED]])
+    more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
+    verb = "needs" if len(unwell) == 1 else "need"
+    return f"{len(unwell)} of {count} {noun} of {account.name} {verb} attention: {names}{more}; {data}."
+
+
+def _truncated(count: int, shown: int) -> str:
+    return f"{shown} of {count} connections are listed, the unhealthy ones first." if count > shown else ""
+
+
+def _hint(connections: Sequence[ConnectionHealth], unwell: Sequence[ConnectionHealth]) -> str:
+    if not connections:
+        return "Connect a cost source and import its FOCUS files on the Connections page."
+    if unwell:
+        return "Each connection's page says what went wrong and what to do; until then say what is missing."
+    return "The data is as new as its sources deliver; querySpend answers from it."
