@@ -7,3 +7,6 @@ class BudgetsConfig(AppConfig):
     name = "finops.budgets"
     label = "budgets"
     verbose_name = "Budgets"
+
+    def ready(self) -> None:
+        from finops.budgets import uses  # noqa: F401 registers what uses dimensions

@@ -7,3 +7,6 @@ class UnitCostsConfig(AppConfig):
     name = "finops.unitcosts"
     label = "unitcosts"
     verbose_name = "Unit costs"
+
+    def ready(self) -> None:
+        from finops.unitcosts import uses  # noqa: F401 registers what uses dimensions

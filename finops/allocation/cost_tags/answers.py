@@ -31,8 +31,8 @@ class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):
 class RuleCatch(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule gives its value to. `number` from 1.
 
-    `lines` and `amounts` are of the lines that no earlier rule caught. `matching_lines` counts those too that earlier
-    rules caught; `shadowed_by` are these earlier rules, where they left it nothing.
+    `lines` and `amounts` are of the lines that no earlier rule caught. Where that is none, `matching_lines` says how
+    many it would catch alone, and `shadowed_by` the earlier rules that catch them; else these are `lines` and empty.
     """
 
     number: int

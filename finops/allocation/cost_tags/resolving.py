@@ -26,7 +26,7 @@ from finops.allocation.rules import (
 )
 from finops.costs.dimensions import UNTAGGED, Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolved_filter
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.lib.errors import UserError, unknown_value
 from finops.lib.spoken import cut
 
@@ -64,9 +64,9 @@ def _draft(key: str, rules: str, default_value: str, description: str) -> CostTa
     )
 
 
-def context_of(account: Account) -> DimensionContext:
-    """A context to resolve in, where no question has one. One query, two after a change."""
-    sources = load_sources(account)
+def context_of(account: Account, sources: Sources | None = None) -> DimensionContext:
+    """A context to resolve in, where no question has one. One query, two after a change; none with sources."""
+    sources = sources or load_sources(account)
     return DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
 
 

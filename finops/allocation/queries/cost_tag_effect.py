@@ -1,27 +1,207 @@
-"""What saving a cost tag would move, by month."""
+"""What saving a cost tag would move, by month.
+
+No account says yet which months its books have closed. A month counts as closed when it is over and every source that
+still delivers has brought it whole: from then on reports, charge-backs and invoices to customers may rest on it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import ibis
+
 from accounts.models import Account
-from finops.allocation.cost_tags.answers import CostTagEffect
+from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
 from finops.allocation.cost_tags.resolving import context_of, dimension_of
 from finops.allocation.models import CostTag
-from finops.allocation.rules import CostTagDraft
-from finops.costs.queries.sources import load_sources
+from finops.allocation.rules import CostTagDraft, read_rules
+from finops.costs.coverage import Coverage
+from finops.costs.dimensions import UNTAGGED, Dimension
+from finops.costs.queries.cost_view import CostViewSettings
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.money import added, subtracted
+from finops.lib.periods import month_end
+
+MAX_ROWS = 1_000
+"""Rows of one effect: the largest moves; the audit log keeps fewer."""
+
+MAX_MOVES = 100_000
+"""Moves from value to value that are read; beyond, only the months are told."""
+
+Row = dict[str, Any]
 
 
 def effect(
     account: Account, cost_tag: CostTag | None, draft: CostTagDraft, *, deadline: float | None = None
 ) -> CostTagEffect:
-    """How saving `draft` over `cost_tag` (None: as a new one) changes past cost: by month, value and currency."""
+    """How saving `draft` over `cost_tag` (None: as a new one) changes cost by month, value and currency.
+
+    Over all days with data, in the account's cost view; nothing is stored. No line's cost changes, only its value, so
+    in every month and currency the moves add up to 0. Raises RuleError as `preview` does. Cost: two lake queries over
+    all days, one when nothing changes.
+    """
     sources = load_sources(account)
-    dimension_of(context_of(account), draft)
-    today = sources.coverage.today
+    context = context_of(account, sources)
+    before = dimension_of(context, _stored(cost_tag) if cost_tag else CostTagDraft(key=draft.key))
+    after = dimension_of(context, draft)
+    asker = _Asker(account, sources, (before, after), deadline)
+    months = [] if before.value == after.value else asker.run(_Months(before, after, sources.view))
+    changed = [row for row in months if row["changed_lines"]]
+    moves = asker.run(_Moves(before, after, sources.view)) if changed else []
+    totals = _totals(moves) if len(moves) <= MAX_MOVES else {}
+    rows = _rows(totals, sources.coverage)
     return CostTagEffect(
-        start_date=sources.coverage.first_day or today,
-        end_date=sources.coverage.last_day or today,
-        months=[],
-        rows=[],
-        truncated="",
-        warnings=[],
+        start_date=sources.coverage.first_day or sources.coverage.today,
+        end_date=sources.coverage.last_day or sources.coverage.today,
+        months=[_month(row, sources.coverage) for row in sorted(months, key=_by_month)] if changed else [],
+        rows=sorted(_largest(rows, MAX_ROWS), key=lambda row: (row.month, row.currency, row.value)),
+        truncated=_truncated(len(rows), len(moves)),
+        warnings=list(after.warnings),
     )
+
+
+def is_closed(month: date, coverage: Coverage) -> bool:
+    """Whether a month is over and every source that still delivers has brought it whole."""
+    return coverage.complete_through is not None and month_end(month) <= coverage.complete_through
+
+
+def _stored(cost_tag: CostTag) -> CostTagDraft:
+    return CostTagDraft(
+        key=cost_tag.key, rules=read_rules(cost_tag.rules), default_value=cost_tag.default_value
+    )
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Asks the lake about all days that have data."""
+
+    account: Account
+    sources: Sources
+    dimensions: Sequence[Dimension]
+    deadline: float | None
+
+    def run(self, build: Any) -> list[Row]:
+        coverage = self.sources.coverage
+        table = engine.run(
+            self.account,
+            Kind.COST,
+            coverage.first_day or coverage.today,
+            coverage.last_day or coverage.today,
+            build,
+            tag_keys=list(dict.fromkeys(key for each in self.dimensions for key in each.tag_keys)),
+            manifest=self.sources.manifest,
+            deadline=self.deadline,
+        )
+        rows: list[Row] = table.to_pylist()
+        return rows
+
+
+@dataclass(frozen=True)
+class _Months:
+    """By month and currency: the cost, and that of lines that change their value."""
+
+    before: Dimension
+    after: Dimension
+    view: CostViewSettings
+
+    def __call__(self, table: Any) -> Any:
+        rows = _valued(self, table)
+        changes = rows.before != rows.after
+        return rows.group_by(["month", "currency"]).aggregate(
+            total=rows.amount.sum(),
+            changed=ibis.ifelse(changes, rows.amount, ibis.null(rows.amount.type())).sum(),
+            changed_lines=changes.sum(),
+        )
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """By month, currency, value before and value after: cost and lines, also of lines that keep their value where
+    others come or go."""
+
+    before: Dimension
+    after: Dimension
+    view: CostViewSettings
+
+    def __call__(self, table: Any) -> Any:
+        rows = _valued(self, table)
+        sums = rows.group_by(["month", "currency", "before", "after"]).aggregate(
+            amount=rows.amount.sum(), lines=rows.count()
+        )
+        return sums.limit(MAX_MOVES + 1)
+
+
+def _valued(build: _Months | _Moves, table: Any) -> Any:
+    lines = table.filter(counts(table, build.view.charge_categories))
+    return lines.select(
+        month=lines.charge_date.truncate("M"),
+        currency=lines.currency.coalesce(NO_CURRENCY),
+        before=build.before.value(lines).coalesce(UNTAGGED),
+        after=build.after.value(lines).coalesce(UNTAGGED),
+        amount=lines[COST_COLUMNS[build.view.basis]].coalesce(ibis.literal(Decimal(0), "decimal(38, 18)")),
+    )
+
+
+Key = tuple[date, str, str]
+"""Month, currency, value."""
+
+
+def _totals(moves: Iterable[Row]) -> dict[Key, tuple[Decimal, Decimal]]:
+    """Cost before and after of every value that lines come to or leave."""
+    before: dict[Key, list[Decimal]] = {}
+    after: dict[Key, list[Decimal]] = {}
+    moved: set[Key] = set()
+    for row in moves:
+        left, reached = [(row["month"], row["currency"], row[side]) for side in ("before", "after")]
+        before.setdefault(left, []).append(row["amount"])
+        after.setdefault(reached, []).append(row["amount"])
+        if left != reached:
+            moved |= {left, reached}
+    return {key: (added(before.get(key, [])), added(after.get(key, []))) for key in moved}
+
+
+def _rows(totals: dict[Key, tuple[Decimal, Decimal]], coverage: Coverage) -> list[EffectRow]:
+    return [
+        EffectRow(
+            month=month,
+            value=value,
+            currency=currency,
+            before=before,
+            after=after,
+            moved=subtracted(after, before),
+            is_closed=is_closed(month, coverage),
+        )
+        for (month, currency, value), (before, after) in totals.items()
+    ]
+
+
+def _largest(rows: Sequence[EffectRow], count: int) -> list[EffectRow]:
+    return sorted(rows, key=lambda row: (row.moved.copy_abs().copy_negate(), row.month, row.value))[:count]
+
+
+def _month(row: Row, coverage: Coverage) -> MonthEffect:
+    return MonthEffect(
+        month=row["month"],
+        currency=row["currency"],
+        total=row["total"],
+        changed=row["changed"] if row["changed"] is not None else Decimal(0),
+        changed_lines=row["changed_lines"],
+        is_closed=is_closed(row["month"], coverage),
+    )
+
+
+def _by_month(row: Row) -> tuple[date, str]:
+    return row["month"], row["currency"]
+
+
+def _truncated(rows: int, moves: int) -> str:
+    if moves > MAX_MOVES:
+        return f"More than {MAX_MOVES:,} values move, so only the months are shown."
+    return f"The {MAX_ROWS:,} largest of {rows:,} moves are shown." if rows > MAX_ROWS else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import ibis
-import pyarrow as pa
 
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagPreview, RuleCatch, ValueCatch
@@ -37,20 +37,27 @@ def preview(
     that is not known and for a cycle. Cost: one lake query, two when a rule is shadowed.
     """
     sources = load_sources(account)
-    context = context_of(account)
-    dimension = dimension_of(context, draft)
+    dimension = dimension_of(context_of(account, sources), draft)
     asked = last_days(sources.coverage, days)
-    table = engine.run(
-        account,
-        Kind.COST,
-        asked.start,
-        asked.end,
-        _Build(dimension, sources.view),
-        tag_keys=dimension.tag_keys,
-        manifest=sources.manifest,
-        deadline=deadline,
-    )
-    return _preview(draft, dimension, asked, table)
+
+    def run(build: Any) -> list[dict[str, Any]]:
+        table = engine.run(
+            account,
+            Kind.COST,
+            asked.start,
+            asked.end,
+            build,
+            tag_keys=dimension.tag_keys,
+            manifest=sources.manifest,
+            deadline=deadline,
+        )
+        rows: list[dict[str, Any]] = table.to_pylist()
+        return rows
+
+    caught = run(_Caught(dimension, sources.view))
+    empty = sorted(set(range(1, len(draft.rules) + 1)) - {row["rule"] for row in caught})
+    takers = run(_Takers(dimension, sources.view, tuple(empty))) if empty and caught else []
+    return _preview(draft, dimension, asked, caught, _takers(empty, takers))
 
 
 def last_days(coverage: Coverage, days: int) -> DateRange:
@@ -59,19 +66,17 @@ def last_days(coverage: Coverage, days: int) -> DateRange:
 
 
 @dataclass(frozen=True)
-class _Build:
+class _Caught:
     """Lines and cost by the number of the rule that catches, value and currency."""
 
     dimension: Dimension
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        value = self.dimension.value
-        assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
         lines = table.filter(counts(table, self.view.charge_categories))
-        numbers = [(rule.catches(lines), number + 1) for number, rule in enumerate(value.rules)]
+        value = _value_of(self.dimension)
         rows = lines.select(
-            rule=ibis.cases(*numbers, else_=0) if numbers else ibis.literal(0),
+            rule=value.number(lines) if value.rules else ibis.literal(1, "int64"),
             value=value(lines),
             currency=lines.currency.coalesce(NO_CURRENCY),
             amount=lines[COST_COLUMNS[self.view.basis]],
@@ -81,32 +86,59 @@ class _Build:
         )
 
 
-def _preview(draft: CostTagDraft, dimension: Dimension, days: DateRange, table: pa.Table) -> CostTagPreview:
-    rows = table.to_pylist()
-    by_rule: dict[int, list[dict[str, Any]]] = {}
-    by_value: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_rule.setdefault(row["rule"], []).append(row)
-        by_value.setdefault(row["value"] or UNTAGGED, []).append(row)
-    rest = by_rule.get(0, [])
+@dataclass(frozen=True)
+class _Takers:
+    """How many lines the rules that catch nothing would catch alone, by the rule that catches them before."""
+
+    dimension: Dimension
+    view: CostViewSettings
+    empty: tuple[int, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(counts(table, self.view.charge_categories))
+        value = _value_of(self.dimension)
+        alone = {_column(number): value.rules[number - 1].catches(lines) for number in self.empty}
+        rows = lines.select(rule=value.number(lines), **alone)
+        return rows.group_by("rule").aggregate(**{name: rows[name].fill_null(False).sum() for name in alone})
+
+
+def _column(number: int) -> str:
+    return f"rule{number}"
+
+
+def _value_of(dimension: Dimension) -> CostTagValue:
+    assert isinstance(dimension.value, CostTagValue)  # noqa: S101 for the type checker
+    return dimension.value
+
+
+Takers = dict[int, dict[int, int]]
+"""For each rule that catches nothing: lines that it would catch alone, by the rule that does."""
+
+
+def _takers(empty: list[int], rows: list[dict[str, Any]]) -> Takers:
+    return {
+        number: {row["rule"]: row[_column(number)] for row in rows if row[_column(number)]}
+        for number in empty
+    }
+
+
+def _preview(
+    draft: CostTagDraft, dimension: Dimension, days: DateRange, rows: list[dict[str, Any]], takers: Takers
+) -> CostTagPreview:
+    by_rule = _grouped(rows, "rule")
+    rest = by_rule.get(len(draft.rules) + 1, [])
+    values = [
+        ValueCatch(value=value, lines=_lines(found), amounts=_amounts(found))
+        for value, found in _grouped(rows, "value").items()
+    ]
     return CostTagPreview(
         start_date=days.start,
         end_date=days.end,
         rules=[
-            RuleCatch(
-                number=number,
-                name=rule.name,
-                lines=_lines(by_rule.get(number, [])),
-                amounts=_amounts(by_rule.get(number, [])),
-                matching_lines=_lines(by_rule.get(number, [])),
-                shadowed_by=[],
-            )
+            _catch(number, rule.name, by_rule.get(number, []), takers.get(number, {}))
             for number, rule in enumerate(draft.rules, start=1)
         ],
-        values=[
-            ValueCatch(value=value, lines=_lines(found), amounts=_amounts(found))
-            for value, found in by_value.items()
-        ],
+        values=sorted(values, key=_largest_first),
         rest_value=draft.default_value or UNTAGGED,
         rest_lines=_lines(rest),
         rest=_amounts(rest),
@@ -114,6 +146,30 @@ def _preview(draft: CostTagDraft, dimension: Dimension, days: DateRange, table: 
         lines=_lines(rows),
         warnings=list(dimension.warnings),
     )
+
+
+def _grouped(rows: list[dict[str, Any]], by: str) -> dict[Any, list[dict[str, Any]]]:
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(UNTAGGED if row[by] is None else row[by], []).append(row)
+    return found
+
+
+def _catch(number: int, name: str, rows: list[dict[str, Any]], takers: dict[int, int]) -> RuleCatch:
+    lines = _lines(rows)
+    return RuleCatch(
+        number=number,
+        name=name,
+        lines=lines,
+        amounts=_amounts(rows),
+        matching_lines=lines or sum(takers.values()),
+        shadowed_by=sorted(takers),
+    )
+
+
+def _largest_first(value: ValueCatch) -> tuple[Decimal, str]:
+    sizes = [part.amount.copy_abs() for part in value.amounts]
+    return max(sizes, default=Decimal(0)).copy_negate(), value.value
 
 
 def _lines(rows: list[dict[str, Any]]) -> int:

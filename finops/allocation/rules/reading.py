@@ -48,7 +48,7 @@ def _place(path: Path, name: str) -> str:
     for step in inside:
         field += f"[{step + 1}]" if isinstance(step, int) else f".{step}" if field else step
     if path[:1] != ("rules",) or len(path) == 1:
-        return field or "rules"
+        return field or ("rules" if path else "The document")
     called = f" (“{cut(name, SHOWN)}”)" if name else ""
     number = path[1]
     return f"Rule {number + 1}{called}{f', {field}' if field else ''}"  # type: ignore[operator]  # a rule's place is a number

@@ -6,26 +6,124 @@ so a file can neither grow when it is read nor make anything but texts, lists an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from finops.allocation.rules.document import CostTagDraft
-from finops.allocation.rules.reading import RuleError, read_draft
+from finops.allocation.rules.reading import Path, RuleError, read_draft
 from finops.allocation.rules.writing import write_draft
 
 MAX_BYTES = 2 * 2**20
+MAX_NESTING = 50
+"""Levels of lists and maps in a file; eight nested conditions need twenty."""
+
+
+class YamlError(RuleError):
+    """What is wrong in a file; `line` is counted from 1, 0 where no line is meant."""
+
+    def __init__(self, message: str, line: int, *, path: Path = (), value: Any = None) -> None:
+        super().__init__(message, path, value=value)
+        self.line = line
+        self.message = f"Line {line}: {message}" if line else message
+        self.args = (self.message,)
 
 
 def draft_to_yaml(draft: CostTagDraft) -> str:
     """The file that `draft_from_yaml` reads as an equal draft."""
-    return yaml.dump(write_draft(draft), sort_keys=False, allow_unicode=True, width=110)
+    return yaml.dump(write_draft(draft), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists inside their keys, and never an anchor."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def draft_from_yaml(text: str) -> CostTagDraft:
-    """The cost tag that a file says. Raises RuleError that names line, rule and field."""
+    """The cost tag that a file says. Raises YamlError that names line, rule and field."""
+    if len(text.encode(errors="replace")) > MAX_BYTES:
+        raise YamlError(
+            f"The file is larger than {MAX_BYTES >> 20} MB, more than any cost tag's rules take.", 0
+        )
+    lines: dict[Path, int] = {}
+    found = _read(text, lines)
     try:
-        found: Any = yaml.load(text, Loader=yaml.CBaseLoader)  # noqa: S506 - makes texts, lists and maps only
+        return read_draft(found)
+    except RuleError as error:
+        line = _line_of(error.path, lines)
+        raise YamlError(error.message, line, path=error.path, value=error.value) from None
+
+
+def _read(text: str, lines: dict[Path, int]) -> Any:
+    try:
+        _check_events(text)
+        return _plain(yaml.compose(text, Loader=yaml.CSafeLoader), (), lines)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        said = " ".join(part for part in (error.context, error.problem) if part)
+        raise YamlError(f"The file is not YAML: {said}.", mark.line + 1 if mark else 0) from None
     except yaml.YAMLError as error:
-        raise RuleError(str(error), ()) from error
-    return read_draft(found)
+        raise YamlError(f"The file is not YAML: {str(error).splitlines()[0]}.", 0) from None
+    except UnicodeError:
+        raise YamlError("The file is not text in UTF-8.", 0) from None
+
+
+def _check_events(text: str) -> None:
+    """Before any node is made: no depth that overflows a stack, no anchor, alias or tag."""
+    depth = 0
+    for event in _events(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise YamlError("The file has an anchor or alias (& or *). Write the values out.", line)
+        if getattr(event, "tag", None):
+            raise YamlError(f"The file has a tag ({event.tag}). Write plain values.", line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_NESTING:
+            raise YamlError(f"The file is nested more than {MAX_NESTING} deep.", line)
+
+
+def _events(text: str) -> Iterator[Any]:
+    yield from yaml.parse(text, Loader=yaml.CSafeLoader)
+
+
+def _plain(node: Any, path: Path, lines: dict[Path, int]) -> Any:
+    """Texts, lists and maps of a node; the line of each by its path."""
+    if node is None:
+        return None
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*path, place), lines) for place, item in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        return _map(node, path, lines)
+    is_nothing = node.style is None and node.value in ("", "~", "null")
+    return None if is_nothing else node.value
+
+
+def _map(node: Any, path: Path, lines: dict[Path, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise YamlError("A key is a list or a map. Write a name.", line)
+        key = key_node.value
+        if key in found:
+            raise YamlError(f"The key {key[:60]!r} stands there twice.", line)
+        found[key] = _plain(value_node, (*path, key), lines)
+        lines[(*path, key)] = line
+    return found
+
+
+def _line_of(path: Path, lines: dict[Path, int]) -> int:
+    """The line of what a path leads to, else of the nearest that it is in."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)

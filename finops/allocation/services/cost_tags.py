@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -10,16 +11,22 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.allocation.cost_tags.answers import EffectRow, MonthEffect
 from finops.allocation.cost_tags.resolving import PREFIX, context_of, dimension_of
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tag_effect import effect
 from finops.allocation.rules import CostTagDraft, Rule, read_rules, write_rules
 from finops.allocation.rules.yaml import draft_from_yaml, draft_to_yaml
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.money import rounded
 from finops.lib.spoken import listed
 
 MAX_COST_TAGS = 100
+
+AUDITED_ROWS = 200
+"""Moves by month and value that one entry of the audit log keeps."""
 
 
 @transaction.atomic
@@ -45,13 +52,14 @@ def create_cost_tag(
             raise UserError(f"An account has at most {MAX_COST_TAGS} cost tags; delete some first.")
         cost_tag = CostTag(account=account, key=draft.key, created_by=actor.user)
         _fill(cost_tag, draft, actor)
+        moved = effect_detail(account, None, draft)
         cost_tag.save(force_insert=True)
     audit.record(
         account=account,
         actor=actor,
         action="cost_tag.create",
         target=cost_tag.key,
-        detail={"rules": len(draft.rules), "default_value": draft.default_value},
+        detail={"rules": len(draft.rules), "default_value": draft.default_value, **moved},
     )
     return cost_tag
 
@@ -83,6 +91,7 @@ def save_cost_tag(
             raise UserError(f"Cost tag {cost_tag.key!r} has been deleted meanwhile.")
         if current.version != version:
             raise UserError(_lost_update(current), field="version", value=version)
+        moved = effect_detail(account, current, draft)
         current.version += 1
         _fill(current, draft, actor)
         current.save()
@@ -91,7 +100,12 @@ def save_cost_tag(
         actor=actor,
         action="cost_tag.change",
         target=current.key,
-        detail={"version": current.version, "rules": len(draft.rules), "default_value": draft.default_value},
+        detail={
+            "version": current.version,
+            "rules": len(draft.rules),
+            "default_value": draft.default_value,
+            **moved,
+        },
     )
     return current
 
@@ -145,6 +159,43 @@ def draft_of(cost_tag: CostTag) -> CostTagDraft:
         default_value=cost_tag.default_value,
         rules=read_rules(cost_tag.rules),
     )
+
+
+def effect_detail(account: Account, cost_tag: CostTag | None, draft: CostTagDraft) -> dict[str, Any]:
+    """What the change moves, as the audit log keeps it: every month, and the values that move most.
+
+    A change is saved also when that cannot be found out in time; then the reason is kept.
+    """
+    try:
+        found = effect(account, cost_tag, draft)
+    except UserError as error:
+        return {"effect": [], "effect_unknown": error.message}
+    months = [_month_said(month) for month in found.months if month.changed_lines]
+    largest = sorted(found.rows, key=lambda row: row.moved.copy_abs(), reverse=True)[:AUDITED_ROWS]
+    rows = [_row_said(row) for row in sorted(largest, key=lambda row: (row.month, row.currency, row.value))]
+    more = len(found.rows) - len(rows)
+    return {"effect": months, "moved": rows, **({"moved_not_listed": more} if more else {})}
+
+
+def _month_said(month: MonthEffect) -> dict[str, Any]:
+    return {
+        "month": f"{month.month:%Y-%m}",
+        "closed": month.is_closed,
+        "changed": str(rounded(month.changed)),
+        "of": str(rounded(month.total)),
+        "currency": month.currency,
+    }
+
+
+def _row_said(row: EffectRow) -> dict[str, Any]:
+    return {
+        "month": f"{row.month:%Y-%m}",
+        "value": row.value,
+        "before": str(rounded(row.before)),
+        "after": str(rounded(row.after)),
+        "moved": str(rounded(row.moved)),
+        "currency": row.currency,
+    }
 
 
 def _fill(cost_tag: CostTag, draft: CostTagDraft, actor: Actor) -> None:

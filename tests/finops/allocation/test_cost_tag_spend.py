@@ -12,6 +12,7 @@ from accounts.models import Account
 from finops.allocation.queries.cost_tags import preview
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.allocation.services.cost_tags import create_cost_tag, save_cost_tag
+from finops.costs.answers import MoneyAmount
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.lib.errors import UserError
@@ -37,6 +38,10 @@ def billed(acme: Account) -> Account:
     return acme
 
 
+def amounts(parts: list[MoneyAmount]) -> dict[str, Decimal]:
+    return {part.currency: part.amount for part in parts}
+
+
 def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
     asked = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
     return {
@@ -57,7 +62,13 @@ def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, bille
 
 def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Account) -> None:
     tag = create_cost_tag(account=billed, actor=cast.actor, key="kind", rules=read_rules([PROD]))
-    mine = {"cost_tag": tag, "actor": cast.actor, "version": 1, "default_value": "", "description": ""}
+    mine: dict[str, Any] = {
+        "cost_tag": tag,
+        "actor": cast.actor,
+        "version": 1,
+        "default_value": "",
+        "description": "",
+    }
     save_cost_tag(**mine, rules=read_rules([STORAGE]))
 
     with pytest.raises(UserError, match=f"was changed by {cast.member.email} on 2026-03-20"):
@@ -67,8 +78,5 @@ def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Acc
 def test_the_preview_says_what_each_rule_catches(billed: Account) -> None:
     shown = preview(billed, CostTagDraft(key="kind", rules=read_rules([PROD, STORAGE])))
 
-    assert [[(each.amount, each.currency) for each in rule.amounts] for rule in shown.rules] == [
-        [(1, "USD")],
-        [(2, "USD")],
-    ]
-    assert [(each.amount, each.currency) for each in shown.rest] == [(8, "EUR"), (4, "USD")]
+    assert [amounts(rule.amounts) for rule in shown.rules] == [{"USD": 1}, {"USD": 2}]
+    assert amounts(shown.rest) == {"EUR": 8, "USD": 4}

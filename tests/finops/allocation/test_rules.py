@@ -1,0 +1,236 @@
+"""Rules as a document: what is taken, what is refused with the rule and field named, and YAML that comes back the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from finops.allocation.rules import RuleError, read_draft, read_rules, write_draft, write_rules
+from finops.allocation.rules.document import NORMALISATIONS
+from finops.allocation.rules.yaml import YamlError, draft_from_yaml, draft_to_yaml
+
+SERVICE = {"dimension": "service", "op": "in", "values": ["EC2"]}
+OK = {"when": SERVICE, "value": "x"}
+
+
+def deep(levels: int) -> dict[str, Any]:
+    return SERVICE if levels == 1 else {"not": deep(levels - 1)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"when": SERVICE}, "Rule 2: a rule has either a value or a copy"),
+        ({**OK, "copy": {"keys": ["env"]}}, "Rule 2: a rule has either a value or a copy"),
+        ({"value": "x"}, "Rule 2, when: a rule that sets a value needs a condition"),
+        ({"name": "Prod", "when": {**SERVICE, "op": "eqals"}, "value": "x"}, "Rule 2 (“Prod”), when.op: op 'eqals' is not"),
+        ({**OK, "when": {**SERVICE, "values": []}}, "Rule 2, when.values: op in needs at least one value"),
+        ({**OK, "when": {**SERVICE, "op": "absent"}}, "Rule 2, when.values: op absent takes no values"),
+        ({**OK, "when": {**SERVICE, "values": ["a", 7]}}, "Rule 2, when.values[2]: is a number, not a text."),
+        ({**OK, "when": {**SERVICE, "values": [str(n) for n in range(2_001)]}}, "2,001 are more than 2,000"),
+        ({**OK, "when": {"all": []}}, "Rule 2, when.all: is empty"),
+        ({**OK, "when": {"any": [SERVICE, {"not": {}}]}}, "Rule 2, when.any[2].not: a condition has all, any, not"),
+        ({**OK, "when": {**SERVICE, "all": [SERVICE]}}, "Rule 2, when: all stands alone"),
+        ({**OK, "when": deep(9)}, "nested more than 8 deep"),
+        ({**OK, "when": [SERVICE]}, "Rule 2, when: is a list, not an object"),
+        ({**OK, "value": "v" * 256}, "has 256 characters, at most 255"),
+        ({**OK, "value": " "}, "Rule 2, value: is empty."),
+        ({**OK, "value": "a\x00"}, "Rule 2, value: has a character that no text has"),
+        ({**OK, "valid_from": "2026-05-02", "valid_to": "2026-05-01"}, "Rule 2, valid_to: the last day, 2026-05-01, is before"),
+        ({**OK, "valid_from": "May"}, "Rule 2, valid_from: 'May' is not a day such as 2026-05-31."),
+        ({**OK, "vlaue": "x"}, "Rule 2: field 'vlaue' is not known. Nearest: value"),
+        ({**OK, "name": "FIRST"}, "Rule 2, name: 'FIRST' is the name of rule 1 already."),
+        ({"copy": {"keys": []}}, "Rule 2, copy.keys: name at least one tag key"),
+        ({"copy": {"keys": ["env"], "normalise": ["Trim"]}}, "Nearest: trim"),
+        ({"copy": {"keys": ["env"], "map": {"a": "1", "A": "2"}}}, "'A' stands there twice"),
+        ({"copy": {"keys": ["env"], "map": {"a": ""}}}, "Rule 2, copy.map.a: is empty."),
+        ("rule", "Rule 2: is a text, not an object"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_rule_that_cannot_be_is_refused_by_number_and_field(rule: Any, said: str) -> None:
+    with pytest.raises(RuleError) as refused:
+        read_rules([{"name": "first", **OK}, rule])
+
+    assert said in refused.value.message
+    assert refused.value.rule == 2
+
+
+def test_at_most_500_rules_are_taken() -> None:
+    assert len(read_rules([OK] * 500)) == 500
+
+    with pytest.raises(RuleError, match="501 rules are more than 500"):
+        read_rules([OK] * 501)
+
+
+def test_all_values_together_are_bounded() -> None:
+    many = {**SERVICE, "values": [str(number) for number in range(2_000)]}
+
+    with pytest.raises(RuleError, match="22,000 values, more than 20,000"):
+        read_rules([{**OK, "when": many}] * 11)
+
+
+def test_what_people_write_for_an_op_is_understood() -> None:
+    (rule,) = read_rules(
+        [{"value": "x", "when": {"dimension": "service", "op": "Not equals", "values": "S3"}}]
+    )
+
+    assert write_rules([rule]) == [
+        {"when": {"dimension": "service", "op": "not_in", "values": ["S3"]}, "value": "x"}
+    ]
+
+
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+words = texts.filter(lambda text: bool(text.strip()))
+names = words.map(str.strip)
+tests_ = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "dimension": names,
+            "op": st.sampled_from(["in", "not_in", "contains", "not_contains", "starts_with", "ends_with"]),
+            "values": st.lists(words, min_size=1, max_size=3, unique=True),
+        }
+    ),
+    st.fixed_dictionaries({"dimension": names, "op": st.just("absent")}),
+)
+conditions = st.recursive(
+    tests_,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries({"all": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"any": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"not": inner}),
+    ),
+    max_leaves=4,
+)
+days = {
+    "valid_from": st.just("2026-01-05"),
+    "valid_to": st.dates().map(lambda day: max(day.isoformat(), "2026-01-05")),
+}
+copies = st.fixed_dictionaries(
+    {
+        "keys": st.lists(
+            names.filter(lambda key: not key.startswith("tag:")), min_size=1, max_size=2, unique=True
+        )
+    },
+    optional={
+        "normalise": st.lists(st.sampled_from(list(NORMALISATIONS)), min_size=1, max_size=3, unique=True),
+        "map": st.dictionaries(words, names, min_size=1, max_size=2).filter(
+            lambda found: len({key.lower() for key in found}) == len(found)
+        ),
+    },
+)
+documents = st.fixed_dictionaries(
+    {
+        "key": names,
+        "rules": st.lists(
+            st.one_of(
+                st.fixed_dictionaries({"when": conditions, "value": names}, optional=days),
+                st.fixed_dictionaries({"copy": copies}, optional={"when": conditions, **days}),
+            ),
+            max_size=4,
+        ),
+    },
+    optional={"description": names, "default_value": names},
+)
+QUICK = settings(
+    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@QUICK
+@given(documents)
+def test_every_document_comes_back_the_same_from_json_and_yaml(document: dict[str, Any]) -> None:
+    draft = read_draft(document)
+
+    assert write_draft(draft) == document
+    assert read_draft(json.loads(json.dumps(write_draft(draft)))) == draft
+    assert draft_from_yaml(draft_to_yaml(draft)) == draft
+
+
+def problem_of(read: Callable[[Any], object], found: Any) -> str:
+    """What is said of it; a dot when there is nothing to say."""
+    try:
+        read(found)
+    except RuleError as error:
+        return error.message
+    return "."
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "rules",
+                    "key",
+                    "when",
+                    "all",
+                    "not",
+                    "dimension",
+                    "op",
+                    "values",
+                    "value",
+                    "copy",
+                    "keys",
+                    "map",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@QUICK
+@given(anything)
+def test_any_json_is_read_or_refused_in_words(found: Any) -> None:
+    for read in (read_rules, read_draft):
+        assert problem_of(read, found).endswith(".")
+
+
+@QUICK
+@given(st.text(max_size=60) | documents.map(lambda document: draft_to_yaml(read_draft(document))[:-9]))
+def test_any_text_is_read_as_yaml_or_refused_with_the_line(text: str) -> None:
+    assert problem_of(draft_from_yaml, text).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("key: x\nrules:\n  - value: x\n    when:\n      dimension: service\n      op: is like\n      values: [a]\n", "Line 6: Rule 1, when.op: op 'is_like'"),
+        ("key: x\nrules:\n  - {value: x}\n", "Line 3: Rule 1, when: a rule that sets a value needs"),
+        ("key: &a x\nrules: [*a]\n", "Line 1: The file has an anchor or alias"),
+        ("key: !!python/object/apply:os.system [id]\n", "Line 1: The file has a tag"),
+        ("[" * 100_000, "nested more than 50 deep"),
+        ("key: x\nkey: y\n", "Line 2: The key 'key' stands there twice."),
+        ("rules: [\n", "The file is not YAML"),
+        ("", "is nothing, not an object"),
+        ("key: x\x00", "The file is not YAML"),
+        ("#" * (2 * 2**20 + 1), "larger than 2 MB"),
+    ],
+    ids=["op", "condition", "alias", "tag", "deep", "twice", "unfinished", "empty", "nul", "large"],
+)  # fmt: skip
+def test_a_file_that_cannot_be_is_refused_by_line(text: str, said: str) -> None:
+    with pytest.raises(YamlError) as refused:
+        draft_from_yaml(text)
+
+    assert said in refused.value.message
+
+
+def test_words_that_yaml_takes_for_something_else_stay_texts() -> None:
+    draft = draft_from_yaml(
+        "key: no\ndefault_value: 0123\nrules:\n  - value: on\n    valid_from: 2026-05-01\n"
+        "    when: {dimension: account, values: [123456789012, null, 1e3]}\n".replace("null, ", "")
+    )
+
+    assert (draft.key, draft.default_value, draft.rules[0].value) == ("no", "0123", "on")
+    assert write_rules(draft.rules)[0]["when"]["values"] == ["123456789012", "1e3"]
