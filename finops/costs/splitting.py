@@ -5,7 +5,7 @@ splitting.register(allocated_moves)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -40,11 +40,13 @@ class SplitEffect:
 
 @dataclass(frozen=True)
 class Splitting:
-    """What the splits of a plan do. `moves` are added to the plan's sums and add up to 0 where no filter parts them."""
+    """What the splits of a plan do. `moves` are added to the plan's sums and add up to 0 where no filter parts them;
+    `brought` are the values that got cost, by dimension."""
 
     moves: list[SpendSum] = field(default_factory=list)
     effects: list[SplitEffect] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    brought: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def applied(self) -> list[AppliedSplit]:

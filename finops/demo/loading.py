@@ -25,6 +25,7 @@ from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
+from finops.demo.splits import ensure_splits
 from finops.demo.usage_loading import SOURCE_NAME, load_usage
 from finops.lake import queries as lake_queries
 from finops.lake.models import LakeSegment
@@ -77,6 +78,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         _ensure_customer_key(people.account, actor)
         with account_scope(people.account):
             ensure_budgets(people.account, actor)
+            ensure_splits(people.account, actor)
         look_for_anomalies([people.account, people.labs], actor, say)
     return Loaded(rows, events, time.monotonic() - began, given)
 

@@ -70,7 +70,20 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
         moves=_sums(question.plan, dimensions, found, labels, names),
         effects=effects,
         warnings=stayed_warnings(effects),
+        brought=_brought(dimensions, found),
     )
+
+
+def _brought(dimensions: Sequence[SplitDimension], found: Moving) -> dict[str, set[str]]:
+    """Targets that got cost, by the dimension's name in each filter of the question."""
+    by_split: dict[int, set[str]] = {}
+    for split, _cell, target, _amount in found.received:
+        by_split.setdefault(split.id, set()).add(target)
+    return {
+        item.dimension.name: {value for split in each.splits for value in by_split.get(split.id, ())}
+        for each in dimensions
+        for item in each.filters
+    }
 
 
 def _too_many(rows: int) -> UserError:

@@ -12,9 +12,8 @@ from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
 from finops.costs.comparison import comparison_used
 from finops.costs.queries.buckets import Bucket, buckets_of
-from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
+from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, total_of, warnings_of
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
@@ -124,7 +123,7 @@ def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = 
         view=question.view,
         compared=question.compared,
         sources=sources,
-        findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
+        findings=find_values(account, plan, deadline, sources.manifest, split),
         splitting=split,
     )
     return CostRead(facts, sums)

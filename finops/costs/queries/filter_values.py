@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,11 +38,22 @@ class FilterFindings:
 
 
 def look_up(
-    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest | None = None
+    account: Account,
+    plan: SpendPlan,
+    deadline: float | None,
+    manifest: Manifest | None = None,
+    *,
+    brought: Mapping[str, Collection[str]] | None = None,
 ) -> FilterFindings:
-    """One lake query over the filtered columns; a second one when a value is not in the data of these days."""
+    """One lake query over the filtered columns; a second one when a value is not in the data of these days.
+
+    `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data.
+    """
     exact = [item for item in plan.filters if item.is_exact]
     present = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
+    for index, item in enumerate(exact):
+        moved = [value for value in (brought or {}).get(item.dimension.name, ()) if _wants(item, value)]
+        present[index] = dict.fromkeys(moved, "") | present.get(index, {})
     missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     known = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
@@ -52,6 +63,10 @@ def look_up(
     ]
     found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
+
+
+def _wants(item: ResolvedFilter, value: str) -> bool:
+    return value.lower() in [wanted.lower() for wanted in item.wanted]
 
 
 Found = dict[str, str]

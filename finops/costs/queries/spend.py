@@ -58,7 +58,7 @@ def query_spend(
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
     sums, split = read_sums_of(account, question, plan, deadline)
-    findings = look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings()
+    findings = find_values(account, plan, deadline, sources.manifest, split)
     facts = SpendFacts(
         account=account,
         query=query,
@@ -89,6 +89,15 @@ def read_sums_of(
         return run_plan(account, plan, deadline, manifest), found
     sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
     return after_splits(plan, sums, found.moves), found
+
+
+def find_values(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest, split: Splitting
+) -> FilterFindings:
+    """What the data has of the filters' values; without filters it is not asked."""
+    if not plan.filters:
+        return FilterFindings()
+    return look_up(account, plan, deadline, manifest, brought=split.brought)
 
 
 def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Question:

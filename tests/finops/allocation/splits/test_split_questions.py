@@ -1,0 +1,385 @@
+"""Questions after splits, reckoned by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.queries.splits import last_complete_month, list_splits, split_effect
+from finops.costs.models import CostView
+from finops.costs.queries import query_spend
+from finops.costs.queries.cost_sums import read_costs
+from finops.costs.queries.sources import load_sources
+from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib.periods import DateRange
+from tests.cast import Cast
+from tests.finops.costs.rows import Line, add_source, cost
+from tests.ingestion.events import event, know, source_of, store
+
+FIRST, SECOND, THIRD = date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3)
+MARCH: dict[str, Any] = {"start_date": FIRST, "end_date": THIRD}
+
+
+def spent(day: date, amount: str | int, app: str | None = None, /, **columns: Any) -> Line:
+    return cost(day, amount, tags={} if app is None else {"app": app}, **columns)
+
+
+LINES = [
+    spent(FIRST, 90, "cluster", service="EKS"),
+    spent(FIRST, 10, "web", service="EC2"),
+    spent(FIRST, 20, "api", service="EC2"),
+    spent(SECOND, 30, "cluster", service="EKS"),
+    spent(SECOND, 5, "web", service="S3"),
+    spent(THIRD, 7, "cluster", service="EKS"),
+    spent(THIRD, 4, "cluster", service="EKS", currency="EUR"),
+    spent(THIRD, 2, service="S3"),
+]
+
+
+@pytest.fixture
+def billed(acme: Account) -> Account:
+    add_source(acme, LINES)
+    return acme
+
+
+def split(
+    account: Account, method: str = "even", targets: Sequence[str] = ("web", "api"), **more: Any
+) -> None:
+    SharedCostSplit.objects.create(
+        **{
+            "account": account,
+            "name": "Cluster",
+            "dimension": "tag:app",
+            "source_value": "cluster",
+            "method": method,
+            "targets": [{"value": value, "percent": None} for value in targets],
+            **more,
+        }
+    )
+
+
+def asked(account: Account, **question: Any) -> Any:
+    """The answer; untyped, because Decimals are compared with plain numbers here."""
+    return query_spend(
+        account, SpendQuery(**{**MARCH, "group_by": ["tag:app"], "splits": "after", **question})
+    )
+
+
+def amounts(answer: Any, currency: str = "USD") -> dict[str, Any]:
+    return {"/".join(row.group.values()): row.amount for row in answer.rows if row.currency == currency}
+
+
+def test_cost_moves_to_the_targets_and_the_total_stays(billed: Account) -> None:
+    split(billed)
+
+    answer = asked(billed)
+
+    assert amounts(answer) == {"web": Decimal("78.5"), "api": Decimal("83.5"), "(untagged)": Decimal(2)}
+    assert amounts(answer, "EUR") == {"web": 2, "api": 2}
+    assert [total.amount for total in answer.totals] == [4, 164]
+    (applied,) = answer.applied_splits
+    assert [(part.amount, part.currency) for part in applied.moved] == [(4, "EUR"), (127, "USD")]
+    assert (applied.name, applied.source_value, applied.stayed) == ("Cluster", "cluster", [])
+
+
+def test_before_splits_is_as_if_there_were_none(billed: Account) -> None:
+    split(billed)
+
+    answer = asked(billed, splits="before")
+
+    assert amounts(answer)["cluster"] == 127
+    assert answer.applied_splits == []
+
+
+def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(billed: Account) -> None:
+    split(billed, "proportional")
+
+    answer = asked(billed, granularity="day")
+
+    assert amounts(answer) == {"web": 75, "api": 80, "cluster": 7, "(untagged)": 2}
+    assert answer.rows[0].currency == "EUR"
+    by_app = {row.group["tag:app"]: row.series for row in answer.rows if row.currency == "USD"}
+    assert list(by_app["web"].values()) == [40, 35, 0]
+    assert list(by_app["cluster"].values()) == [0, 0, 7]
+    (applied,) = answer.applied_splits
+    assert [(part.amount, part.currency) for part in applied.stayed] == [(4, "EUR"), (7, "USD")]
+    assert applied.reason == "No target has cost above 0 in that currency on 2026-03-03."
+    assert any("left 4.00 EUR and 7.00 USD on 'cluster'" in warning for warning in answer.warnings)
+
+
+def test_proportional_weighs_whole_targets_whatever_the_question_filters(billed: Account) -> None:
+    split(billed, "proportional")
+
+    answer = asked(billed, filters=[Filter(dimension="service", values=["EKS"])])
+
+    assert amounts(answer) == {"web": 60, "api": 60, "cluster": 7}
+
+
+def test_fixed_percentages_share_out_to_the_last_digit(billed: Account) -> None:
+    targets = [{"value": "web", "percent": "33.3"}, {"value": "api", "percent": "66.7"}]
+    split(billed, "fixed", targets=())
+    SharedCostSplit.objects.update(targets=targets)
+
+    assert amounts(asked(billed)) == {
+        "web": Decimal("57.291"),
+        "api": Decimal("104.709"),
+        "(untagged)": Decimal(2),
+    }
+
+
+def test_usage_shares_out_among_every_customer_of_the_day(billed: Account) -> None:
+    events = [
+        event(FIRST, "web", 1),
+        event(FIRST, "new", 2),
+        event(SECOND, "cluster", 5),
+        event(SECOND, "web", -1),
+    ]
+    know(billed, events)
+    store(billed, events, source=source_of(billed))
+    split(billed, "usage", (), every_customer=True, usage_metric="requests")
+
+    answer = asked(billed)
+
+    assert amounts(answer) == {"web": 45, "new": 60, "api": 20, "cluster": 37, "(untagged)": 2}
+    assert "usage of 'requests' above 0 on 2026-03-02 and 2026-03-03" in answer.applied_splits[0].reason
+
+
+def test_usage_of_named_customers_counts_theirs_alone(billed: Account) -> None:
+    events = [event(FIRST, "web", 1), event(FIRST, "api", 2), event(FIRST, "other", 97)]
+    know(billed, events)
+    store(billed, events, source=source_of(billed))
+    split(billed, "usage", ("api", "web"), usage_metric="requests", valid_to=FIRST)
+
+    assert amounts(asked(billed)) == {"api": 80, "web": 45, "cluster": 37, "(untagged)": 2}
+
+
+def test_a_metric_that_is_gone_moves_nothing(billed: Account) -> None:
+    split(billed, "usage", (), every_customer=True, usage_metric="requests")
+
+    answer = asked(billed)
+
+    assert amounts(answer)["cluster"] == 127
+    assert answer.applied_splits[0].moved == []
+
+
+def test_a_split_moves_within_its_days_alone(billed: Account) -> None:
+    split(billed, valid_from=SECOND, valid_to=SECOND)
+
+    assert amounts(asked(billed))["cluster"] == 97
+
+
+def test_a_filter_on_a_target_finds_what_moved_there(billed: Account) -> None:
+    split(billed)
+
+    answer = asked(billed, group_by=["service"], filters=[Filter(dimension="tag:app", values=["WEB"])])
+
+    assert amounts(answer) == {"EKS": Decimal("63.5"), "EC2": 10, "S3": 5}
+    assert answer.totals[-1].amount == Decimal("78.5")
+
+
+def test_a_filter_on_a_target_without_cost_of_its_own_finds_it_too(billed: Account) -> None:
+    split(billed, targets=("web", "batch"))
+
+    answer = asked(billed, group_by=[], filters=[Filter(dimension="tag:app", values=["batch"])])
+
+    assert [total.amount for total in answer.totals] == [2, Decimal("63.5")]
+    assert not [warning for warning in answer.warnings if "No cost line" in warning]
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "amount"),
+    [
+        ("not_in", ["web"], "85.5"),
+        ("contains", ["w"], "78.5"),
+        ("not_contains", ["w"], "85.5"),
+        ("starts_with", ["ap"], "83.5"),
+        ("in", ["cluster"], "0"),
+        ("in", ["(untagged)"], "2"),
+        ("absent", [], "2"),
+    ],
+)
+def test_every_filter_is_of_values_after_the_splits(
+    billed: Account, op: Any, values: list[str], amount: str
+) -> None:
+    split(billed)
+
+    answer = asked(billed, group_by=[], filters=[Filter(dimension="tag:app", op=op, values=values)])
+
+    assert [total.amount for total in answer.totals if total.currency == "USD"] == [Decimal(amount)]
+
+
+def test_untagged_cost_can_be_shared_out(billed: Account) -> None:
+    split(billed, source_value="(untagged)")
+
+    assert amounts(asked(billed)) == {"cluster": 127, "web": 16, "api": 21}
+
+
+def test_two_dimensions_are_split_one_after_the_other(billed: Account) -> None:
+    split(billed)
+    split(billed, name="EKS", dimension="service", source_value="EKS", targets=("EC2", "S3"))
+
+    answer = asked(billed, group_by=["tag:app", "service"])
+
+    assert amounts(answer) == {
+        "web/EC2": Decimal("41.75"),
+        "web/S3": Decimal("36.75"),
+        "api/EC2": Decimal("51.75"),
+        "api/S3": Decimal("31.75"),
+        "(untagged)/S3": Decimal(2),
+    }
+
+
+def test_both_sides_of_a_comparison_are_after_the_splits(billed: Account) -> None:
+    split(billed, "proportional")
+
+    answer = asked(billed, start_date=SECOND, end_date=SECOND, compare_to="previous_period")
+
+    (web,) = (row for row in answer.rows if row.group["tag:app"] == "web")
+    assert (web.amount, web.change.previous_amount, web.change.change) == (35, 40, -5)
+
+
+def test_the_ranking_is_of_what_is_left(billed: Account) -> None:
+    split(billed)
+
+    answer = asked(billed, top=1)
+
+    usd = [row for row in answer.rows if row.currency == "USD"]
+    assert [(row.group["tag:app"], row.amount, row.other_groups) for row in usd] == [
+        ("api", Decimal("83.5"), 0),
+        ("other", Decimal("80.5"), 2),
+    ]
+    assert round(usd[0].share or 0, 9) == Decimal("0.509146341")
+
+
+def test_credits_move_as_credits_and_what_the_view_leaves_out_stays_left_out(acme: Account) -> None:
+    add_source(
+        acme,
+        [
+            spent(FIRST, 100, "cluster"),
+            spent(FIRST, -40, "cluster", charge_category="Credit"),
+            spent(FIRST, 1, "web"),
+            spent(FIRST, -3, "api", charge_category="Credit"),
+        ],
+    )
+    split(acme)
+
+    answer = asked(acme, charge_categories=["Usage"])
+
+    assert amounts(answer) == {"web": 51, "api": 50}
+    (total,) = answer.totals
+    assert (total.amount, total.left_out_amount, total.whole_amount) == (101, -43, 58)
+
+
+def test_product_has_the_splits_of_the_tag_that_it_stands_for(billed: Account) -> None:
+    CostView.objects.create(account=billed, product_key="tag:app")
+    split(billed)
+
+    assert amounts(asked(billed, group_by=["product"]))["web"] == Decimal("78.5")
+
+
+def test_names_of_ids_come_with_what_moved(acme: Account) -> None:
+    add_source(
+        acme,
+        [
+            cost(FIRST, 10, account_id="1", account_name="Shared"),
+            cost(SECOND, 1, account_id="2", account_name="Production"),
+        ],
+    )
+    split(acme, dimension="account", source_value="1", targets=("2", "3"))
+
+    answer = asked(acme, group_by=["account"], filters=[Filter(dimension="account", values=["production"])])
+
+    assert [(row.group["account"], row.labels["account"], row.amount) for row in answer.rows] == [
+        ("2", "Production", 6)
+    ]
+
+
+def test_a_question_on_other_dimensions_says_that_no_split_applies(billed: Account) -> None:
+    assert any("no shared-cost splits" in warning for warning in asked(billed).warnings)
+    split(billed)
+
+    answer = asked(billed, group_by=["service"])
+
+    assert amounts(answer)["EKS"] == 127
+    assert any("they are on tag:app" in warning for warning in answer.warnings)
+
+
+def test_allocated_and_direct_cost_add_up(billed: Account) -> None:
+    split(billed)
+
+    costs: Any = read_costs(billed, SpendQuery(**MARCH, group_by=["tag:app"], splits="after")).by_value()
+
+    found = {each.value: (each.amount, each.allocated) for each in costs if each.currency == "USD"}
+    assert found == {
+        "web": (Decimal("78.5"), Decimal("63.5")),
+        "api": (Decimal("83.5"), Decimal("63.5")),
+        "(untagged)": (2, 0),
+    }
+
+
+def test_another_accounts_splits_move_nothing_here(billed: Account, cast: Cast) -> None:
+    with account_scope(cast.other_account):
+        split(cast.other_account)
+
+    assert amounts(asked(billed))["cluster"] == 127
+
+
+@pytest.mark.parametrize(("method", "more"), [("even", 1), ("proportional", 1)])
+def test_before_splits_costs_what_it_did(billed: Account, method: str, more: int) -> None:
+    split(billed, method)
+
+    def queries(splits: str) -> int:
+        asked(billed, splits=splits)
+        with CaptureQueriesContext(connection) as found:
+            asked(billed, splits=splits)
+        return len(found)
+
+    before = queries("before")
+    SharedCostSplit.objects.all().delete()
+    assert queries("before") == before
+    split(billed, method)
+    assert queries("after") == before + more
+
+
+def test_the_effect_of_one_split_is_told_value_by_value(billed: Account) -> None:
+    split(billed)
+
+    effect: Any = split_effect(billed, SharedCostSplit.objects.get(), DateRange(FIRST, SECOND))
+
+    (total,) = effect.totals
+    assert [(row.value, row.before, row.moved, row.after) for row in total.rows] == [
+        ("cluster", 120, -120, 0),
+        ("api", 20, 60, 80),
+        ("web", 15, 60, 75),
+    ]
+    assert (total.others, total.other_values, total.whole) == (0, 0, 155)
+
+
+def test_the_list_says_what_each_moved_in_the_last_complete_month(acme: Account) -> None:
+    february = [spent(date(2026, 2, number), 1, "cluster") for number in range(1, 29)]
+    add_source(acme, [*february, *LINES])
+    split(acme)
+    split(acme, name="Dead", dimension="cost_tag:gone", source_value="x", targets=("y",))
+
+    answer: Any = list_splits(acme)
+
+    assert last_complete_month(load_sources(acme)) == DateRange(date(2026, 2, 1), date(2026, 2, 28))
+    assert [(each.name, [part.amount for part in each.moved]) for each in answer.splits] == [
+        ("Cluster", [28]),
+        ("Dead", []),
+    ]
+    assert [(each.value, each.received[0].amount) for each in answer.splits[0].targets] == [
+        ("web", 14),
+        ("api", 14),
+    ]
+    assert any("Splits on cost_tag:gone move nothing" in warning for warning in answer.warnings)
+    assert [each.name for each in list_splits(acme, search="WEB").splits] == ["Cluster"]

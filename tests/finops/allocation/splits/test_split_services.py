@@ -1,0 +1,197 @@
+"""Making, changing and deleting splits; each thing that is refused says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from accounts.models import Account, AuditEntry
+from finops.allocation.models import SharedCostSplit
+from finops.allocation.services import splits as services
+from finops.allocation.services.splits import SplitDraft, create_split, delete_split, save_split
+from finops.costs.models import CostView
+from finops.lib.errors import UserError
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, cost
+from tests.ingestion.events import event, know
+
+DAY = date(2026, 3, 2)
+CLUSTER = SplitDraft(
+    name="Cluster",
+    dimension="tag:app",
+    source_value="cluster",
+    method="even",
+    targets=[("web", ""), ("api", "")],
+)
+
+
+@pytest.fixture
+def billed(acme: Account) -> Account:
+    """Cost with a tag, and a metric."""
+    add_source(acme, [cost(DAY, 3, tags={"app": "cluster"})])
+    know(acme, [event(DAY, "globex", 1)])
+    return acme
+
+
+def made(cast: Cast, **changes: Any) -> SharedCostSplit:
+    return create_split(account=cast.account, actor=cast.actor, draft=replace(CLUSTER, **changes))
+
+
+def refused(cast: Cast, **changes: Any) -> str:
+    with pytest.raises(UserError) as problem:
+        made(cast, **{"name": "Another", **changes})
+    return problem.value.message
+
+
+def test_a_split_is_kept_as_it_was_said(billed: Account, cast: Cast) -> None:
+    split = made(cast, method="fixed", targets=[("web", "33.30"), ("api", "66,7 %")])
+
+    assert split.targets == [{"value": "web", "percent": "33.3"}, {"value": "api", "percent": "66.7"}]
+    assert (split.dimension, split.source_value, split.usage_metric) == ("tag:app", "cluster", "")
+    entry = AuditEntry.objects.get(account=billed, action="split.create")
+    assert (entry.target, entry.detail["targets"]) == ("Cluster", split.targets)
+
+
+def test_what_another_method_needs_is_left_out(billed: Account, cast: Cast) -> None:
+    even = made(cast, every_customer=True, usage_metric="requests", targets=[("web", "40"), ("api", "1")])
+    by_usage = made(
+        cast,
+        name="By use",
+        source_value="db",
+        method="usage",
+        usage_metric=" Requests",
+        every_customer=True,
+        targets=[("old", "")],
+    )
+
+    assert (even.every_customer, even.usage_metric, even.targets[0]["percent"]) == (False, "", None)
+    assert (by_usage.every_customer, by_usage.usage_metric, by_usage.targets) == (True, "requests", [])
+
+
+def test_a_changed_split_says_both_in_the_audit_log(billed: Account, cast: Cast) -> None:
+    split = made(cast)
+
+    save_split(split=split, actor=cast.actor, draft=replace(CLUSTER, targets=[("web", "")], valid_from=DAY))
+
+    split.refresh_from_db()
+    assert ([target["value"] for target in split.targets], split.valid_from) == (["web"], DAY)
+    detail = AuditEntry.objects.get(account=billed, action="split.change").detail
+    assert [len(detail["from"]["targets"]), len(detail["to"]["targets"])] == [2, 1]
+
+
+def test_a_deleted_split_is_gone_once(billed: Account, cast: Cast) -> None:
+    split = made(cast)
+
+    delete_split(split=split, actor=cast.actor)
+
+    assert not SharedCostSplit.objects.exists()
+    assert AuditEntry.objects.filter(account=billed, action="split.delete", target="Cluster").exists()
+    with pytest.raises(UserError, match="gone already"):
+        delete_split(split=split, actor=cast.actor)
+    with pytest.raises(UserError, match="gone already"):
+        save_split(split=split, actor=cast.actor, draft=CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"targets": []}, "at least one target"),
+        ({"targets": [("web", ""), ("web ", "")]}, "'web' is named twice"),
+        ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source, so it cannot be a target"),
+        ({"source_value": "  "}, "Choose the value"),
+        ({"dimension": ""}, "Choose the dimension"),
+        ({"dimension": "tag:ap"}, "no cost line has tag key 'ap'. Nearest: tag:app"),
+        ({"dimension": "cost_tag:x"}, "cost_tag"),
+        ({"dimension": "flavour"}, "'flavour' is not known"),
+        ({"method": "fair"}, "'fair' is not one of even"),
+        ({"method": "usage"}, "Choose the usage metric"),
+        (
+            {"method": "usage", "usage_metric": "request"},
+            "usage_metric: 'request' is not known. Nearest: requests",
+        ),
+        (
+            {"method": "fixed", "targets": [("web", "60"), ("api", "39.9")]},
+            "add up to 99.9, 0.1 short of 100",
+        ),
+        ({"method": "fixed", "targets": [("web", "60"), ("api", "60")]}, "add up to 120, 20 more than 100"),
+        ({"method": "fixed", "targets": [("web", "100"), ("api", "0")]}, "'api' has 0, which is not above 0"),
+        ({"method": "fixed", "targets": [("web", "half"), ("api", "50")]}, "'web' needs a percentage"),
+        ({"method": "fixed", "targets": [("web", "NaN"), ("api", "50")]}, "'web' has NaN"),
+        ({"method": "fixed", "targets": [("web", "33.3333333"), ("api", "50")]}, "more than 6 places"),
+        ({"valid_from": date(2026, 3, 2), "valid_to": date(2026, 3, 1)}, "not before its first"),
+        ({"targets": [(str(number), "") for number in range(201)]}, "at most 200 targets, 201 were given"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else None,
+)
+def test_what_would_not_add_up_is_refused_with_the_reason(
+    billed: Account, cast: Cast, changes: dict[str, Any], reason: str
+) -> None:
+    assert reason in refused(cast, **changes)
+
+
+def test_percentages_reach_100_exactly_or_not_at_all(billed: Account, cast: Cast) -> None:
+    thirds = [("a", "33.333333"), ("b", "33.333333"), ("c", "33.333333")]
+    assert "0.000001 short of 100" in refused(cast, method="fixed", targets=thirds)
+
+    made(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
+
+
+def test_a_target_of_one_split_is_no_source_of_another(billed: Account, cast: Cast) -> None:
+    made(cast)
+
+    assert "'web' is a target of split 'Cluster', so it cannot be a source" in refused(
+        cast, source_value="web", targets=[("worker", "")]
+    )
+    assert "Target 'cluster' is the source of split 'Cluster'" in refused(
+        cast, source_value="db", targets=[("cluster", "")]
+    )
+
+
+def test_a_cycle_is_named(billed: Account, cast: Cast) -> None:
+    made(cast)
+
+    assert "split 'Cluster' would make a cycle: web → cluster → web" in refused(
+        cast, source_value="web", targets=[("cluster", "")]
+    )
+
+
+def test_a_value_has_one_split_a_day(billed: Account, cast: Cast) -> None:
+    split = made(cast, valid_to=date(2026, 3, 31))
+
+    assert "'Cluster' shares out 'cluster' already, until 2026-03-31" in refused(cast)
+    made(cast, name="From April", valid_from=date(2026, 4, 1))
+    with pytest.raises(UserError, match="already, from 2026-04-01 on"):
+        save_split(split=split, actor=cast.actor, draft=CLUSTER)
+
+
+def test_product_is_the_dimension_that_it_stands_for(billed: Account, cast: Cast) -> None:
+    CostView.objects.create(account=billed, product_key="tag:app")
+    made(cast)
+
+    assert "shares out 'cluster' already" in refused(cast, dimension="product")
+
+
+def test_the_same_values_in_another_dimension_are_others(billed: Account, cast: Cast) -> None:
+    made(cast)
+
+    made(cast, name="By service", dimension="service", source_value="web", targets=[("cluster", "")])
+
+
+def test_a_name_is_taken_once_whatever_its_case(billed: Account, cast: Cast) -> None:
+    made(cast)
+
+    with pytest.raises(ValidationError, match="exists already"):
+        made(cast, name="CLUSTER", source_value="db")
+
+
+def test_an_account_has_only_so_many_splits(
+    billed: Account, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "MAX_SPLITS", 1)
+    made(cast)
+
+    assert "at most 1 splits" in refused(cast, source_value="db")
