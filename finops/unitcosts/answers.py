@@ -109,3 +109,29 @@ class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
+
+
+# A saved question; `filters` is the cost, `basis` and `charge_categories` empty: the account's cost view.
+class UnitMetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    usage_metric: str
+    per: int
+    mode: str
+    splits: str
+    description: str = ""
+    filters: list[FilterUsed] = msgspec.field(default_factory=list)
+    basis: str = ""
+    charge_categories: list[str] = msgspec.field(default_factory=list)
+
+
+# The answer of `list_unit_metrics`.
+class UnitMetricsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    unit_metrics: list[UnitMetricInfo]
+    total_unit_metrics: int
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

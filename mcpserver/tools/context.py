@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from finops.allocation.queries.teams import team_names
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
 from finops.lake import queries as lake_queries
 from finops.lib.spoken import cut
 from finops.unitcosts.queries import customer_key
+from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from ingestion.queries import MetricInfo, usage_metrics
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -16,6 +18,7 @@ from mcpserver.registry import Access, tool
 SHOWN_METRICS = 30
 SHOWN_DIMENSIONS = 50
 SHOWN_UNITS = 5
+SHOWN_NAMES = 30
 MAX_TEXT = 100
 
 
@@ -24,8 +27,10 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
 
 
 # Usage beside what cost knows: the metrics of the newest events first, the keys of their dimensions, and the dimension
-# of cost whose values are customers (empty: none chosen).
+# of cost whose values are customers (empty: none chosen). Teams and saved unit metrics by their names.
 class AccountContext(ContextAnswer, frozen=True, kw_only=True):
+    teams: list[str]
+    unit_metrics: list[str]
     usage_metrics: list[MetricInfo]
     usage_dimensions: list[str]
     customer_key: str
@@ -37,8 +42,8 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     access=Access.READ,
     description="""
         Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
-        and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed, and
-        what words mean in this account. It has no amounts: querySpend, queryUsage.
+        and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed,
+        teams, saved unit metrics, and what words mean in this account. It has no amounts: querySpend, queryUsage.
     """,
     examples=[{}],
 )
@@ -50,6 +55,8 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
     return AccountContext(
         **{
             **known,
+            "teams": team_names(call.account)[:SHOWN_NAMES],
+            "unit_metrics": [metric.name for metric in unit_metrics_of(call.account)[:SHOWN_NAMES]],
             "usage_metrics": [_short(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],
             "usage_dimensions": [cut(key, MAX_TEXT) for key in dimensions[:SHOWN_DIMENSIONS]],
             "customer_key": customer_key(call.account),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.unitcosts import queries
-from finops.unitcosts.answers import UnitCostAnswer
+from finops.unitcosts.answers import UnitCostAnswer, UnitMetricsAnswer
+from finops.unitcosts.queries.unit_metrics import MAX_LISTED
+from finops.unitcosts.queries.unit_metrics import list_unit_metrics as read_unit_metrics
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from mcpserver.context import ToolCall
 from mcpserver.execution import MAX_ANSWER_BYTES
@@ -13,6 +19,7 @@ from mcpserver.registry import Access, tool
 from mcpserver.results import encode_answer
 
 PAGE = "unit-economics/"
+SAVED = "unit-economics/saved/"
 MAX_URL = 4_000
 
 
@@ -56,3 +63,31 @@ def _linked(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> Uni
     note = "The filters are too long for a link, so console_url opens the query without them."
     url = call.console_url(PAGE, short.to_params())
     return replace(answer, console_url=url, warnings=[*answer.warnings, note])
+
+
+class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
+    search: Annotated[str, Meta(description="Part of a name or usage metric.")] = ""
+    cursor: str = ""
+
+
+@tool(
+    name="listUnitMetrics",
+    title="List unit metrics",
+    access=Access.READ,
+    answer_depth=0,
+    description="""
+        Saved unit costs, such as cost per order: which cost, divided by which usage metric, for how many units. Figures:
+        queryUnitCost with unit_metric.
+    """,
+    examples=[{}],
+)
+def list_unit_metrics(call: ToolCall, arguments: ListUnitMetricsArguments) -> UnitMetricsAnswer:
+    limit = MAX_LISTED
+    while True:
+        answer = read_unit_metrics(
+            call.account, search=arguments.search, cursor=arguments.cursor, limit=limit
+        )
+        answer = replace(answer, console_url=call.console_url(SAVED, {"q": arguments.search}))
+        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
+            return answer
+        limit //= 2

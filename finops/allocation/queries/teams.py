@@ -27,6 +27,11 @@ def team_key(account: Account) -> str:
     return TeamKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
 
 
+def team_names(account: Account) -> list[str]:
+    """Every team by name. One query."""
+    return list(Team.objects.filter(account=account).values_list("name", flat=True))
+
+
 @dataclass(frozen=True)
 class Person:
     """Somebody in a team."""

@@ -7,15 +7,24 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from accounts.models import Account
+from finops.costs.answers import FilterUsed
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import resolve_query
+from finops.lib.answers import AccountRef
+from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
+from finops.lib.spoken import cut
+from finops.unitcosts.answers import UnitMetricInfo, UnitMetricsAnswer
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import needed_customer_key
 from finops.unitcosts.queries.usage_metric import meant_metric
-from finops.unitcosts.saved import KEPT, asked_with
-from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
+from finops.unitcosts.saved import KEPT, asked_with, question_of
+from finops.unitcosts.unit_cost_query import CostFilter, UnitCostQuery, cost_question
 from ingestion.queries import metrics_of
+
+MAX_LISTED = 50
+SHOWN_VALUES = 10
+MAX_TEXT = 120
 
 
 @dataclass(frozen=True)
@@ -63,3 +72,57 @@ def checked(account: Account, question: UnitCostQuery) -> UnitCostQuery:
     kept = replace(UnitCostQuery(), **{name: getattr(question, name) for name in KEPT})
     resolve_query(account, cost_question(kept, ""), load_sources(account))
     return replace(kept, usage_metric=metric.name) if metric else kept
+
+
+def list_unit_metrics(
+    account: Account, *, search: str = "", cursor: str = "", limit: int = MAX_LISTED
+) -> UnitMetricsAnswer:
+    """Saved unit metrics by name, what each divides by what. One query. Raises UserError for a foreign cursor.
+
+    `search` is a part of the name, description or usage metric, in any case.
+    """
+    every, wanted = unit_metrics_of(account), search.strip().casefold()
+    found = [
+        metric
+        for metric in every
+        if wanted in f"{metric.name}\n{metric.description}\n{metric.usage_metric}".casefold()
+    ]
+    begin = offset_of(cursor, search)
+    page = found[begin : begin + limit]
+    after = begin + len(page)
+    noun = "saved unit metric" if len(found) == 1 else "saved unit metrics"
+    return UnitMetricsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"{account.name} has {len(found) or 'no'} {noun}{' that match' if wanted else ''}.",
+        unit_metrics=[_info(metric) for metric in page],
+        total_unit_metrics=len(found),
+        cursor=next_cursor(after, search) if after < len(found) else "",
+        truncated=f"{len(page)} of {len(found)}: go on with cursor." if len(page) < len(found) else "",
+        warnings=[],
+        hint=(
+            "queryUnitCost with unit_metric and a period gives its figure."
+            if page
+            else "queryUnitCost with usage_metric needs none; members save metrics on the page Unit economics."
+        ),
+    )
+
+
+def _info(metric: UnitMetric) -> UnitMetricInfo:
+    return UnitMetricInfo(
+        name=metric.name,
+        description=cut(metric.description, MAX_TEXT),
+        usage_metric=metric.usage_metric,
+        per=metric.per,
+        mode=metric.mode,
+        splits=metric.splits,
+        filters=[_filter(item) for item in question_of(metric).filters],
+        basis=metric.basis,
+        charge_categories=list(metric.charge_categories),
+    )
+
+
+def _filter(item: CostFilter) -> FilterUsed:
+    more = len(item.values) - SHOWN_VALUES
+    values = [cut(value, MAX_TEXT) for value in item.values[:SHOWN_VALUES]]
+    values += [f"… and {more} more"] if more > 0 else []
+    return FilterUsed(dimension=item.dimension, op=item.op, values=values)

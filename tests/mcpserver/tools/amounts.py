@@ -16,6 +16,7 @@ RATIOS = {"share", "ratio", "coverage"}
 COUNTS = {
     *("days", "cost_days", "usage_days", "days_with_data"),
     *("per", "rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
+    *("total_teams", "other_members", "other_values", "total_unit_metrics"),
 }
 
 

@@ -1,0 +1,39 @@
+"""The forms of answers about teams, for tools. Docstrings of these types go to every assistant, so they are short."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import msgspec
+
+from finops.costs.answers import MoneyAmount, ViewUsed
+from finops.lib.answers import AccountRef, PeriodUsed
+
+
+# `values` are those of the team key that it owns, `other_values` how many more. `costs`: one for each currency.
+class TeamEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    members: list[str]
+    values: list[str]
+    costs: list[MoneyAmount]
+    description: str = ""
+    other_members: int = 0
+    other_values: int = 0
+
+
+# The answer of `list_teams`. `period` is the month that the costs are of; `no_team` is the cost that no team owns.
+class TeamsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    team_key: str
+    view: ViewUsed
+    period: PeriodUsed
+    teams: list[TeamEntry]
+    no_team: list[MoneyAmount]
+    total_teams: int
+    cursor: str
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

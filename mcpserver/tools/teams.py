@@ -1,0 +1,51 @@
+"""Whose cost it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from finops.allocation.queries.team_list import list_teams as read_teams
+from finops.allocation.team_answers import TeamsAnswer
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "teams/"
+MOST = 50
+
+
+class ListTeamsArguments(msgspec.Struct, kw_only=True):
+    search: Annotated[str, Meta(description="Part of a team, member or value.")] = ""
+    cursor: str = ""
+
+
+@tool(
+    name="listTeams",
+    title="List teams",
+    access=Access.READ,
+    answer_depth=0,
+    description="""
+        Teams: members, the values of the team key that they own, cost of the last complete month. Their cost over time or
+        by service: querySpend with group_by or a filter on team.
+    """,
+    examples=[{}, {"search": "a"}],
+)
+def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
+    limit = MOST
+    while True:
+        answer = read_teams(
+            call.account,
+            search=arguments.search,
+            cursor=arguments.cursor,
+            limit=limit,
+            deadline=call.deadline,
+        )
+        answer = replace(answer, console_url=call.console_url(PAGE, {"q": arguments.search}))
+        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
+            return answer
+        limit //= 2
