@@ -75,7 +75,6 @@ class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     view: ViewUsed
     period: ForecastPeriodUsed
-    granularity: str
     group_by: list[str]
     band_share: Decimal
     model: str
@@ -86,6 +85,5 @@ class ForecastAnswer(msgspec.Struct, frozen=True, kw_only=True):
     truncated: str
     warnings: list[str]
     hint: str
-    splits: str
     applied_splits: list[AppliedSplit]
     console_url: str = ""

@@ -59,7 +59,8 @@ def _chart(outlook: Outlook, span: Span) -> ForecastChart:
         spent = None if band else spent_in(outlook.costs, days)
         known = spent if bucket.has_data or spent else None
         points.append(Point(bucket_label(bucket.start.isoformat(), granularity), known, band))
-    return ForecastChart(outlook.currency, points, _drawn(outlook.currency, points))
+    begun = next((index for index, point in enumerate(points) if point.spent or point.expected), 0)
+    return ForecastChart(outlook.currency, points[begun:], _drawn(outlook.currency, points[begun:]))
 
 
 def _drawn(currency: str, points: Sequence[Point]) -> dict[str, Any]:

@@ -88,7 +88,6 @@ def forecast_figures(
             name=query.period,
             as_of=today,
         ),
-        granularity=query.granularity,
         group_by=[dimension.name for dimension in facts.plan.dimensions],
         band_share=LEVEL,
         model=MODEL,
@@ -99,7 +98,6 @@ def forecast_figures(
         truncated=truncated_of(rows, query.top),
         warnings=warnings_of(facts, span, whole, totals, rows),
         hint=hint_of(query, span, totals),
-        splits=query.splits,
         applied_splits=facts.splitting.applied,
     )
     order = {total.currency: place for place, total in enumerate(totals)}

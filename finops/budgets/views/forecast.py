@@ -28,10 +28,10 @@ from finops.lib.questions import answer_page
 ALL_ROWS = 1_000_000
 FIRST_QUESTION = ForecastQuery(group_by=["service"])
 PERIODS = [
-    ("month", "To the end of the month"),
-    ("quarter", "To the end of the quarter"),
-    ("year", "To the end of the year"),
-    ("next_days", "The next days"),
+    ("month", "This month"),
+    ("quarter", "This quarter"),
+    ("year", "This year"),
+    ("next_days", "Next days"),
 ]
 TOPS = [(count, f"Top {count}") for count in (5, 10, 25)]
 
