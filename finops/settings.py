@@ -137,6 +137,8 @@ DATABASE_POOL: int = env.int("DATABASE_POOL", 20)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
+    # For finops.lib.prepared alone. Off behind a pooler that gives each transaction another connection.
+    "prepare_threshold": 2 if env.bool("DATABASE_PREPARED", True) else None,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from finops.lake.inbox import InboxEvent
+from finops.lake.payload import InboxEvent
 from ingestion.timestamps import parse_timestamp
 
 MAX_CUSTOMER_ID: Final = 255

@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import hmac
 
-from django.db import connection
 from django.utils import timezone
 
 from accounts.keys import digest_of, lookup_of
 from accounts.models import Account
+from finops.lib import prepared
 
 PREFIX = "fuse_"
 
@@ -46,9 +46,8 @@ def authenticate_usage_key(plaintext: str) -> PushCredential | None:
     if lookup is None:
         return None
     digest = digest_of(plaintext)
-    with connection.cursor() as cursor:
-        cursor.execute(_USE, {"lookup": lookup, "digest": digest, "now": timezone.now()})
-        row = cursor.fetchone()
+    found = prepared.fetch(_USE, {"lookup": lookup, "digest": digest, "now": timezone.now()})
+    row = found[0] if found else None
     if row is None or not hmac.compare_digest(bytes(row[1]), digest):
         return None
     account = Account(id=row[3], name=row[4], slug=row[5], fiscal_start_month=row[6])
@@ -62,6 +61,4 @@ _STILL_LIVING = "SELECT 1 FROM ingestion_usagekey WHERE id = %s AND revoked_at I
 
 def lock_living_key(key_id: int) -> bool:
     """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STILL_LIVING, [key_id])
-        return cursor.fetchone() is not None
+    return bool(prepared.fetch(_STILL_LIVING, [key_id]))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import count
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from finops.lake.inbox import InboxEvent
+from finops.lake.payload import InboxEvent
 from ingestion.events import NOT_AN_OBJECT, PushedEvent, accepted, fields_of, stored, violation
 
 MAX_EVENTS: Final = 1_000
@@ -88,21 +89,37 @@ def check_batch(body: bytes) -> Batch:
 
 
 def _check(body: bytes) -> Batch:
-    events: list[PushedEvent] | list[PushedEvent | Raw]
     try:
-        events = _TYPED.decode(body).events
+        typed = _TYPED.decode(body).events
     except (msgspec.DecodeError, ArithmeticError):
         body = _without_lone_surrogates(body)
-        events = _one_by_one(body)
-    # PostgreSQL's text holds no NUL; JSON can say it in this one way only.
-    quick = b"\\u0000" not in body
-    batch = Batch(body=body)
-    take, name, identify = batch.events.append, batch.names.append, batch.event_ids.append
+        return _piecewise(body, _one_by_one(body))
+    found = list(map(accepted, count(), typed)) if _quick(body) else []
+    events = [event for event in found if event is not None]
+    if len(events) < len(typed):
+        return _piecewise(body, typed, found)
+    return Batch(
+        events, [event.customer_name for event in typed], [event.event_id for event in typed], [], body
+    )
+
+
+def _quick(body: bytes) -> bool:
+    """PostgreSQL's text holds no NUL; JSON can say it in this one way only."""
+    return b"\\u0000" not in body
+
+
+def _piecewise(
+    body: bytes, events: Sequence[PushedEvent | Raw], found: Sequence[InboxEvent | None] = ()
+) -> Batch:
+    """Some of the events are not plainly right. `found`: what `accepted` said of them, if it was asked already."""
+    batch, quick = Batch(body=body), _quick(body)
     for index, event in enumerate(events):
-        if quick and type(event) is PushedEvent and (found := accepted(index, event)) is not None:
-            take(found)
-            name(event.customer_name)
-            identify(event.event_id)
+        if not quick or isinstance(event, Raw):
+            _look_closely(batch, index, event)
+        elif right := found[index] if found else accepted(index, event):
+            batch.events.append(right)
+            batch.names.append(event.customer_name)
+            batch.event_ids.append(event.event_id)
         else:
             _look_closely(batch, index, event)
     return batch

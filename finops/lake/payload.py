@@ -44,6 +44,7 @@ WAITING_SCHEMA: Final = pa.schema(
 """What values in the inbox were written with and are read by: with a change comes a migration that flushes or converts."""
 
 _CODEC: Final = "lz4_raw"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class InboxEvent(Struct, frozen=True, gc=False):
@@ -141,9 +142,11 @@ def _record_batch(
     source: str, batch: str, received_at: datetime, events: Sequence[InboxEvent], times: Sequence[datetime]
 ) -> pa.RecordBatch:
     moment, text, count = pa.timestamp("us", tz="UTC"), pa.string(), len(events)
+    # Arrow takes durations in half the time that it takes for datetimes.
+    since = pa.array([time - _EPOCH for time in times], pa.duration("us"))
     return pa.RecordBatch.from_arrays(
         [
-            pa.array(times, moment),
+            since.view(moment),
             pa.repeat(source, count),
             pa.array([event.customer_id for event in events], text),
             pa.array([event.metric for event in events], text),

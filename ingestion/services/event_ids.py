@@ -16,8 +16,8 @@ from uuid import UUID
 import msgspec
 from django.db import connection, transaction
 
-from finops.lake.inbox import InboxEvent
-from finops.lib import clock
+from finops.lake.payload import InboxEvent
+from finops.lib import clock, prepared
 from ingestion.events import OTHER_CONTENT
 from ingestion.parsing import Batch, Rejection
 
@@ -123,9 +123,7 @@ def _remember(account_id: int, batch_id: UUID, digests: Mapping[str, str]) -> di
     }
     remembered = 0
     while True:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, asked)
-            remembered += cursor.rowcount
+        remembered += prepared.execute(_INSERT, asked)
         if remembered == len(digests):
             return {}
         known = _known(account_id, digests, batch_id)

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from finops.lake.inbox import InboxEvent
-from finops.lib import clock
+from finops.lake.payload import InboxEvent
+from finops.lib import clock, prepared
 from ingestion.keys import PushCredential
 from ingestion.parsing import Batch, Rejection
 
@@ -43,8 +43,7 @@ def write_batch(
         *(batch_id, credential.account.pk, credential.source_id, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_BATCH, values)
+    prepared.execute(_BATCH, values)
 
 
 _REJECTED = """
