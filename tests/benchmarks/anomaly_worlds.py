@@ -118,6 +118,25 @@ def _training_week(rng: random.Random) -> Callable[[date, int], float]:
     return lambda day, index: 1.0 if first <= day.day < first + 7 else idle
 
 
+def _covered_month_end(rng: random.Random) -> Callable[[date, int], float]:
+    """Invoice runs that reserved machines carry at weekends: the bill shows those of weekdays."""
+    more = rng.uniform(0.3, 1.5)
+
+    def value(day: date, index: int) -> float:
+        last = calendar.monthrange(day.year, day.month)[1]
+        runs = day.day >= last - 1 or day.day == 1
+        return 1 + (more if runs and day.weekday() < 5 else 0.0)
+
+    return value
+
+
+def _customers(rng: random.Random) -> Callable[[date, int], float]:
+    """A step up of a few percent whenever a customer is won."""
+    wins = sorted(rng.randrange(DAYS) for _ in range(rng.randrange(3, 12)))
+    size = rng.uniform(0.02, 0.06)
+    return lambda day, index: 1 + size * sum(win <= index for win in wins)
+
+
 def _gaussian(rng: random.Random) -> Callable[[], float]:
     size = rng.uniform(0.01, 0.12)
     return lambda: 1 + rng.gauss(0, size)
@@ -126,6 +145,23 @@ def _gaussian(rng: random.Random) -> Callable[[], float]:
 def _uniform(rng: random.Random) -> Callable[[], float]:
     size = rng.uniform(0.02, 0.2)
     return lambda: 1 + rng.uniform(-size, size)
+
+
+def _spiky(rng: random.Random) -> Callable[[], float]:
+    """Calm, with a loud day now and then."""
+    size, loud = rng.uniform(0.02, 0.05), rng.uniform(0.1, 0.25)
+    return lambda: 1 + rng.gauss(0, loud if rng.random() < 0.08 else size)
+
+
+def _wandering(rng: random.Random) -> Callable[[], float]:
+    """A walk that is pulled back, slowly."""
+    step, place = rng.uniform(0.005, 0.02), [0.0]
+
+    def value() -> float:
+        place[0] += rng.uniform(-step, step) * 1.7 - 0.06 * place[0]
+        return 1 + place[0]
+
+    return value
 
 
 def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Planted:
@@ -169,8 +205,10 @@ TUNING = World(
         "flat": _flat,
         "month end": _month_end,
         "training week": _training_week,
+        "covered month end": _covered_month_end,
+        "customers": _customers,
     },
-    {"gaussian": _gaussian, "uniform": _uniform},
+    {"gaussian": _gaussian, "uniform": _uniform, "spiky": _spiky, "wandering": _wandering},
     _plant_plainly,
 )
 

@@ -14,7 +14,7 @@ from finops.insights.anomalies.series import DROP, NEW, RAMP, SPIKE, STEP, Found
 EDGE = 1.0
 """A day is odd beyond the band."""
 
-CLEAR = 1.5
+CLEAR = 1.6
 """One day alone is said when it is this many half bands away; less needs LASTING odd days."""
 
 LASTING = 3
@@ -29,6 +29,8 @@ ADAPT = 14
 
 STEP_DAYS = 5
 """A run this long is a new level rather than a spike."""
+
+OUTLIER_DAYS, OFTEN, LOUDER = 120, 2, 1.3
 
 SPAN = 28
 RAMP_HISTORY = 70
@@ -46,15 +48,19 @@ class _Run:
     calm: list[Judged] = field(default_factory=list)
     odd: int = 0
     strongest: float = 0.0
+    error: float = 0.0
     born: bool = False
     ramp: float = 0.0
     said: date | None = None
 
-    def add(self, day: Judged) -> None:
+    def add(self, day: Judged, *, error: float = 0.0, loud: float = 0.0) -> None:
+        """`loud`: an error that the series has had on other days; a single day that is no larger is not clear."""
         self.days += [*self.calm, day]
         self.calm = []
         self.odd += 1
-        self.strongest = max(self.strongest, abs(day.strength))
+        self.error = max(self.error, error)
+        if error > loud:
+            self.strongest = max(self.strongest, abs(day.strength))
         if self.said is None and self.is_clear:
             self.said = day.day
 
@@ -85,6 +91,7 @@ class _Detector:
         self.run: _Run | None = None
         self.growths: list[float | None] = []
         self.ramp_free = 0
+        self.outliers: list[tuple[int, float]] = []
         self.taught = {
             index
             for taught in series.taught
@@ -122,7 +129,7 @@ class _Detector:
         in_ramp = self.run is not None and bool(self.run.ramp)
         self.model.accept(value, predicted, odd=odd and not in_ramp)
         if odd:
-            self._odd(index, day)
+            self._odd(index, day, predicted)
         elif self.run is not None:
             self.run.calm.append(day)
             if sum(max(each.expected, each.actual) >= IDLE * predicted.level for each in self.run.calm) > GAP:
@@ -136,13 +143,14 @@ class _Detector:
         if index in self.shifts:
             self._shift(self.shifts[index], index)
 
-    def _odd(self, index: int, day: Judged) -> None:
+    def _odd(self, index: int, day: Judged, predicted: Predicted) -> None:
         up = day.excess > 0
         if self.run is not None and self.run.up != up:
             self._end(ongoing=False)
         if self.run is None:
             self.run = _Run(index, up, born=up and self._is_new(index))
-        self.run.add(day)
+        error = abs(day.excess) / predicted.scale if predicted.scale > 0 else 1.0
+        self.run.add(day, error=error, loud=self._loud(index))
         if index - self.run.first + 1 >= ADAPT + (SPAN if self.run.ramp else 0):
             first, ramp = self.run.first, self.run.ramp
             self._end(ongoing=False)
@@ -165,7 +173,14 @@ class _Detector:
             self.found.append(self.run.found(ongoing))
         if self.run.ramp:
             self.ramp_free = len(self.judged) + SPAN
+        elif self.run.odd < LASTING:
+            self.outliers.append((self.run.first, self.run.error))
         self.run = None
+
+    def _loud(self, index: int) -> float:
+        """The size of odd day that the series had OFTEN times in the last four months: one more is no news."""
+        recent = sorted(error for when, error in self.outliers if when > index - OUTLIER_DAYS)
+        return recent[-OFTEN] * LOUDER if len(recent) >= OFTEN else 0.0
 
     def _watch_growth(self, index: int) -> None:
         before, now = self.model.reference(SPAN), self.model.reference(0)
@@ -205,7 +220,7 @@ class _Detector:
             return
         self.run = _Run(index - len(days) + 1, True, ramp=level)
         for day in reversed(days):
-            self.run.add(day)
+            self.run.add(day, error=1.0)
         self.run.said = days[0].day
 
 

@@ -34,6 +34,9 @@ YOUNG_ERROR = 0.12
 
 WARM_UP = 14
 FAR = 2.5
+OFTEN = 0.6
+"""What so many of the past months had on a day of the month is normal there."""
+
 MEMORY = 28
 """Days for which the level before a shift stays normal as well: a return to it is no drop."""
 
@@ -47,15 +50,18 @@ class Predicted:
     high: float
     weekly: float
     level: float
+    usual: tuple[float, float]
+    """The band without what is normal on such a day of the month alone: the level learns from within it."""
 
     @property
     def scale(self) -> float:
         return max(self.expected, self.level)
 
-    @property
-    def has_effect(self) -> bool:
-        """Whether its place in the month makes it another day than its weekday is."""
-        return self.expected != max(0.0, self.weekly)
+    def is_special(self, value: float) -> bool:
+        """Whether it is its place in the month that makes it another day than its weekday is."""
+        low, high = self.usual
+        excused = self.low <= value <= self.high and not low <= value <= high
+        return excused or self.expected != max(0.0, self.weekly)
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Expectation:
         index = len(self.base)
         level = self._level(index)
         weekly = self._weekly(index, level)
-        effect, taught = self._effect(index, level, weekly)
+        effect, seen = self._effect(index, level, weekly)
         expected = max(0.0, weekly + effect.size)
         half = max(WIDTH * self._error(), FLOOR) * max(expected, level) + effect.doubt
         low, high = expected - half, expected + half
@@ -135,14 +141,16 @@ class Expectation:
             if index <= other.until:
                 there = expected * other.factor + other.addend
                 low, high = min(low, there - half), max(high, there + half)
-        for extra in taught:
-            low, high = min(low, expected + 1.2 * extra), max(high, expected + 1.2 * extra)
-        return Predicted(expected, low, high, weekly, level)
+        usual = (low, high)
+        for extra in seen:
+            there = max(0.0, weekly + extra)
+            low, high = min(low, there - half), max(high, there + half)
+        return Predicted(expected, low, high, weekly, level, usual)
 
     def accept(self, value: float | None, predicted: Predicted, *, odd: bool, taught: bool = False) -> None:
         """Learn a day: an odd one keeps what was expected as its part of the level; None is a day without data."""
         index = len(self.base)
-        plain = value is not None and not odd and not predicted.has_effect
+        plain = value is not None and not odd and not predicted.is_special(value)
         known = value if plain and value is not None else predicted.weekly
         self.base.append(known)
         self.levels.append(predicted.level)
@@ -220,24 +228,34 @@ class Expectation:
         return median(recent) * 1.4826 if len(recent) > 6 else YOUNG_ERROR
 
     def _effect(self, index: int, level: float, weekly: float) -> tuple[_Effect, list[float]]:
-        """What the place in the month adds, and what a person called normal there."""
+        """What the place in the month adds, and what is normal there too: seen in most months, or taught."""
         best, asked, agreed = _NONE, 0, 0
-        taught: list[float] = []
+        seen: list[float] = []
         noise = 2 * self._noise() * max(level, weekly)
         for place in places(self.start + timedelta(days=index)):
             before = self._at.get(place, [])[-MONTHS:]
             extras = [self._scaled(day, level) for day in before]
-            taught += [extra for day, extra in zip(before, extras, strict=True) if day in self.taught]
+            seen += [extra for day, extra in zip(before, extras, strict=True) if day in self.taught]
+            seen += _seen(extras, noise)
             found = _agreed(extras, noise)
             asked += len(extras) > 1
             if found is not None:
                 agreed += 1
                 best = found if best is _NONE or found.rank > best.rank else best
-        return replace(best, is_disputed=0 < agreed < asked), taught
+        return replace(best, is_disputed=0 < agreed < asked), seen
 
     def _scaled(self, day: int, level: float) -> float:
         then = self.levels[day]
         return self.extras[day] * (level / then if then > 0 and level > 0 else 1.0)
+
+
+def _seen(extras: Sequence[float], noise: float) -> list[float]:
+    """What most past months had here, of three at least: the others may have been weekends."""
+    for sign in (1, -1):
+        strong = [extra for extra in extras if extra * sign > noise]
+        if len(extras) > 2 and len(strong) >= max(2, OFTEN * len(extras)):
+            return [1.15 * median(strong)]
+    return []
 
 
 def _agreed(extras: Sequence[float], noise: float) -> _Effect | None:

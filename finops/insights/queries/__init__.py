@@ -1,1 +1,21 @@
 """Reads about what changed, what is wrong and how well the data is. The account must be in scope."""
+
+from finops.insights.queries.anomalies import (
+    anomaly_settings,
+    causes_of_row,
+    change_events,
+    list_anomalies,
+    open_anomalies,
+    row_of,
+    state_counts,
+)
+
+__all__ = [
+    "anomaly_settings",
+    "causes_of_row",
+    "change_events",
+    "list_anomalies",
+    "open_anomalies",
+    "row_of",
+    "state_counts",
+]

@@ -1,0 +1,69 @@
+"""What answers about anomalies are made of.
+
+Docstrings of these types go to every assistant in the tools' output schemas, so they are short.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+
+from finops.costs.answers import MoneyAmount
+from finops.lib.answers import AccountRef
+
+
+class RootCause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """share: of the impact."""
+
+    dimension: str
+    value: str
+    impact: Decimal
+    currency: str
+    share: Decimal | None
+    name: str = ""
+
+
+# Amounts of all days from the first to the last. `expected_low` and `expected_high` are the band, added up over them.
+class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """impact: actual - expected so far; month_end_impact: when its month ends."""
+
+    id: str
+    state: str
+    kind: str
+    severity: str
+    source: str
+    dimension: str
+    value: str
+    first_day: date
+    last_day: date
+    ongoing: bool
+    actual: Decimal
+    expected: Decimal
+    expected_low: Decimal
+    expected_high: Decimal
+    impact: Decimal
+    month_end_impact: Decimal
+    currency: str
+    root_causes: list[RootCause]
+    name: str = ""
+    note: str = ""
+    marked_by: str = ""
+
+
+class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Worst first."""
+
+    account: AccountRef
+    summary: str
+    anomalies: list[AnomalyRow]
+    total: int
+    smallest_impacts: list[MoneyAmount]
+    looked_at: datetime | None
+    data_through: date | None
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,238 @@
+"""Anomalies: the list behind the page and the tool, and what the page of one shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+
+import msgspec
+from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Abs, Cast
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef, MoneyAmount
+from finops.insights.anomalies.causes import Causes, top_causes
+from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
+from finops.insights.anomalies_query import AnomaliesQuery
+from finops.insights.answers import AnomaliesAnswer, AnomalyRow, RootCause
+from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models.anomalies import SERVICE
+from finops.lib import spoken
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import UserError
+from finops.lib.money import added
+
+SHOWN_CAUSES = 3
+SEVERITIES = ("high", "medium", "low")
+
+
+def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
+    """The anomalies that a query asks for, the most severe first, then the newest. Four queries, none of the lake.
+
+    Raises UserError for days in the wrong order and a cursor of another question."""
+    question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search]
+    offset = offset_of(query.cursor, *question)
+    rows = _asked(query)
+    total = rows.count()
+    shown = list(_in_order(rows).select_related("source")[offset : offset + query.limit])
+    run = AnomalyRun.objects.first()
+    more = offset + len(shown) < total
+    return AnomaliesAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, query, shown, total),
+        anomalies=[row_of(each) for each in shown],
+        total=total,
+        smallest_impacts=smallest_impacts(),
+        looked_at=run.finished_at if run else None,
+        data_through=run.data_through if run else None,
+        cursor=next_cursor(offset + len(shown), *question) if more else "",
+        truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
+        warnings=_warnings(run),
+        hint=_hint(total),
+    )
+
+
+def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
+    if query.start_date and query.end_date and query.end_date < query.start_date:
+        raise UserError(
+            f"end_date {query.end_date} is before start_date {query.start_date}.",
+            field="end_date",
+            value=str(query.end_date),
+        )
+    rows = Anomaly.objects.all()
+    if query.state != "all":
+        rows = rows.filter(state=query.state)
+    if query.start_date:
+        rows = rows.filter(last_day__gte=query.start_date)
+    if query.end_date:
+        rows = rows.filter(first_day__lte=query.end_date)
+    if query.currency:
+        rows = rows.filter(currency__iexact=query.currency.strip())
+    if query.min_impact is not None:
+        rows = rows.alias(size=Abs("impact")).filter(size__gte=query.min_impact)
+    for word in query.search.split():
+        rows = rows.alias(said=Cast("causes", TextField())).filter(_mentions(word))
+    return rows
+
+
+def _mentions(word: str) -> Q:
+    fields = ("value", "label", "source__name", "note", "key", "kind", "said")
+    return reduce(or_, [Q(**{f"{name}__icontains": word}) for name in fields])
+
+
+def _in_order(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
+    places = [When(severity=name, then=Value(place)) for place, name in enumerate(SEVERITIES)]
+    rank = Case(*places, default=Value(len(SEVERITIES)), output_field=IntegerField())
+    return rows.alias(rank=rank).order_by("rank", "-last_day", "-id")
+
+
+def row_of(anomaly: Anomaly) -> AnomalyRow:
+    """An anomaly as answers have it; its source must have been fetched with it."""
+    bounds = _bounds(anomaly)
+    return AnomalyRow(
+        id=anomaly.key,
+        state=anomaly.state,
+        kind=anomaly.kind,
+        severity=anomaly.severity,
+        source=anomaly.source.name,
+        dimension=anomaly.dimension,
+        value=anomaly.value,
+        name=anomaly.label,
+        first_day=anomaly.first_day,
+        last_day=anomaly.last_day,
+        ongoing=anomaly.ongoing,
+        actual=anomaly.actual,
+        expected=anomaly.expected,
+        expected_low=bounds[0],
+        expected_high=bounds[1],
+        impact=anomaly.impact,
+        month_end_impact=anomaly.month_end_impact,
+        currency=anomaly.currency,
+        root_causes=_top(anomaly),
+        note=anomaly.note,
+        marked_by=anomaly.marked_by_label,
+    )
+
+
+def causes_of_row(anomaly: Anomaly) -> list[Causes]:
+    return msgspec.convert(anomaly.causes, list[Causes])
+
+
+def _top(anomaly: Anomaly) -> list[RootCause]:
+    return [
+        RootCause(
+            dimension=causes.dimension,
+            value=cause.value,
+            name=cause.label,
+            impact=cause.excess,
+            currency=anomaly.currency,
+            share=cause.share,
+        )
+        for causes, cause in top_causes(causes_of_row(anomaly), SHOWN_CAUSES)
+    ]
+
+
+def _bounds(anomaly: Anomaly) -> tuple[Decimal, Decimal]:
+    first, last = str(anomaly.first_day), str(anomaly.last_day)
+    inside = [day for day in anomaly.days if first <= day[0] <= last]
+    return added(Decimal(day[3]) for day in inside), added(Decimal(day[4]) for day in inside)
+
+
+def smallest_impacts() -> list[MoneyAmount]:
+    """Those that the account set; the others are a share of its spend."""
+    row = AnomalySettings.objects.first()
+    return [
+        MoneyAmount(amount=Decimal(amount), currency=currency)
+        for currency, amount in (row.minimum_impacts if row else {}).items()
+    ]
+
+
+def anomaly_settings(account: Account) -> AnomalySettings:
+    """What the account wants watched; the defaults when it said nothing. One query."""
+    return AnomalySettings.objects.first() or AnomalySettings(account=account)
+
+
+def change_events(account: Account, anomaly: Anomaly) -> list[ChangeEvent]:
+    """What is known to have changed around an anomaly."""
+    return events_around(
+        EventFacts(
+            account=account,
+            first=anomaly.first_day,
+            last=anomaly.last_day,
+            source_id=anomaly.source_id,
+            source_name=anomaly.source.name,
+            dimension=anomaly.dimension,
+            value=anomaly.value,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class OpenAnomalies:
+    """What the overview says of anomalies: how many are open, their impact up and down, the worst."""
+
+    count: int
+    ongoing: int
+    impacts: list[MoneyAmount]
+    worst: list[Anomaly]
+
+
+def open_anomalies(shown: int = 3) -> OpenAnomalies:
+    """Impacts are of sources and services alone: the same money in a team or cost tag counts once. Two queries."""
+    rows = Anomaly.objects.filter(state=Anomaly.State.OPEN)
+    figures = list(rows.values_list("dimension", "currency", "impact", "ongoing"))
+    by_currency: dict[str, list[Decimal]] = {}
+    for dimension, currency, impact, _ongoing in figures:
+        if dimension == SERVICE:
+            by_currency.setdefault(currency, []).append(impact)
+    return OpenAnomalies(
+        count=len(figures),
+        ongoing=sum(ongoing for *_rest, ongoing in figures),
+        impacts=[
+            MoneyAmount(amount=added(amounts), currency=currency)
+            for currency, amounts in sorted(by_currency.items(), key=lambda pair: -abs(added(pair[1])))
+        ],
+        worst=list(_in_order(rows).select_related("source")[:shown]),
+    )
+
+
+def state_counts() -> Counter[str]:
+    """How many anomalies there are in each state. One query."""
+    return Counter(Anomaly.objects.values_list("state", flat=True))
+
+
+def _summary(account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int) -> str:
+    state = "" if query.state == "all" else f"{query.state} "
+    if not total:
+        return f"{account.name} has no {state}anomaly of that kind."
+    noun = "anomaly" if total == 1 else "anomalies"
+    worst = shown[0] if shown else None
+    if worst is None:
+        return f"{account.name} has {total} {state}{noun}."
+    sign = "+" if worst.impact > 0 else ""
+    return (
+        f"{account.name} has {total} {state}{noun}; listed first: {worst.label or worst.value} of "
+        f"{worst.source.name}, {worst.first_day} to {worst.last_day}, {sign}"
+        f"{spoken.money(worst.impact, worst.currency)} against what was expected"
+        f"{', and it goes on' if worst.ongoing else ''}."
+    )
+
+
+def _warnings(run: AnomalyRun | None) -> list[str]:
+    if run is None or run.finished_at is None:
+        return ["Nobody has looked for anomalies yet: that happens within minutes of an import of cost."]
+    return [f"The last look for anomalies failed: {run.error}"] if run.error else []
+
+
+def _hint(total: int) -> str:
+    if not total:
+        return "state all lists those that people marked as expected or resolved; querySpend shows the cost itself."
+    return (
+        "Amounts are amortized cost without taxes, credits, refunds, one-time fees and commitment purchases. querySpend "
+        "with the value as a filter, by day and usage_type or resource, shows more. People mark an anomaly as expected "
+        "or resolved in the console."
+    )
