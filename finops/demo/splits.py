@@ -13,7 +13,7 @@ from ingestion.queries import metrics_of
 TEAMS = ("payments", "search", "data", "growth", "ml")
 """Those that build the product: they share what platform and security cost."""
 
-SERVICES = (("checkout-api", "35"), ("search-api", "35"), ("cdn", "20"), ("guard", "10"))
+SERVICES = (("cdn", "35"), ("ranking", "30"), ("warehouse", "25"), ("guard", "10"))
 REQUESTS = "requests"
 
 DRAFTS = (

@@ -34,6 +34,7 @@ from finops.lib.periods import DateRange, month_end, month_start
 from finops.lib.spoken import listed, money
 
 SHOWN_TARGETS = 20
+NAMED = 3
 NO_SPLITS = "The account has no shared-cost splits; members make them on the Shared costs page."
 
 
@@ -155,7 +156,7 @@ def _listed(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
 
 def _by_target(received: Iterable[Received]) -> dict[str, list[MoneyAmount]]:
     found: dict[str, list[MoneyAmount]] = {}
-    for part in received:
+    for part in sorted(received, key=lambda part: part.currency):
         found.setdefault(part.target, []).append(MoneyAmount(amount=part.amount, currency=part.currency))
     return found
 
@@ -168,15 +169,14 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
 def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange) -> str:
     if not splits:
         return f"{account.name} has no shared-cost splits."
-    currencies = sorted({part.currency for split in splits for part in split.moved})
-    moved = [
-        money(added(part.amount for split in splits for part in split.moved if part.currency == name), name)
-        for name in currencies
+    named = [
+        f"{split.name!r} moved {listed([money(part.amount, part.currency) for part in split.moved]) or 'nothing'}"
+        for split in sorted(splits, key=lambda split: _size(split.moved) if split.moved else (Decimal(1), ""))
     ]
     noun = "split" if len(splits) == 1 else "splits"
     return (
-        f"{account.name} has {len(splits)} shared-cost {noun}, which moved {listed(moved) or 'nothing'} "
-        f"from {days.start} to {days.end}."
+        f"{account.name} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
+        f"{listed(named[:NAMED])}."
     )
 
 

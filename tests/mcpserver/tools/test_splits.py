@@ -1,0 +1,109 @@
+"""listSharedCostSplits and figures after splits, called at the door with a key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.models import SharedCostSplit
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import registry
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, cost
+from tests.mcpserver.door import Door, mint
+
+
+@pytest.fixture
+def shared(cast: Cast) -> Account:
+    """Ninety days of cost of two currencies, and a split of it."""
+    today = datetime.now(UTC).date()
+    lines = [
+        cost(today - timedelta(days=back), amount, service=service, currency=currency)
+        for back in range(1, 91)
+        for service, amount in (("EKS", "10"), ("S3", "3"), ("RDS", "1"))
+        for currency in ("USD", "EUR")
+    ]
+    with account_scope(cast.account):
+        add_source(cast.account, lines)
+        SharedCostSplit.objects.create(
+            account=cast.account,
+            name="Cluster",
+            dimension="service",
+            source_value="EKS",
+            method="proportional",
+            targets=[{"value": "S3", "percent": None}, {"value": "RDS", "percent": None}],
+        )
+    return cast.account
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    return Door(mint(cast))
+
+
+def called(door: Door, name: str, **arguments: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = door.call(name, **arguments)["structuredContent"]
+    return answer
+
+
+def test_each_split_says_what_it_moved_with_its_currency(door: Door, shared: Account) -> None:
+    answer = called(door, "listSharedCostSplits")
+
+    (split,) = answer["splits"]
+    days = {28: 280, 29: 290, 30: 300, 31: 310}[int(answer["end_date"][-2:])]
+    assert split["moved"] == [{"amount": days, "currency": "EUR"}, {"amount": days, "currency": "USD"}]
+    assert [target["value"] for target in split["targets"]] == ["S3", "RDS"]
+    assert split["targets"][0]["received"] == [
+        {"amount": days * 3 / 4, "currency": "EUR"},
+        {"amount": days * 3 / 4, "currency": "USD"},
+    ]
+    assert "1 shared-cost split." in answer["summary"]
+    assert answer["console_url"].endswith("/a/acme/shared-costs/")
+
+
+def test_a_question_after_splits_says_which_applied(door: Door, shared: Account) -> None:
+    answer = called(door, "querySpend", period="last_30_days", group_by=["service"], splits="after")
+
+    assert {row["group"]["service"]: row["amount"] for row in answer["rows"]} == {"S3": 315, "RDS": 105}
+    assert [split["name"] for split in answer["applied_splits"]] == ["Cluster"]
+    assert "splits=after" in answer["console_url"]
+
+
+def test_hundreds_of_targets_fit(door: Door, cast: Cast, shared: Account) -> None:
+    with account_scope(cast.account):
+        for number in range(60):
+            SharedCostSplit.objects.create(
+                account=cast.account,
+                name=f"A split with quite a long name, number {number}",
+                dimension="region",
+                source_value=f"source {number}",
+                method="even",
+                targets=[
+                    {"value": f"a target with a long name {each}", "percent": None} for each in range(200)
+                ],
+            )
+
+    answer = door.call("listSharedCostSplits")
+
+    assert len(msgspec.json.encode(answer["structuredContent"])) <= MAX_ANSWER_BYTES
+    assert "narrow with search" in answer["structuredContent"]["truncated"]
+    assert len(called(door, "listSharedCostSplits", search="CLUSTER")["splits"]) == 1
+
+
+def test_another_account_has_none_of_them(cast: Cast, shared: Account) -> None:
+    theirs = Door(mint(replace(cast, account=cast.other_account)))
+
+    assert called(theirs, "listSharedCostSplits")["splits"] == []
+
+
+def test_the_definition_is_small() -> None:
+    tool = registry.get("listSharedCostSplits")
+    assert tool is not None
+    shape = {"description": tool.description, "input": tool.input_schema, "output": tool.output_schema}
+    assert len(msgspec.json.encode(shape)) <= 1_200
