@@ -1,0 +1,185 @@
+"""Forecasts back-tested: the product's model against naive ones and, where they are installed, the libraries.
+
+FORECAST_SERIES names a folder of CSV files `day,value` to test on besides the demo company, FORECAST_PEERS a Python
+that has statsforecast and statsmodels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from statistics import fmean
+from time import process_time
+from typing import Any
+
+from finops.lib.forecasting import Forecast, forecast
+from finops.lib.periods import DateRange
+from tests.benchmarks.forecast_series import Case, cases_of, demo_series, public_series
+from tests.benchmarks.table import Row
+
+DAYS = 90
+LEVEL = 0.8
+PEERS = "FORECAST_PEERS"
+HORIZONS = ("month end", "30 days", "90 days")
+
+Means = Sequence[float]
+
+
+def measure() -> list[Row]:
+    rows: list[Row] = []
+    held: list[Row] = []
+    for name, series in (("demo", demo_series()), ("public", public_series())):
+        cases = list(cases_of(series, months=6 if name == "demo" else 24))
+        if not cases:
+            continue
+        own, cpu, covered = _own(cases)
+        found = {
+            "last day": ([_repeated(case, 1) for case in cases], 0.0),
+            "last week (seasonal naive)": ([_repeated(case, 7) for case in cases], 0.0),
+            "mean of 28 days": ([_mean(case) for case in cases], 0.0),
+            "finops.lib.forecasting": (own, cpu),
+            **_peers(cases),
+        }
+        seasonal = _errors(cases, found["last week (seasonal naive)"][0])
+        rows += [
+            _row(name, model, _errors(cases, means), seasonal, 1000 * cpu / len(cases))
+            for model, (means, cpu) in found.items()
+        ]
+        held += [
+            {"series": f"{name}, {len(series)}", "horizon": key, **value} for key, value in covered.items()
+        ]
+    return [*rows, *held, *_import_rows()]
+
+
+def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str, float]]]:
+    """The product's forecasts with their back-tests and bands, CPU seconds, and how often bands held, by horizon."""
+    hits: dict[str, list[bool]] = {key: [] for key in HORIZONS}
+    widths: dict[str, list[float]] = {key: [] for key in HORIZONS}
+    found: list[Means] = []
+    began = process_time()
+    for case in cases:
+        start = max(case.history) + timedelta(days=1)
+        made = forecast(case.history, DateRange(start, start + timedelta(days=DAYS - 1)), level=LEVEL)
+        assert isinstance(made, Forecast)
+        found.append([float(mean) for mean in made.means])
+        for key, span in case.horizons.items():
+            band, came = made.total(span), _came(case, span)
+            slack = 1e-6 * abs(came)
+            hits[key].append(float(band.lower) - slack <= came <= float(band.upper) + slack)
+            widths[key].append(float(band.upper - band.lower) / abs(came) if came else 0.0)
+    cpu = process_time() - began
+    return (
+        found,
+        cpu,
+        {
+            key: {
+                "cases": len(hits[key]),
+                "held by the 80 % band": round(fmean(hits[key]), 3),
+                "median width of the band ÷ total": round(sorted(widths[key])[len(widths[key]) // 2], 3),
+            }
+            for key in HORIZONS
+            if hits[key]
+        },
+    )
+
+
+def _repeated(case: Case, days: int) -> Means:
+    last = list(case.history.values())[-days:]
+    return [last[index % days] for index in range(DAYS)]
+
+
+def _mean(case: Case) -> Means:
+    return [fmean(list(case.history.values())[-28:])] * DAYS
+
+
+def _peers(cases: Sequence[Case]) -> dict[str, tuple[list[Means], float]]:
+    found: dict[str, tuple[list[Means], float]] = {}
+    for library in ("statsforecast", "statsmodels"):
+        for name, each in _asked(library, [_filled(case) for case in cases]).items():
+            found[name] = (each["forecasts"], each["cpu_seconds"])
+    return found
+
+
+def _asked(library: str, series: Sequence[Sequence[float]]) -> dict[str, dict[str, Any]]:
+    python = os.environ.get(PEERS)
+    if not python:
+        return {}
+    script = Path(__file__).with_name("forecast_peers.py")
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    answer = subprocess.run(
+        [python, str(script), library],
+        input=json.dumps(series),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **threads},
+    )
+    found: dict[str, dict[str, Any]] = json.loads(answer.stdout)
+    return found
+
+
+def _filled(case: Case) -> list[float]:
+    """The libraries take no gaps: the day before stands in."""
+    day, last, found = min(case.history), 0.0, []
+    while day <= max(case.history):
+        last = case.history.get(day, last)
+        found.append(last)
+        day += timedelta(days=1)
+    return found
+
+
+def _came(case: Case, span: DateRange) -> float:
+    return sum(case.future[span.start + timedelta(days=index)] for index in range(span.days))
+
+
+def _errors(cases: Sequence[Case], found: Sequence[Means]) -> dict[str, dict[str, float]]:
+    """By horizon the weighted error (WAPE) of totals and of days: sizes of the errors ÷ sizes of what came."""
+    return {key: _wape(cases, found, key) for key in HORIZONS}
+
+
+def _wape(cases: Sequence[Case], found: Sequence[Means], key: str) -> dict[str, float]:
+    total = whole = day = days = 0.0
+    for case, means in zip(cases, found, strict=True):
+        if key in case.horizons:
+            span = case.horizons[key]
+            came = [case.future[span.start + timedelta(days=index)] for index in range(span.days)]
+            total += abs(sum(means[: span.days]) - sum(came))
+            whole += abs(sum(came))
+            day += sum(abs(mean - value) for mean, value in zip(means, came, strict=False))
+            days += sum(abs(value) for value in came)
+    return {"total": total / whole, "day": day / days}
+
+
+def _row(
+    series: str,
+    model: str,
+    errors: Mapping[str, Mapping[str, float]],
+    seasonal: Mapping[str, Mapping[str, float]],
+    cpu_ms: float,
+) -> Row:
+    row: dict[str, str | float] = {"series": series, "model": model}
+    for key in HORIZONS:
+        row[f"{key} %"] = round(100 * errors[key]["total"], 2)
+        row[f"{key} ÷ seasonal naive"] = round(errors[key]["total"] / seasonal[key]["total"], 2)
+    row["30 days by day %"] = round(100 * errors["30 days"]["day"], 2)
+    row["CPU ms a series"] = round(cpu_ms, 1)
+    return row
+
+
+def _import_rows() -> list[Row]:
+    """What importing costs a process, seconds of CPU and MB."""
+    rows: list[Row] = []
+    for library in ("statsforecast", "statsmodels"):
+        for each in list(_asked(library, []).values())[:1]:
+            rows.append(
+                {
+                    "import": library,
+                    "CPU seconds": each["import_seconds"],
+                    "MB": each["import_mb"],
+                }
+            )
+    return rows
