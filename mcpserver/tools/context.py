@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from finops.allocation.queries.cost_tags import cost_tag_keys
 from finops.allocation.queries.teams import team_names
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
@@ -27,8 +28,10 @@ class GetAccountContextArguments(msgspec.Struct, kw_only=True):
 
 
 # Usage beside what cost knows: the metrics of the newest events first, the keys of their dimensions, and the dimension
-# of cost whose values are customers (empty: none chosen). Teams and saved unit metrics by their names.
+# of cost whose values are customers (empty: none chosen). Cost tags, teams and
+# saved unit metrics by their names.
 class AccountContext(ContextAnswer, frozen=True, kw_only=True):
+    cost_tags: list[str]
     teams: list[str]
     unit_metrics: list[str]
     usage_metrics: list[MetricInfo]
@@ -43,7 +46,7 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
     description="""
         Call this first, once: which account this is, what today is, the cost view, currencies, which days have data
         and how each source is, the dimensions and tag keys to group and filter by, the usage metrics that are pushed,
-        teams, saved unit metrics, and what words mean in this account. It has no amounts: querySpend, queryUsage.
+        cost tags, teams, saved unit metrics, and what words mean in this account. It has no amounts: querySpend, queryUsage.
     """,
     examples=[{}],
 )
@@ -55,6 +58,7 @@ def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -
     return AccountContext(
         **{
             **known,
+            "cost_tags": cost_tag_keys(call.account)[:SHOWN_NAMES],
             "teams": team_names(call.account)[:SHOWN_NAMES],
             "unit_metrics": [metric.name for metric in unit_metrics_of(call.account)[:SHOWN_NAMES]],
             "usage_metrics": [_short(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],

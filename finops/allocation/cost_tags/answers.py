@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from finops.allocation.rules import Rule
-from finops.costs.answers import MoneyAmount
+from finops.costs.answers import AccountRef, AppliedSplit, MoneyAmount, PeriodUsed, SpendRow, ViewUsed
 
 
 class CostTagInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,3 +108,64 @@ class CostTagEffect(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[EffectRow]
     truncated: str
     warnings: list[str]
+
+
+# `rules` are in order, each as `3. Production: tag:env is prod or live → Production`; `first_rule` numbers the first.
+class ListedCostTag(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    key: str
+    dimension: str
+    rules_count: int
+    version: int
+    changed_at: datetime
+    description: str = ""
+    default_value: str = ""
+    changed_by: str = ""
+    first_rule: int = 1
+    rules: list[str] = msgspec.field(default_factory=list)
+
+
+class CostTagsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    cost_tags: list[ListedCostTag]
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+# `untagged` is the cost of lines that have no value: that no rule catches, where the cost tag has no default.
+class CostTagTotal(msgspec.Struct, frozen=True, kw_only=True):
+    amount: Decimal
+    untagged: Decimal
+    untagged_share: Decimal | None
+    currency: str
+
+
+# The row with `other_values` is the sum of so many values that are not listed.
+class CostTagValueCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    value: str
+    amount: Decimal
+    after_splits: Decimal
+    currency: str
+    share: Decimal | None
+    other_values: int = 0
+
+
+class CostTagAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    cost_tag: str
+    view: ViewUsed
+    period: PeriodUsed
+    totals: list[CostTagTotal]
+    values: list[CostTagValueCost]
+    rows: list[SpendRow]
+    rows_splits: str
+    applied_splits: list[AppliedSplit]
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

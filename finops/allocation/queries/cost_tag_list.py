@@ -1,0 +1,104 @@
+"""Cost tags and their rules in words, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from accounts.models import Account
+from finops.allocation.cost_tags.answers import CostTagsAnswer, ListedCostTag
+from finops.allocation.cost_tags.words import rule_words
+from finops.allocation.models import CostTag
+from finops.allocation.rules import Rule, read_rules
+from finops.costs.answers import AccountRef
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import unknown_value
+from finops.lib.spoken import cut, listed
+
+MAX_LINES = 100
+SHOWN_RULE = 400
+
+
+def cost_tags_answer(
+    account: Account, *, cost_tag: str = "", cursor: str = "", limit: int = MAX_LINES
+) -> CostTagsAnswer:
+    """Every cost tag, or the one with this key, with its rules in order; `limit` rules a page. One query.
+
+    Raises UserError for an unknown key and a foreign cursor.
+    """
+    every = list(CostTag.objects.filter(account=account))
+    chosen = [_named(every, cost_tag)] if cost_tag.strip() else every
+    question = ("cost tags", cost_tag.strip().casefold())
+    start = offset_of(cursor, *question)
+    lines = list(_lines(chosen))
+    shown = lines[start : start + limit]
+    after = start + len(shown)
+    more = after < len(lines)
+    return CostTagsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, chosen),
+        cost_tags=_grouped(shown),
+        cursor=next_cursor(after, *question) if more and shown else "",
+        truncated=f"{len(shown)} of {len(lines)} rules: go on with cursor, or ask for one cost_tag."
+        if more
+        else "",
+        warnings=[],
+        hint=_hint(chosen),
+    )
+
+
+def _named(every: Sequence[CostTag], key: str) -> CostTag:
+    wanted = key.strip().removeprefix("cost_tag:").casefold()
+    for row in every:
+        if row.key.casefold() == wanted:
+            return row
+    raise unknown_value("cost_tag", key, [row.key for row in every], listed_by="listCostTags")
+
+
+Line = tuple[CostTag, int, Rule | None]
+"""A rule with its number; a cost tag without rules is one line too."""
+
+
+def _lines(rows: Sequence[CostTag]) -> Iterator[Line]:
+    for row in rows:
+        rules: Sequence[Rule | None] = read_rules(row.rules) or (None,)
+        yield from ((row, number, rule) for number, rule in enumerate(rules, start=1))
+
+
+def _grouped(lines: Sequence[Line]) -> list[ListedCostTag]:
+    found: dict[int, ListedCostTag] = {}
+    for row, number, rule in lines:
+        listing = found.setdefault(row.pk, _listed(row, number))
+        if rule is not None:
+            name = f"{rule.name}: " if rule.name else ""
+            listing.rules.append(cut(f"{number}. {name}{rule_words(rule)}", SHOWN_RULE))
+    return list(found.values())
+
+
+def _listed(row: CostTag, first: int) -> ListedCostTag:
+    return ListedCostTag(
+        key=row.key,
+        dimension=f"cost_tag:{row.key}",
+        description=row.description,
+        default_value=row.default_value,
+        rules_count=len(row.rules),
+        version=row.version,
+        changed_at=row.changed_at,
+        changed_by=row.changed_by,
+        first_rule=first,
+        rules=[],
+    )
+
+
+def _summary(account: Account, rows: Sequence[CostTag]) -> str:
+    if not rows:
+        return f"{account.name} has no cost tags."
+    named = [f"{row.key} ({len(row.rules)} rule{'' if len(row.rules) == 1 else 's'})" for row in rows[:5]]
+    more = [f"{len(rows) - 5} more"] if len(rows) > 5 else []
+    noun = "cost tag" if len(rows) == 1 else "cost tags"
+    return f"{account.name}: {noun} {listed([*named, *more])}. The first rule that catches a line gives its value."
+
+
+def _hint(rows: Sequence[CostTag]) -> str:
+    if not rows:
+        return "A member makes cost tags on the Cost tags page."
+    return f'queryCostTag {{"cost_tag": "{rows[0].key}"}} has the cost; querySpend takes cost_tag:{rows[0].key} too.'

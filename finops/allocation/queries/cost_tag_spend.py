@@ -1,0 +1,225 @@
+"""The cost of a cost tag: by its values before and after shared-cost splits, and by one more dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from accounts.models import Account
+from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagTotal, CostTagValueCost
+from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.models import CostTag, SharedCostSplit
+from finops.costs.answers import AccountRef, PeriodUsed, SpendAnswer
+from finops.costs.dimensions import UNTAGGED
+from finops.costs.queries import query_spend
+from finops.costs.queries.cost_sums import CostRead, read_costs
+from finops.costs.queries.cost_view import cost_view, view_used
+from finops.costs.queries.spend import asked_days
+from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib.money import added, ratio
+from finops.lib.spoken import cut, listed, money, percent
+
+OTHER = "other"
+NAMED = 3
+
+MUCH = Decimal("0.2")
+"""The share of untagged cost from which the answer advises to look into it."""
+
+ZERO = Decimal(0)
+
+Key = tuple[str, str]
+"""Currency and value."""
+
+Amounts = Mapping[Key, Decimal]
+
+
+def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | None = None) -> CostTagAnswer:
+    """The cost of a cost tag's values, exact, in the account's cost view unless the query overrides it.
+
+    Raises UserError as `query_spend` does. Cost: one lake query, three with `values`; the same again after splits
+    where the account has any, and for `by`.
+    """
+    key = query.cost_tag.strip() or _first_key(account)
+    if not key:
+        return _no_cost_tags(account, query)
+    asked = _spend_query(key, query)
+    before = read_costs(account, asked, deadline=deadline)
+    after = before
+    if SharedCostSplit.objects.filter(account=account).exists():
+        after = read_costs(account, replace(asked, splits="after"), deadline=deadline)
+    by = _by(account, query, asked, deadline)
+    direct = _amounts(before)
+    values = _values(direct, _amounts(after), query.top)
+    totals = _totals(direct)
+    warnings = [
+        *before.warnings(before.totals()),
+        *after.warnings(after.totals()),
+        *(by.warnings if by else []),
+    ]
+    return CostTagAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, before, totals, values),
+        cost_tag=before.facts.plan.dimensions[0].name.removeprefix("cost_tag:"),
+        view=before.facts.view,
+        period=before.period,
+        totals=totals,
+        values=values,
+        rows=list(by.rows) if by else [],
+        rows_splits=query.splits if by else "",
+        applied_splits=after.facts.splitting.applied,
+        data_through=before.facts.sources.coverage.complete_through,
+        truncated=_truncated(values, by),
+        warnings=list(dict.fromkeys(warnings)),
+        hint=_hint(query, totals),
+    )
+
+
+def _first_key(account: Account) -> str:
+    return CostTag.objects.filter(account=account).values_list("key", flat=True).first() or ""
+
+
+def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
+    """What is said to whoever asks for no cost tag in particular where there is none."""
+    days = asked_days(account, SpendQuery(**_days(query)))
+    return CostTagAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"{account.name} has no cost tags.",
+        cost_tag="",
+        view=view_used(cost_view(account), basis=query.basis, charge_categories=()),
+        period=PeriodUsed(
+            start_date=days.start, end_date=days.end, days=days.days, name=query.period or "", unfinished=True
+        ),
+        totals=[],
+        values=[],
+        rows=[],
+        rows_splits="",
+        applied_splits=[],
+        data_through=None,
+        truncated="",
+        warnings=[],
+        hint="A member makes cost tags on the Cost tags page. querySpend groups by tags of the provider: tag:<key>.",
+    )
+
+
+def _days(query: CostTagQuery) -> dict[str, Any]:
+    return {"start_date": query.start_date, "end_date": query.end_date, "period": query.period}
+
+
+def _spend_query(key: str, query: CostTagQuery) -> SpendQuery:
+    dimension = f"cost_tag:{key.removeprefix('cost_tag:')}"
+    return SpendQuery(
+        **_days(query),
+        basis=query.basis,
+        group_by=[dimension],
+        filters=[Filter(dimension=dimension, values=query.values)] if query.values else [],
+        top=query.top,
+    )
+
+
+def _by(
+    account: Account, query: CostTagQuery, asked: SpendQuery, deadline: float | None
+) -> SpendAnswer | None:
+    if not query.by.strip():
+        return None
+    both = replace(asked, group_by=[*asked.group_by, query.by.strip()], splits=query.splits)
+    return query_spend(account, both, deadline=deadline)
+
+
+def _amounts(read: CostRead) -> Amounts:
+    return {(each.currency, each.value): each.amount for each in read.by_value()}
+
+
+def _values(before: Amounts, after: Amounts, top: int) -> list[CostTagValueCost]:
+    """Of each currency the values with the most cost on either side, the rest in one row."""
+    keys = list(dict.fromkeys([*before, *after]))
+    found: list[CostTagValueCost] = []
+    for currency in sorted({currency for currency, _ in keys}):
+        mine = [key for key in keys if key[0] == currency]
+        mine.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
+        total = _sum(before, mine)
+        found += [_row(before, after, [key], total, name=key[1]) for key in mine[:top]]
+        if mine[top:]:
+            found.append(_row(before, after, mine[top:], total, name=""))
+    return found
+
+
+def _size(before: Amounts, after: Amounts, key: Key) -> Decimal:
+    return max(before.get(key, ZERO).copy_abs(), after.get(key, ZERO).copy_abs())
+
+
+def _sum(amounts: Amounts, keys: Sequence[Key]) -> Decimal:
+    return added(amounts.get(key, ZERO) for key in keys)
+
+
+def _row(
+    before: Amounts, after: Amounts, keys: Sequence[Key], total: Decimal, *, name: str
+) -> CostTagValueCost:
+    """One value, or the sum of several without a name."""
+    amount = _sum(before, keys)
+    return CostTagValueCost(
+        value=name or OTHER,
+        amount=amount,
+        after_splits=_sum(after, keys),
+        currency=keys[0][0],
+        share=ratio(amount, total),
+        other_values=0 if name else len(keys),
+    )
+
+
+def _totals(before: Amounts) -> list[CostTagTotal]:
+    found = []
+    for currency in sorted({currency for currency, _ in before}):
+        amount = added(part for (name, _), part in before.items() if name == currency)
+        untagged = before.get((currency, UNTAGGED), ZERO)
+        found.append(
+            CostTagTotal(
+                amount=amount, untagged=untagged, untagged_share=ratio(untagged, amount), currency=currency
+            )
+        )
+    return found
+
+
+def _summary(
+    account: Account, read: CostRead, totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]
+) -> str:
+    when = f"from {read.period.start_date} to {read.period.end_date}"
+    name = read.facts.plan.dimensions[0].name
+    if not totals:
+        return f"{account.name} has no cost by {name} {when}."
+    said = listed([_said(total) for total in totals])
+    return (
+        f"{account.name} spent {said} {when} ({read.facts.view.label}); by {name}{_largest(totals, values)}."
+    )
+
+
+def _said(total: CostTagTotal) -> str:
+    share = f" ({percent(total.untagged_share)} of it untagged)" if total.untagged_share else ""
+    return f"{money(total.amount, total.currency)}{share}"
+
+
+def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]) -> str:
+    if len(totals) != 1:
+        return " the values of each currency follow"
+    named = [each for each in values if not each.other_values and each.value != UNTAGGED][:NAMED]
+    return f" most is {listed([_named(each) for each in named])}" if named else " everything is untagged"
+
+
+def _named(value: CostTagValueCost) -> str:
+    return f"{cut(value.value, 80)}{f' ({percent(value.share)})' if value.share is not None else ''}"
+
+
+def _truncated(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:
+    more = sum(value.other_values for value in values)
+    said = [f"{more} values are summed in the value other: raise top, or name values."] if more else []
+    return " ".join([*said, *([by.truncated] if by and by.truncated else [])])
+
+
+def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal]) -> str:
+    if any(total.untagged_share and total.untagged_share > MUCH for total in totals) and not query.values:
+        return 'Add "by": "service" and "values": ["(untagged)"] to see what no rule catches.'
+    if not query.by:
+        return "Add by, such as account, team or product, to see where each value's cost comes from."
+    return "For a trend ask querySpend with granularity and group_by cost_tag:<key>."

@@ -1,0 +1,81 @@
+"""Tags that the account's own rules give to cost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagsAnswer
+from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.queries import cost_tags as queries
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "cost-tags/"
+EXPLORER = "cost-explorer/"
+
+
+def _fits(answer: msgspec.Struct) -> bool:
+    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+
+
+class ListCostTagsArguments(msgspec.Struct, kw_only=True):
+    cost_tag: Annotated[str, Meta(description="Only the one with this key.")] = ""
+    cursor: Annotated[str, Meta(description="From the answer before.")] = ""
+
+
+@tool(
+    name="listCostTags",
+    title="List cost tags",
+    access=Access.READ,
+    description="""
+        Cost tags: keys whose values the account's rules give to cost lines, with the rules in order; the first that
+        catches a line wins. Their cost: queryCostTag.
+    """,
+    examples=[{}],
+)
+def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTagsAnswer:
+    limit = queries.MAX_LINES
+    while True:
+        answer = queries.cost_tags_answer(
+            call.account, cost_tag=arguments.cost_tag, cursor=arguments.cursor, limit=limit
+        )
+        answer = replace(answer, console_url=call.console_url(PAGE))
+        if limit == 1 or _fits(answer):
+            return answer
+        limit //= 2
+
+
+@tool(
+    name="queryCostTag",
+    title="Query cost tag",
+    access=Access.READ,
+    description="""
+        Cost by the values of one cost tag, before and after shared-cost splits, how much is untagged, and with by also by
+        account, team or product. Trends and comparisons: querySpend with group_by cost_tag:<key>.
+        Example: {"cost_tag": "env", "by": "account"}
+    """,
+    examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
+)
+def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
+    top = arguments.top
+    while True:
+        answer = queries.query_cost_tag(call.account, replace(arguments, top=top), deadline=call.deadline)
+        answer = replace(answer, console_url=_page(call, answer, arguments))
+        if top == 1 or _fits(answer):
+            return answer
+        top //= 2
+
+
+def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:
+    if not answer.cost_tag:
+        return call.console_url(PAGE)
+    by = [query.by] if query.by else []
+    days = [("start_date", answer.period.start_date), ("end_date", answer.period.end_date)]
+    asked = {name: [day.isoformat()] for name, day in days}
+    return call.console_url(EXPLORER, {**asked, "group_by": [f"cost_tag:{answer.cost_tag}", *by]})

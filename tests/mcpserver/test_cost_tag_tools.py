@@ -1,0 +1,154 @@
+"""listCostTags and queryCostTag, called at the door with a key."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.rules import read_rules
+from finops.allocation.services.cost_tags import create_cost_tag
+from mcpserver.execution import MAX_ANSWER_BYTES
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, cost
+from tests.mcpserver.door import Door, mint
+
+pytestmark = pytest.mark.django_db
+
+PROD = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod", "live"]}, "value": "Production"}
+REST = {"copy": {"keys": ["env", "stage"], "normalise": ["trim", "lower"]}, "valid_from": "2026-01-01"}
+
+
+@pytest.fixture
+def door(cast: Cast) -> Door:
+    with account_scope(cast.account):
+        _spend(cast.account)
+    create_cost_tag(account=cast.account, actor=cast.actor, key="environment", rules=read_rules([PROD, REST]))
+    return Door(mint(cast))
+
+
+def _spend(account: Account) -> None:
+    day = datetime.now(UTC).date() - timedelta(days=2)
+    add_source(
+        account,
+        [
+            cost(day, 1, tags={"env": "LIVE"}, account_id="1"),
+            cost(day, 2, tags={"env": "prod"}, account_id="2"),
+            cost(day, 4, tags={"stage": " Test "}, account_id="2"),
+            cost(day, 8, account_id="1"),
+            cost(day, 16, tags={"env": "live"}, currency="EUR", account_id="1"),
+        ],
+    )
+
+
+def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = door.call(tool, **arguments)
+    assert not result["isError"], result["content"][0]["text"]
+    found: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
+    return found
+
+
+def problem_of(door: Door, tool: str, **arguments: Any) -> str:
+    result = door.call(tool, **arguments)
+    assert result["isError"]
+    text: str = result["content"][0]["text"]
+    return text
+
+
+def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
+    answer = answer_of(door, "listCostTags")
+
+    (tag,) = answer["cost_tags"]
+    assert (tag["key"], tag["dimension"], tag["rules_count"]) == ("environment", "cost_tag:environment", 2)
+    assert tag["rules"][0] == "1. Live: tag:env is prod or live → Production"
+    assert tag["rules"][1].startswith("2. every line → copy of tag env, else stage, without spaces around it")
+    assert answer["summary"].startswith("Acme: cost tag environment (2 rules).")
+
+
+def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
+    many = [{**PROD, "name": f"Rule {number} {'x' * 60}", "value": "v" * 200} for number in range(250)]
+    create_cost_tag(account=cast.account, actor=cast.actor, key="many", rules=read_rules(many))
+    seen, cursor = [], ""
+    while True:
+        answer = answer_of(door, "listCostTags", cost_tag="MANY", cursor=cursor)
+        assert len(msgspec.json.encode(answer)) <= MAX_ANSWER_BYTES
+        seen += [rule.partition(".")[0] for tag in answer["cost_tags"] for rule in tag["rules"]]
+        cursor = answer["cursor"]
+        if not cursor:
+            break
+
+    assert seen == [str(number) for number in range(1, 251)]
+
+
+def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> None:
+    answer = answer_of(door, "queryCostTag", cost_tag="Environment")
+
+    assert [
+        (each["value"], each["amount"], each["after_splits"], each["currency"]) for each in answer["values"]
+    ] == [
+        ("Production", 16, 16, "EUR"),
+        ("(untagged)", 8, 8, "USD"),
+        ("test", 4, 4, "USD"),
+        ("Production", 3, 3, "USD"),
+    ]
+    assert [(each["amount"], each["untagged"], each["currency"]) for each in answer["totals"]] == [
+        (16, 0, "EUR"),
+        (15, 8, "USD"),
+    ]
+    assert "(untagged)" in answer["hint"]
+
+
+def test_by_says_where_each_value_comes_from(door: Door) -> None:
+    answer = answer_of(door, "queryCostTag", by="account", values=["production"])
+
+    assert [(row["group"], row["amount"], row["currency"]) for row in answer["rows"]] == [
+        ({"cost_tag:environment": "Production", "account": "1"}, 16, "EUR"),
+        ({"cost_tag:environment": "Production", "account": "2"}, 2, "USD"),
+        ({"cost_tag:environment": "Production", "account": "1"}, 1, "USD"),
+    ]
+    assert "group_by=cost_tag%3Aenvironment&group_by=account" in answer["console_url"]
+
+
+def test_more_values_than_asked_for_are_summed_in_other(door: Door) -> None:
+    answer = answer_of(door, "queryCostTag", top=1)
+
+    usd = [each for each in answer["values"] if each["currency"] == "USD"]
+    assert [(each["value"], each["amount"], each.get("other_values")) for each in usd] == [
+        ("(untagged)", 8, None),
+        ("other", 7, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("queryCostTag", {"cost_tag": "enviroment"}, "Nearest: environment. listCostTags lists them."),
+        ("listCostTags", {"cost_tag": "enviroment"}, "Nearest: environment. listCostTags lists them."),
+        ("queryCostTag", {"by": "acount"}, "Nearest: account"),
+        ("querySpend", {"group_by": ["cost_tag:enviroment"]}, "Nearest: environment."),
+        ("listCostTags", {"cursor": "x"}, "cursor belongs to another question"),
+    ],
+    ids=["cost tag", "listed", "by", "spend", "cursor"],
+)
+def test_what_is_not_known_names_the_nearest(
+    door: Door, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    assert said in problem_of(door, tool, **arguments)
+
+
+def test_other_tools_take_a_cost_tag_as_a_dimension(door: Door) -> None:
+    spend = answer_of(door, "querySpend", group_by=["cost_tag:environment"], period="last_30_days")
+    values = answer_of(door, "listDimensionValues", dimension="cost_tag:environment")
+    context = answer_of(door, "getAccountContext")
+
+    assert {row["group"]["cost_tag:environment"] for row in spend["rows"]} == {
+        "Production",
+        "test",
+        "(untagged)",
+    }
+    assert {value["value"] for value in values["values"]} == {"Production", "test", "(untagged)"}
+    assert context["cost_tags"] == ["environment"]
