@@ -102,7 +102,7 @@ def _of_grouping(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    sums = _read(table)
+    sums = _read(table, dimension.absent)
     return {each.budget.pk: ScopeCosts(_costs_of(each.budget, sums)) for each in members}
 
 
@@ -134,7 +134,10 @@ def folded(text: str) -> str:
 
 @dataclass(frozen=True)
 class _DailyBuild:
-    """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once."""
+    """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once.
+
+    Values come as they are written: small letters are made of a few groups, not of every line.
+    """
 
     dimension: Dimension
     values: tuple[str, ...]
@@ -147,8 +150,8 @@ class _DailyBuild:
             wanted = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
             lines = lines.filter(wanted.condition(lines))
         rows = lines.select(
-            key=self.dimension.value(lines).coalesce(self.dimension.absent).lower(),
-            currency=lines.currency.coalesce(NO_CURRENCY),
+            "currency",
+            key=self.dimension.value(lines),
             day=lines.charge_date,
             amount=lines[COST_COLUMNS[self.basis]],
         )
@@ -158,12 +161,15 @@ class _DailyBuild:
 Sums = Mapping[str, ByCurrency]
 
 
-def _read(table: pa.Table) -> Sums:
+def _read(table: pa.Table, absent: str) -> Sums:
     found: dict[str, dict[str, dict[date, Decimal]]] = {}
     columns = (table[name].to_pylist() for name in ("key", "currency", "day", "amount"))
-    for key, currency, day, amount in zip(*columns, strict=True):
+    for value, currency, day, amount in zip(*columns, strict=True):
+        days = found.setdefault(folded(absent if value is None else value), {}).setdefault(
+            currency or NO_CURRENCY, {}
+        )
         if amount is not None:
-            found.setdefault(key, {}).setdefault(currency, {})[day] = amount
+            days[day] = added([days.get(day, Decimal(0)), amount])
     return found
 
 

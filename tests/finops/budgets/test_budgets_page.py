@@ -83,9 +83,9 @@ def test_the_list_narrows_by_status_scope_and_words_and_exports_what_it_shows(
     answer = client.get(f"{PAGE}?sort=name&format=csv")
     rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
     assert [(row["Budget"], row["Status"], Decimal(row["Spent"]), row["Currency"]) for row in rows] == [
-        ("Broken", "exceeded", 780, "USD"),
-        ("Roomy", "ok", 190, "USD"),
-        ("Tight", "warning", 190, "USD"),
+        ("Broken", "exceeded", Decimal(780), "USD"),
+        ("Roomy", "ok", Decimal(190), "USD"),
+        ("Tight", "warning", Decimal(190), "USD"),
     ]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal, localcontext
 
+import duckdb
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from finops.budgets.cycles import is_first_day, period_of, shifted
 from finops.budgets.judging import Standing, reason_of, status_of
+from finops.budgets.queries.spent import folded
 
 ENDS = date(2026, 3, 31)
 AMOUNTS = st.decimals(min_value="0.01", max_value=10**18, places=2)
@@ -86,3 +88,13 @@ def test_every_day_is_in_one_period_of_each_kind_and_periods_follow_each_other(
         assert (shifted(kind, period, 1).start - period.end).days == 1
         assert shifted(kind, shifted(kind, period, 5), -5) == period
         assert period_of(kind, period.end, fiscal) == period
+
+
+def test_small_letters_are_made_as_the_lake_makes_them() -> None:
+    """Every character there is, so that a budget counts what a filter by the same value shows."""
+    every = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code <= 0xDFFF]
+
+    with duckdb.connect() as bare:
+        lowered = bare.execute("SELECT lower(unnest(?))", [every]).fetchall()
+
+    assert [row[0] for row in lowered] == [folded(each) for each in every]
