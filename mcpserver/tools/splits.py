@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from finops.allocation.queries.splits import list_splits
@@ -16,14 +19,13 @@ PAGE = "shared-costs/"
 
 
 class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
-    search: str = ""
+    search: Annotated[str, Meta(description="Part of a name, dimension, source or target.")] = ""
 
 
 @tool(
     name="listSharedCostSplits",
     title="List shared-cost splits",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Which cost is shared out among which values, how, and what each split moved in the last complete month.
         Figures after splits: querySpend or queryUnitCost with "splits": "after".
