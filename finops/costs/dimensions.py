@@ -77,12 +77,16 @@ class DimensionContext:
 
 @dataclass(frozen=True)
 class DimensionKind:
-    """An entry of the registry. A name that ends in `:` is a family, whose key `resolve` gets."""
+    """An entry of the registry. A name that ends in `:` is a family, whose key `resolve` gets.
+
+    `own_keys` are those of a family that the account in scope has, for a page to offer; tags have theirs in the lake.
+    """
 
     name: str
     title: str
     description: str
     resolve: Callable[[DimensionContext, str], Dimension]
+    own_keys: Callable[[], list[str]] | None = None
 
     @property
     def is_family(self) -> bool:
@@ -221,7 +225,8 @@ def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
 def _product(context: DimensionContext, _key: str) -> Dimension:
     """The tag or cost tag that the account names as its product key; the service when it names none."""
     key = context.product_key or "service"
-    name = key if key == "service" or key.startswith("cost_tag:") else f"tag:{key.removeprefix('tag:')}"
+    is_cost_tag = key.lower().startswith("cost_tag:")
+    name = key if key == "service" or is_cost_tag else f"tag:{key.removeprefix('tag:')}"
     found = registry.resolve(context, name, field="product key of the cost view")
     return Dimension(
         name="product",

@@ -111,7 +111,7 @@ class CostViewForm(forms.Form):
         max_length=256,
         required=False,
         label="Product key",
-        help_text="The tag key that names your product, such as app. Empty: the product is the service.",
+        help_text="The tag key that names your product, such as app, or a cost tag: cost_tag:app. Empty: the service.",
     )
     actor_tag_keys = forms.CharField(
         required=False,

@@ -10,6 +10,8 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.models import CostView, default_actor_tag_keys
 from finops.costs.queries.cost_view import charge_categories_of
 from finops.lib.errors import UserError
@@ -30,14 +32,15 @@ def change_cost_view(
     """Set basis and counting charge categories (none, or `all`: all), and what else is given; None keeps it.
 
     Pages, tools, budgets and forecasts count by it from the next answer on; nothing stored changes. Actor tag keys
-    apply to files imported later. Raises UserError for an unknown category, ValidationError for an unknown basis.
+    apply to files imported later. Raises UserError for an unknown category or cost tag, ValidationError for an unknown
+    basis.
     """
     view, _created = CostView.objects.select_for_update().get_or_create(account=account)
     before = _said(view)
     view.basis = basis
     view.charge_categories = charge_categories_of(charge_categories)
     if product_key is not None:
-        view.product_key = product_key.strip()
+        view.product_key = _product_key(account, product_key.strip())
     if actor_tag_keys is not None:
         view.actor_tag_keys = _actor_keys(actor_tag_keys)
     view.full_clean(exclude=["account"])
@@ -50,6 +53,14 @@ def change_cost_view(
         detail={"from": before, "to": _said(view)},
     )
     return view
+
+
+def _product_key(account: Account, key: str) -> str:
+    """A cost tag must be there, and must not ask for the product itself; a tag may come with the next bill."""
+    if key.lower().startswith("cost_tag:"):
+        with account_scope(account):
+            registry.resolve(DimensionContext(account, key), "product", field="product_key")
+    return key
 
 
 def _actor_keys(keys: Sequence[str]) -> list[str]:

@@ -39,9 +39,19 @@ class DimensionChoices:
 def dimension_choices(
     kinds: Iterable[DimensionKind], tag_keys: Sequence[str], used: Iterable[str]
 ) -> DimensionChoices:
-    """Every dimension of the registry, every tag key of the data, and what the URL names beyond them."""
+    """Every dimension of the registry, every tag key of the data, and what the URL names beyond them.
+
+    The account must be in scope. One query for each family that has keys of its own.
+    """
+    kinds = list(kinds)
     plain = [(kind.name, kind.title) for kind in kinds if not kind.is_family]
-    tags = [(f"tag:{key}", key) for key in tag_keys]
+    own = [
+        (f"{kind.name}{key}", f"{key} ({kind.title.lower()})")
+        for kind in kinds
+        if kind.own_keys
+        for key in kind.own_keys()
+    ]
+    tags = [*own, *((f"tag:{key}", key) for key in tag_keys)]
     known = {name for name, _title in [*plain, *tags]}
     strange = [(name, name) for name in dict.fromkeys(used) if name not in known]
     return DimensionChoices([*plain, *strange], tags)

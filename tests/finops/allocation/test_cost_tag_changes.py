@@ -1,0 +1,322 @@
+"""Saving and deleting cost tags: what moves, what uses them, circles, and other accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.allocation.models import CostTag, SharedCostSplit, TeamKey
+from finops.allocation.queries.cost_tags import effect
+from finops.allocation.rules import CostTagDraft, RuleError, read_rules
+from finops.allocation.services.cost_tags import (
+    cost_tag_from_yaml,
+    cost_tag_to_yaml,
+    create_cost_tag,
+    delete_cost_tag,
+    draft_of,
+    save_cost_tag,
+)
+from finops.budgets.models import Budget
+from finops.costs.queries import query_spend
+from finops.costs.services import change_cost_view
+from finops.costs.spend_query import SpendQuery
+from finops.lib.errors import UserError
+from finops.unitcosts.models import CustomerKey, UnitMetric
+from finops.unitcosts.services.customer_key import set_customer_key
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source, add_up, cost
+
+PROD = {"when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
+STORAGE = {"when": {"dimension": "service", "op": "contains", "values": ["s3"]}, "value": "Storage"}
+
+
+def on(dimension: str, *values: str) -> dict[str, Any]:
+    return {"when": {"dimension": dimension, "values": list(values)}, "value": "x"}
+
+
+@pytest.fixture
+def billed(acme: Account) -> Account:
+    add_source(
+        acme,
+        [
+            cost(date(2026, 1, 5), "1.000000000000000001", service="S3", tags={"env": "prod"}),
+            cost(date(2026, 2, 5), 2, service="S3", tags={"env": "prod"}),
+            cost(date(2026, 2, 6), 4, service="S3", currency="EUR"),
+            cost(date(2026, 3, 5), 8, service="EC2"),
+            cost(date(2026, 3, 18), 16, service="S3"),
+        ],
+    )
+    return acme
+
+
+@pytest.fixture
+def make(cast: Cast, billed: Account) -> Callable[..., CostTag]:
+    def made(key: str, *rules: dict[str, Any], default: str = "") -> CostTag:
+        return create_cost_tag(
+            account=billed, actor=cast.actor, key=key, rules=read_rules(list(rules)), default_value=default
+        )
+
+    return made
+
+
+def save(cast: Cast, tag: CostTag, *rules: dict[str, Any], default: str = "") -> CostTag:
+    return save_cost_tag(
+        cost_tag=tag,
+        actor=cast.actor,
+        version=tag.version,
+        rules=read_rules(list(rules)),
+        default_value=default,
+        description="",
+    )
+
+
+def test_the_effect_says_by_month_what_leaves_and_what_arrives(
+    billed: Account, make: Callable[..., CostTag]
+) -> None:
+    tag = make("kind", PROD)
+
+    found = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([STORAGE, PROD])))
+
+    said = [
+        (f"{row.month:%m}", row.value, row.currency, row.before, row.after, row.moved) for row in found.rows
+    ]
+    first = Decimal("1.000000000000000001")
+    assert said == [
+        ("01", "Production", "USD", first, 0, -first),
+        ("01", "Storage", "USD", 0, first, first),
+        ("02", "(untagged)", "EUR", 4, 0, -4),
+        ("02", "Storage", "EUR", 0, 4, 4),
+        ("02", "Production", "USD", 2, 0, -2),
+        ("02", "Storage", "USD", 0, 2, 2),
+        ("03", "(untagged)", "USD", 24, 8, -16),
+        ("03", "Storage", "USD", 0, 16, 16),
+    ]
+    assert [
+        (f"{each.month:%m}", each.currency, each.total, each.changed, each.changed_lines)
+        for each in found.months
+    ] == [
+        ("01", "USD", first, first, 1),
+        ("02", "EUR", 4, 4, 1),
+        ("02", "USD", 2, 2, 1),
+        ("03", "USD", 24, 16, 1),
+    ]
+
+
+def test_moves_add_up_to_nothing_in_every_month_and_currency(
+    billed: Account, make: Callable[..., CostTag]
+) -> None:
+    found = effect(billed, make("kind", PROD), CostTagDraft(key="kind", rules=read_rules([STORAGE])))
+
+    moved = [{"key": (row.month, row.currency), "billed_cost": row.moved} for row in found.rows]
+    assert set(add_up(moved, lambda row: row["key"]).values()) == {0}
+
+
+def test_a_month_that_is_over_and_whole_is_closed(billed: Account, make: Callable[..., CostTag]) -> None:
+    found = effect(billed, make("kind"), CostTagDraft(key="kind", default_value="All"))
+
+    assert {f"{month.month:%m}": month.is_closed for month in found.months} == {
+        "01": True,
+        "02": True,
+        "03": False,
+    }
+
+
+def test_rules_that_say_the_same_have_no_effect(billed: Account, make: Callable[..., CostTag]) -> None:
+    tag = make("kind", PROD)
+    again = {**PROD, "when": {"all": [PROD["when"]]}}
+
+    found = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([PROD, again])))
+
+    assert (found.months, found.rows) == ([], [])
+
+
+def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]) -> None:
+    save(cast, make("kind", PROD), STORAGE)
+
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.action, entry.target, entry.actor_label) == ("cost_tag.change", "kind", cast.member.email)
+    assert entry.detail["effect"][0] == {
+        "month": "2026-01",
+        "closed": True,
+        "changed": "1.000000",
+        "of": "1.000000",
+        "currency": "USD",
+    }
+    assert {"month": "2026-02", "value": "Storage", "before": "0.000000", "after": "4.000000", "moved": "4.000000", "currency": "EUR"} in entry.detail["moved"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (on("servise", "S3"), "Rule 1: dimension: 'servise' is not known. Nearest: service"),
+        (on("cost_tag:nothing", "x"), "Rule 1: cost_tag: 'nothing' is not known"),
+        (on("cost_tag:Kind", "x"), "'kind' uses itself: kind → kind"),
+    ],
+    ids=["dimension", "cost tag", "itself"],
+)
+def test_rules_that_the_account_cannot_have_are_refused(
+    cast: Cast, make: Callable[..., CostTag], rule: dict[str, Any], said: str
+) -> None:
+    tag = make("kind")
+
+    with pytest.raises(RuleError) as refused:
+        save(cast, tag, rule)
+
+    assert said in refused.value.message
+    assert CostTag.objects.get().version == 1
+
+
+def test_a_circle_is_refused_by_the_names_in_it(cast: Cast, make: Callable[..., CostTag]) -> None:
+    first = make("first")
+    make("second", on("cost_tag:first", "a"))
+    make("third", on("cost_tag:second", "a"))
+
+    with pytest.raises(RuleError, match="uses itself: first → third → second → first"):
+        save(cast, first, on("cost_tag:third", "a"))
+
+
+def test_a_circle_through_the_product_key_or_the_team_key_is_refused(
+    cast: Cast, billed: Account, make: Callable[..., CostTag]
+) -> None:
+    tag = make("kind", PROD)
+    change_cost_view(
+        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
+    )
+    TeamKey.objects.create(account=billed, dimension="cost_tag:kind")
+
+    for dimension in ("product", "team"):
+        with pytest.raises(RuleError, match="uses itself: kind → kind"):
+            save(cast, tag, on(dimension, "a"))
+
+
+def test_a_product_key_that_asks_for_the_product_is_refused(
+    cast: Cast, billed: Account, make: Callable[..., CostTag]
+) -> None:
+    make("kind", on("product", "a"))
+
+    for key, said in (("cost_tag:kind", "uses itself"), ("cost_tag:knd", "Nearest: kind")):
+        with pytest.raises(UserError, match=said):
+            change_cost_view(
+                account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key=key
+            )
+
+
+def test_the_product_and_the_customer_key_can_be_a_cost_tag(
+    cast: Cast, billed: Account, make: Callable[..., CostTag]
+) -> None:
+    make("kind", STORAGE)
+    change_cost_view(
+        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:Kind"
+    )
+    set_customer_key(account=billed, actor=cast.actor, dimension="cost_tag:KIND")
+
+    answer = query_spend(billed, SpendQuery(period="month_to_date", group_by=["product"]))
+    assert {row.group["product"]: row.amount for row in answer.rows} == {"Storage": 16, "(untagged)": 8}
+    assert CustomerKey.objects.get().dimension == "cost_tag:kind"
+
+
+def test_a_cost_tag_in_use_is_kept_and_what_uses_it_named(
+    cast: Cast, billed: Account, make: Callable[..., CostTag]
+) -> None:
+    tag = make("kind", PROD)
+    make("outer", on("cost_tag:kind", "Production"))
+    TeamKey.objects.create(account=billed, dimension="cost_tag:kind")
+    CustomerKey.objects.create(account=billed, dimension="cost_tag:kind")
+    UnitMetric.objects.create(
+        account=billed,
+        name="Per order",
+        usage_metric="orders",
+        filters=[{"dimension": "cost_tag:kind", "values": ["x"]}],
+    )
+    SharedCostSplit.objects.create(
+        account=billed, name="Shared", dimension="cost_tag:kind", source_value="x", method="even"
+    )
+    Budget.objects.create(
+        account=billed,
+        name="Live",
+        amount=1,
+        currency="USD",
+        scope="cost_tag",
+        cost_tag=tag,
+        cost_tag_value="x",
+    )
+    change_cost_view(
+        account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key="cost_tag:kind"
+    )
+
+    with pytest.raises(UserError) as refused:
+        delete_cost_tag(cost_tag=tag, actor=cast.actor)
+
+    for use in (
+        "cost tag outer",
+        "the team key",
+        "the customer key",
+        "unit metric Per order",
+        "split Shared",
+        "budget Live",
+        "the product key",
+    ):
+        assert use in refused.value.message
+    assert CostTag.objects.filter(pk=tag.pk).exists()
+
+
+def test_a_cost_tag_that_nothing_uses_goes(cast: Cast, make: Callable[..., CostTag]) -> None:
+    delete_cost_tag(cost_tag=make("kind", PROD), actor=cast.actor)
+
+    assert not CostTag.objects.exists()
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.action, entry.target, entry.detail["rules"][0]["value"]) == (
+        "cost_tag.delete",
+        "kind",
+        "Production",
+    )
+
+
+def test_a_key_is_taken_once_whatever_its_case(make: Callable[..., CostTag]) -> None:
+    make("kind")
+
+    with pytest.raises(ValidationError, match="exists already"):
+        make("KIND")
+
+
+def test_a_stored_cost_tag_comes_back_from_its_file(make: Callable[..., CostTag]) -> None:
+    tag = make("kind", PROD, {"copy": {"keys": ["env"]}, "valid_from": "2026-01-01"}, default="Rest")
+
+    assert cost_tag_from_yaml(cost_tag_to_yaml(tag)) == draft_of(tag)
+
+
+def test_another_account_has_cost_tags_of_its_own(
+    cast: Cast, billed: Account, make: Callable[..., CostTag]
+) -> None:
+    make("kind", PROD)
+    with account_scope(cast.other_account):
+        add_source(cast.other_account, [cost(date(2026, 3, 5), 5, tags={"env": "prod"})])
+        with pytest.raises(UserError, match="the account has no cost tags"):
+            query_spend(cast.other_account, SpendQuery(group_by=["cost_tag:kind"]))
+        create_cost_tag(
+            account=cast.other_account,
+            actor=cast.other_actor,
+            key="kind",
+            rules=read_rules([{**PROD, "value": "Theirs"}]),
+        )
+        answer = query_spend(
+            cast.other_account, SpendQuery(period="month_to_date", group_by=["cost_tag:kind"])
+        )
+
+    assert [(row.group, row.amount) for row in answer.rows] == [({"cost_tag:kind": "Theirs"}, 5)]
+
+
+def test_the_explorer_offers_cost_tags(cast: Cast, billed: Account, make: Callable[..., CostTag]) -> None:
+    make("kind", PROD)
+
+    page = signed_in(cast.viewer).get(f"/a/{billed.slug}/cost-explorer/", {"group_by": "cost_tag:kind"})
+
+    assert 'value="cost_tag:kind"' in page.content.decode()
+    assert "kind (cost tag)" in page.content.decode()
