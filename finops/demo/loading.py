@@ -26,6 +26,8 @@ from finops.demo.contracts import write_contracts
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.splits import ensure_splits
+from finops.demo.teams import ensure_teams
+from finops.demo.unit_metrics import ensure_unit_metrics
 from finops.demo.usage_loading import SOURCE_NAME, load_usage
 from finops.lake import queries as lake_queries
 from finops.lake.models import LakeSegment
@@ -77,6 +79,8 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         events = 0 if skip_usage else _load_usage(people.account, actor, say, months)
         _ensure_customer_key(people.account, actor)
         with account_scope(people.account):
+            ensure_teams(people.account, actor)
+            ensure_unit_metrics(people.account, actor)
             ensure_budgets(people.account, actor)
             ensure_splits(people.account, actor)
         look_for_anomalies([people.account, people.labs], actor, say)

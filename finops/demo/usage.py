@@ -30,6 +30,9 @@ USING: tuple[Customer, ...] = tuple(customer for customer in KNOWN if customer.i
 
 _IN_EUROPE = ("cust-003", "cust-006", "cust-014", "cust-022")
 _ENDPOINTS = (("/v1/search", 0.46), ("/v1/documents", 0.31), ("/v1/events", 0.18), ("/v1/export", 0.05))
+REVENUE = 2_400
+"""Dollars a day that the largest customer pays."""
+
 _TOKENS = (("input", 1.0), ("output", 0.11))
 DIMENSIONS = ("direction", "endpoint", "model", "plan", "region")
 
@@ -124,6 +127,12 @@ def _seats(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[
     yield {"plan": plan_of(customer)}, int((8 + 400 * customer.weight) * growth(month_start(day)))
 
 
+def _revenue(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
+    """What is invoiced for the day, by the contract; a trial pays nothing."""
+    if customer is not TRIAL:
+        yield {"plan": plan_of(customer)}, round(REVENUE * customer.weight * growth(month_start(day)), 2)
+
+
 def _storage(customer: Customer, day: date, rng: random.Random) -> Iterator[tuple[dict[str, str], float]]:
     yield {}, 9_000 * customer.weight * SHAPES["stored"](day)
 
@@ -133,6 +142,7 @@ METRICS = (
     Metric("documents_processed", "Documents processed", "document", "sum", _documents),
     Metric("tokens", "Assistant tokens", "token", "sum", _tokens),
     Metric("seats", "Seats", "seat", "average_of_days", _seats),
+    Metric("revenue", "Revenue", "USD", "sum", _revenue),
     Metric("storage", "Stored data", "GB", "last", _storage),
 )
 

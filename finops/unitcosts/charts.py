@@ -39,17 +39,21 @@ class Trend:
 
 def trends(answer: UnitCostAnswer, granularity: str, unit: str) -> list[Trend]:
     """One for each currency; empty for granularity none. Usage, the same for all of them, is drawn in the first."""
-    drawn = [_trend(total, granularity, unit, answer.per) for total in answer.totals if total.buckets]
+    drawn = [
+        _trend(total, granularity, unit, per_unit(answer.per, answer.unit, answer.usage_metric))
+        for total in answer.totals
+        if total.buckets
+    ]
     return [*drawn[:1], *(dataclasses.replace(trend, charts=trend.charts[:-1]) for trend in drawn[1:])]
 
 
-def _trend(total: UnitCostTotal, granularity: str, unit: str, per: int) -> Trend:
+def _trend(total: UnitCostTotal, granularity: str, unit: str, priced: str) -> Trend:
     labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
     currency = total.currency
     charts = [
         _chart(
             "unit cost",
-            f"Cost per {per_unit(per, unit)}",
+            f"Cost per {priced}",
             currency,
             labels,
             [b.unit_cost for b in total.buckets],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -73,7 +73,8 @@ def team_infos(account: Account, teams: Iterable[Team] | None = None) -> list[Te
 
 @dataclass(frozen=True)
 class TeamCost:
-    """A team's cost in one currency. `last_month` None: no data. `trend` by the first day of each month, oldest first."""
+    """A team's cost in one currency. `last_month` None: no data. `trend` by the first day of each of the
+    twelve months before, oldest first."""
 
     currency: str
     this_month: Decimal
@@ -141,16 +142,12 @@ def _key(row: SpendRow) -> tuple[str, str]:
 
 
 def _cost(currency: str, row: SpendRow | None, series: Mapping[str, Decimal | None]) -> TeamCost:
+    before = dict(list(series.items())[:-1])
     return TeamCost(
         currency=currency,
         this_month=row.amount if row else Decimal(0),
         share=row.share if row else None,
         change=row.change if row else None,
-        last_month=_last(list(series.values())),
-        trend=dict(series),
+        last_month=list(before.values())[-1] if before else None,
+        trend=before,
     )
-
-
-def _last(months: Sequence[Decimal | None]) -> Decimal | None:
-    """Of the month before the newest."""
-    return months[-2] if len(months) > 1 else None

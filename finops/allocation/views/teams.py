@@ -42,50 +42,41 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         context["error"] = problem.message
     lines = lines or [TeamLine(info.name, info, ()) for info in team_infos(request.account)]
-    columns = _columns(currencies)
-    shown = listing(request, lines, columns, order="-cost" if currencies else "team")
+    shown = listing(request, lines, _columns(currencies[:1]), order="-cost" if currencies else "team")
     if wants_csv(request):
-        return csv_of("teams", columns, shown.rows)
+        return csv_of("teams", _csv_columns(currencies), shown.rows)
     context |= {"listing": shown, "teams": [line.info for line in lines if line.info]}
     return render(request, "allocation/teams.html", context)
 
 
-def _columns(currencies: list[str]) -> list[Column[TeamLine]]:
-    """What is shown sorts by the currency of most money; the others are in the export only."""
-    main, others = currencies[:1], currencies[1:]
-    money = [column for currency in main for column in _money(currency, shown=True)]
-    more = [column for currency in others for column in _money(currency, shown=False)]
-    return [
-        Column("team", "Team", lambda line: line.name),
-        *money,
-        Column(
-            "people", "People", lambda line: [each.name for each in line.info.people] if line.info else []
-        ),
-        Column("values", "Values", lambda line: len(line.info.values) if line.info else None, numeric=True),
-        *more,
-        Column(
-            "description", "Description", lambda line: line.info.description if line.info else "", shown=False
-        ),
-    ]
+def _columns(currency: list[str]) -> list[Column[TeamLine]]:
+    """What the page shows; it sorts by the currency of most money."""
+    return [TEAM, *(column for each in currency for column in _money(each)), *ABOUT]
 
 
-def _money(currency: str, *, shown: bool) -> list[Column[TeamLine]]:
-    name = "" if shown else f"_{currency}"
+def _csv_columns(currencies: list[str]) -> list[Column[TeamLine]]:
+    return [TEAM, *(column for each in currencies for column in _money(each, f", {each}")), *ABOUT]
 
+
+TEAM = Column[TeamLine]("team", "Team", lambda line: line.name)
+ABOUT: list[Column[TeamLine]] = [
+    Column("people", "People", lambda line: [each.name for each in line.info.people] if line.info else []),
+    Column("values", "Values", lambda line: len(line.info.values) if line.info else None, numeric=True),
+    Column(
+        "description", "Description", lambda line: line.info.description if line.info else "", shown=False
+    ),
+]
+
+
+def _money(currency: str, said: str = "") -> list[Column[TeamLine]]:
     def of(figure: Callable[[TeamCost], Decimal | None]) -> Callable[[TeamLine], Decimal | None]:
         return lambda line: next((figure(each) for each in line.costs if each.currency == currency), None)
 
     return [
-        Column(f"cost{name}", f"This month, {currency}", of(lambda cost: cost.this_month), True, shown),
-        Column(f"change{name}", f"Change, {currency}", of(_change), True, shown),
-        Column(f"last{name}", f"Last month, {currency}", of(lambda cost: cost.last_month), True, shown),
-        Column(
-            f"share{name}",
-            "Share" if shown else f"Share, {currency}",
-            of(lambda cost: cost.share),
-            True,
-            shown,
-        ),
+        Column("cost", f"This month{said}", of(lambda cost: cost.this_month), numeric=True),
+        Column("change", f"Change{said}", of(_change), numeric=True),
+        Column("last", f"Last month{said}", of(lambda cost: cost.last_month), numeric=True),
+        Column("share", f"Share{said}", of(lambda cost: cost.share), numeric=True),
     ]
 
 

@@ -11,6 +11,7 @@ from accounts.models import Account
 from finops.lib.errors import UserError
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.queries.shares import currency_of
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.saved import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
@@ -28,13 +29,18 @@ class Card:
     @property
     def unit(self) -> str:
         """What the figure is for: `1,000 requests`."""
-        said = (self.answer.unit if self.answer else None) or self.metric.usage_metric
-        return per_unit(self.metric.per, said)
+        return per_unit(self.metric.per, self.answer.unit if self.answer else None, self.metric.usage_metric)
 
 
-def per_unit(per: int, unit: str) -> str:
-    """`request`, `1,000 requests`, as the sender's own word has it."""
-    return unit if per == 1 else f"{per:,} {unit}"
+def per_unit(per: int, unit: str | None, metric: str) -> str:
+    """`request`, `1,000 requests`, `1 EUR of revenue`: units in the sender's own word, where there is one."""
+    if money := currency_of(unit):
+        return f"{per:,} {money} of {metric}"
+    said = unit or metric
+    if per == 1:
+        return said
+    is_word = said.isascii() and said.isalpha() and said.islower() and len(said) > 2
+    return f"{per:,} {said}{'s' if is_word and not said.endswith('s') else ''}"
 
 
 def shown_question(metric: UnitMetric) -> UnitCostQuery:

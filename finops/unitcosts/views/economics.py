@@ -12,6 +12,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
+from finops.allocation.queries.splits import has_splits_on
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
 from finops.costs.spend_query import DEFAULT_PERIOD
@@ -62,7 +63,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """The whole page, its result alone for htmx, or all rows as CSV. A bad question: 400 with what to mend."""
     metrics, key = metrics_of(request.account), customer_key(request.account)
     context: dict[str, Any] = {"metrics": metrics, "key": key}
-    query, status, saved = _first_question(metrics, key), 200, None
+    query, status, saved = _first_question(request, metrics, key), 200, None
     try:
         query = _asked(dict(request.GET.lists()), query)
         query, saved = _unfolded(request, query)
@@ -85,13 +86,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
     )
 
 
-def _first_question(metrics: Sequence[UsageMetric], key: str) -> UnitCostQuery:
+def _first_question(request: AccountRequest, metrics: Sequence[UsageMetric], key: str) -> UnitCostQuery:
+    """By customer where there is a key, and with what splits on it allocate."""
     return UnitCostQuery(
         usage_metric=first_metric(metrics),
         mode="per_customer" if key else "total",
         period="last_30_days",
         granularity="day",
         compare_to="previous_period",
+        splits="after" if key and has_splits_on(request.account, key) else None,
     )
 
 
@@ -124,7 +127,7 @@ def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
     return {
         "answer": answer,
         "unit": unit,
-        "per_unit": per_unit(query.units, unit),
+        "per_unit": per_unit(query.units, answer.unit, answer.usage_metric),
         "trends": trends(answer, query.granularity, unit),
         "mcp_arguments": as_arguments(query),
         **_matching(request, answer),
