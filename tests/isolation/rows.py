@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from datetime import date
 
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
@@ -16,6 +17,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
+from finops.insights.models import Anomaly
 from finops.unitcosts.models import CustomerAlias, UnitMetric
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
@@ -133,6 +135,25 @@ def _unit_metric(account: Account) -> int:
         return UnitMetric.objects.create(account=account, name=name, usage_metric="requests").pk
 
 
+def _anomaly(account: Account) -> str:
+    with account_scope(account):
+        return Anomaly.objects.create(
+            source_id=_source(account),
+            key=f"anom_{secrets.token_hex(8)}",
+            value="walk",
+            currency="USD",
+            kind="spike",
+            severity="low",
+            first_day=date(2026, 1, 1),
+            last_day=date(2026, 1, 2),
+            actual=3,
+            expected=1,
+            impact=2,
+            month_end_impact=2,
+            days=[["2026-01-01", "3", "1", "0", "2"]],
+        ).key
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -144,6 +165,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_upload_id": _usage_upload,
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
+    "anomaly_key": _anomaly,
     "unit_metric_id": _unit_metric,
     "team_id": _team,
     "team_member_id": _team_member,

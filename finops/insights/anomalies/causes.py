@@ -15,6 +15,7 @@ import msgspec
 from finops.lib.money import added, ratio, subtracted
 
 SHOWN = 8
+FINEST = ("resource", "actor", "usage_type", "service", "account", "region")
 _PLACES = Decimal("0.000000000000000001")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 ZERO = Decimal(0)
@@ -111,6 +112,12 @@ def _parts(
 
 
 def top_causes(causes: Sequence[Causes], count: int = 3) -> list[tuple[Causes, Cause]]:
-    """The values that explain most, one of each dimension, of those that say more than that all is in one place."""
+    """The values that explain most, one of each dimension: those of several values first, then the finest."""
     firsts = [(each, each.rows[0]) for each in causes if each.rows and each.rows[0].share is not None]
-    return sorted(firsts, key=lambda pair: -(pair[1].share or ZERO))[:count]
+    return sorted(firsts, key=lambda pair: _rank(*pair))[:count]
+
+
+def _rank(causes: Causes, cause: Cause) -> tuple[bool, Decimal, int]:
+    share = min(cause.share or ZERO, Decimal(1)).quantize(Decimal("0.1"))
+    place = FINEST.index(causes.dimension) if causes.dimension in FINEST else len(FINEST)
+    return len(causes.rows) + causes.other_values == 1, -share, place

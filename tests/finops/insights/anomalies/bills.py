@@ -7,10 +7,14 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from accounts.models import Account
+from finops.insights.models import Anomaly
+from finops.insights.services import detect_if_due
 from tests.finops.costs.rows import Line, cost
 
 LAST = date(2026, 3, 19)
 FIRST = LAST - timedelta(days=239)
+SPIKE = date(2026, 3, 10)
 
 Amount = Callable[[date], str | Decimal | int]
 
@@ -30,3 +34,9 @@ def bill(amount: Amount = steady, *, first: date = FIRST, last: date = LAST, **c
 def with_extra(first: date, last: date, extra: str, base: Amount = steady) -> Amount:
     """`extra` more on the days from first to last."""
     return lambda day: Decimal(base(day)) + (Decimal(extra) if first <= day <= last else 0)
+
+
+def look(account: Account) -> list[Anomaly]:
+    """Look, if that is due, and give what is known then."""
+    detect_if_due(account)
+    return list(Anomaly.objects.select_related("source").order_by("first_day", "pk"))

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 from accounts.models import Account
-from finops.insights.models import Anomaly
 from finops.insights.services import detect_if_due, due_accounts
 from tests.finops.costs.rows import add_source, cost, put
-from tests.finops.insights.anomalies.bills import LAST, bill, steady, with_extra
-
-SPIKE = date(2026, 3, 10)
-
-
-def look(account: Account) -> list[Anomaly]:
-    """Look, if that is due, and give what is known then."""
-    detect_if_due(account)
-    return list(Anomaly.objects.order_by("first_day", "pk"))
+from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, steady, with_extra
 
 
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:

@@ -1,0 +1,47 @@
+"""How templates write anomalies."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from finops.insights.answers import AnomalyRow
+from finops.insights.views.anomalies import Line
+from finops.lib import amounts
+from finops.lib.money import ratio
+
+register = template.Library()
+
+
+@register.filter
+def signed_amount(amount: Decimal, currency: str) -> SafeString:
+    """`+1,234.50 USD`."""
+    sign = "+" if amount > 0 else ""
+    return format_html(
+        '<span class="amount">{}{} <span class="currency">{}</span></span>',
+        sign,
+        amounts.plain(amount),
+        currency,
+    )
+
+
+@register.filter
+def against_expected(row: AnomalyRow) -> str:
+    """`+120.0 %`: the impact as a share of what was expected."""
+    share = ratio(row.impact, row.expected)
+    return "" if share is None else f"{'+' if share > 0 else ''}{amounts.percent(share)}"
+
+
+@register.filter
+def at_least_nothing(amount: Decimal) -> Decimal:
+    """The lower bound of a cost, which is not below 0 however wide the band."""
+    return max(amount, Decimal(0))
+
+
+@register.filter
+def about_days(line: Line) -> str:
+    """What a small drawing shows, to a screen reader."""
+    return f"Cost of {line.name} by day around {line.row.first_day}, in {line.row.currency}"

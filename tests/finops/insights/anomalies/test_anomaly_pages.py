@@ -1,0 +1,146 @@
+"""The pages of anomalies: list, one, settings, and the part of the overview."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account, AuditEntry, User
+from finops.insights.models import Anomaly, AnomalySettings
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source
+from tests.finops.insights.anomalies.bills import bill, look
+
+ClientFor = Callable[[User], Client]
+LIST = "/a/acme/anomalies/"
+
+
+def page(spike: Anomaly) -> str:
+    return f"{LIST}{spike.key}/"
+
+
+def test_the_list_shows_open_ones_with_their_impact(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    html = client_for(cast.viewer).get(LIST).content.decode()
+
+    assert page(spike) in html
+    assert "Open (1)" in html
+    assert 'class="spark"' in html
+    assert "vm-2" in html
+
+
+def test_the_list_by_state_is_empty_where_nobody_said_so(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    html = client_for(cast.viewer).get(f"{LIST}?state=resolved").content.decode()
+
+    assert "No resolved anomaly." in html
+
+
+def test_the_csv_has_exact_amounts_and_their_currency(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    answer = client_for(cast.viewer).get(f"{LIST}?state=all&format=csv")
+
+    (row,) = csv.DictReader(io.StringIO(b"".join(answer).decode()))
+    assert (row["Id"], row["Currency"], row["State"]) == (spike.key, "USD", "open")
+    assert Decimal(row["Impact"]) == spike.impact
+    assert Decimal(row["Actual"]) - Decimal(row["Expected"]) == spike.impact
+
+
+def test_the_page_has_chart_causes_and_a_link_to_the_explorer(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    html = client_for(cast.viewer).get(page(spike)).content.decode()
+
+    assert "data-chart=" in html
+    assert "Normal range" in html
+    assert "By resource" in html
+    assert "/a/acme/cost-explorer/?start_date=2026-02-10" in html
+    assert "Members mark it" in html
+
+
+def test_a_member_marks_it_expected_with_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+    answer = client_for(cast.member).post(f"{page(spike)}expect/", {"note": "Load test"}, follow=True)
+
+    spike.refresh_from_db()
+    assert answer.status_code == 200
+    assert (spike.state, spike.note, spike.marked_by) == ("expected", "Load test", cast.member)
+    assert AuditEntry.objects.filter(action="anomaly.expect").exists()
+    assert "Load test" in answer.content.decode()
+
+
+def test_expected_needs_a_note(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+    answer = client_for(cast.member).post(f"{page(spike)}expect/", {"note": " "})
+
+    spike.refresh_from_db()
+    assert answer.status_code == 422
+    assert "Say in the note why" in answer.content.decode()
+    assert spike.state == "open"
+
+
+def test_a_member_resolves_and_opens_it_again(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+    client = client_for(cast.member)
+    client.post(f"{page(spike)}resolve/", {"note": ""})
+    spike.refresh_from_db()
+    assert spike.state == "resolved"
+
+    client.post(f"{page(spike)}reopen/")
+
+    spike.refresh_from_db()
+    assert (spike.state, spike.marked_by, spike.marked_by_label) == ("open", None, "")
+
+
+@pytest.mark.parametrize("action", ["expect", "resolve", "reopen"])
+def test_a_viewer_marks_nothing(cast: Cast, spike: Anomaly, client_for: ClientFor, action: str) -> None:
+    assert client_for(cast.viewer).post(f"{page(spike)}{action}/", {"note": "x"}).status_code == 403
+
+
+def test_the_overview_sums_open_ones(cast: Cast, spike: Anomaly, client_for: ClientFor) -> None:
+    html = client_for(cast.viewer).get(f"{LIST}open/").content.decode()
+
+    assert "Open anomalies (1)" in html
+    assert page(spike) in html
+
+
+def test_without_anything_the_pages_say_what_to_do(cast: Cast, client_for: ClientFor) -> None:
+    client = client_for(cast.viewer)
+
+    assert "Nothing looked at yet" in client.get(LIST).content.decode()
+    assert client.get(f"{LIST}open/").content.strip() == b""
+
+
+def test_a_calm_account_is_told_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
+    add_source(acme, bill())
+    assert look(acme) == []
+
+    assert "No anomaly found" in client_for(cast.viewer).get(LIST).content.decode()
+
+
+def test_a_member_sets_watches_and_smallest_impacts(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    client = client_for(cast.member)
+    answer = client.post(
+        f"{LIST}settings/", {"watch_1": "region", "watch_2": "account", "minimum_USD": "25.50"}
+    )
+
+    row = AnomalySettings.objects.get()
+    assert answer.status_code == 302
+    assert (row.watches, row.minimum_impacts) == (["region", "account"], {"USD": "25.50"})
+    assert 'value="25.50"' in client.get(f"{LIST}settings/").content.decode()
+
+
+def test_a_viewer_sees_the_settings_and_changes_nothing(
+    cast: Cast, spike: Anomaly, client_for: ClientFor
+) -> None:
+    client = client_for(cast.viewer)
+
+    assert "Members change this" in client.get(f"{LIST}settings/").content.decode()
+    assert client.post(f"{LIST}settings/", {"watch_1": "region"}).status_code == 403
