@@ -161,9 +161,10 @@ def _record_batch(
     )
 
 
-def decode(values: Iterable[Stored]) -> pa.Table:
-    """The events of these values, in any order, with the columns of WAITING_SCHEMA and `day`."""
-    table = pa.Table.from_batches(_batches(values), WAITING_SCHEMA).combine_chunks()
+def decode(values: Iterable[Stored], columns: Sequence[str] = WAITING_SCHEMA.names) -> pa.Table:
+    """The events of these values, in any order: these columns of WAITING_SCHEMA, `event_time` and `day`."""
+    needed = dict.fromkeys([*columns, "event_time"])
+    table = pa.Table.from_batches(_batches(values), WAITING_SCHEMA).select(list(needed)).combine_chunks()
     return table.append_column("day", table["event_time"].cast(pa.date32()))
 
 

@@ -70,16 +70,20 @@ def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
 
 def _waiting(values: list[Stored], start: date, end: date, columns: Sequence[str]) -> pa.Table | None:
     """The events of these days, in these columns; None without any."""
-    table = payload.decode(values)
+    base = [column for column in columns if not schema.is_key_column(column)]
+    keys = [column for column in columns if schema.is_key_column(column)]
+    wanted = {*base, *([payload.DIMENSIONS] if keys else [])} - {"day"}
+    table = payload.decode(values, sorted(wanted))
     first, last = pc.min_max(table["day"]).as_py().values()
     if first < start or last > end:
         table = table.filter((pc.field("day") >= start) & (pc.field("day") <= end))
     if not table.num_rows:
         return None
-    base = [column for column in columns if not schema.is_key_column(column)]
-    keys = [column for column in columns if schema.is_key_column(column)]
-    found = payload.dimension_values(table[payload.DIMENSIONS], [schema.dimension_key(key) for key in keys])
-    table = table.select(base)
-    for column, values_ in zip(keys, found, strict=True):
-        table = table.append_column(column, values_)
-    return table.select(list(columns))
+    found = table.select(base)
+    if keys:
+        named = [schema.dimension_key(column) for column in keys]
+        for column, of_key in zip(
+            keys, payload.dimension_values(table[payload.DIMENSIONS], named), strict=True
+        ):
+            found = found.append_column(column, of_key)
+    return found.select(list(columns))

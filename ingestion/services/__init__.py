@@ -8,7 +8,7 @@ from ingestion.services.keys import generate_usage_key, regenerate_usage_key, re
 from ingestion.services.metrics import set_metric
 from ingestion.services.receipts import Receipt, Result
 from ingestion.services.retention import set_usage_retention
-from ingestion.services.sources import create_usage_source, rename_usage_source
+from ingestion.services.sources import create_usage_source, delete_usage_source, rename_usage_source
 from ingestion.services.uploads import due_uploads, queue_upload, run_upload
 from ingestion.services.voiding import accounts_with_voids_asked, void_asked, void_usage_batch
 
@@ -21,6 +21,7 @@ __all__ = [
     "accept_events",
     "accounts_with_voids_asked",
     "create_usage_source",
+    "delete_usage_source",
     "due_uploads",
     "generate_usage_key",
     "queue_upload",

@@ -60,6 +60,15 @@ def revoke_usage_key(*, source: UsageSource, actor: Actor) -> None:
     _record(source, actor, "usage_key.revoke", id=key.pk)
 
 
+def end_pushes(*, account_id: int, source_id: int | None = None) -> None:
+    """Wait for the pushes of an account, or of one source of it, that are storing; later ones wait for the caller's
+    transaction and are refused when it has deleted the keys."""
+    # Unscoped: the caller found the account.
+    keys = UsageKey.objects.unscoped().select_for_update().filter(account_id=account_id)
+    found = keys if source_id is None else keys.filter(source_id=source_id)
+    list(found.order_by("pk").values_list("pk"))
+
+
 def _lock_push_source(source: UsageSource) -> None:
     """Until the transaction ends nobody else changes the source's key."""
     # Unscoped: the caller found the source in its account. NO KEY: a push that has locked the key refers to the source

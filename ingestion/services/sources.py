@@ -8,7 +8,10 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.lake import segments
+from finops.lake.schema import Kind
 from ingestion.models import UsageSource
+from ingestion.services.keys import end_pushes
 
 
 @transaction.atomic
@@ -28,6 +31,20 @@ def create_usage_source(
         detail={"kind": source.kind},
     )
     return source
+
+
+@transaction.atomic
+def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
+    """Delete a source with its key, its uploads and all usage that came by it; what it brought stays on the meter.
+
+    A push that is storing is waited for, and goes with the source; a later one gets 401.
+    """
+    account, pk, name = source.account, source.pk, source.name
+    end_pushes(account_id=account.pk, source_id=pk)
+    # Before the lake's lock, which a void that holds a batch's row waits for.
+    source.delete()
+    segments.retire_source(account=account, kind=Kind.USAGE, source_id=pk)
+    audit.record(account=account, actor=actor, action="usage_source.delete", target=name, detail={})
 
 
 @transaction.atomic

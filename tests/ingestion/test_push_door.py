@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import random
 from io import BytesIO
 from typing import Any
 
@@ -302,6 +303,28 @@ def test_a_chunked_body_is_read_to_its_end_and_no_further_than_the_limit(door: D
     assert send(BODY).status_code == 200
     with override_settings(USAGE_MAX_BODY_BYTES=100):
         assert send(b" " * 101).status_code == 413
+
+
+def test_a_chunked_gzip_body_is_read_no_further_than_the_limit_before_inflating(door: Door) -> None:
+    class Counted(BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            part = super().read(size)
+            self.taken += len(part)
+            return part
+
+    packed = Counted(gzip.compress(random.Random(1).randbytes(3_000)) * 50)
+    request = RequestFactory().post(
+        PATH, headers={"authorization": f"Bearer {door.key}", "content-encoding": "gzip"}
+    )
+    request.META.update({"CONTENT_LENGTH": "", "wsgi.input": packed, "wsgi.input_terminated": True})
+    with override_settings(USAGE_MAX_BODY_BYTES=1_000):
+        answer = push(request)
+
+    assert answer.status_code == 413
+    assert json.loads(answer.content)["error"]["code"] == "body_too_large"
+    assert packed.taken == 1_001
 
 
 def test_a_body_that_breaks_off_is_refused_and_nothing_is_stored(door: Door) -> None:

@@ -1,0 +1,94 @@
+"""What ends while pushes are under way: a source, an account, a key again and again."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.models import AuditEntry
+from finops.lake.flush import flush_usage
+from finops.lake.models import LakeSegment
+from finops.lib import clock
+from ingestion import services
+from ingestion.keys import lock_living_key
+from ingestion.queries.metering import metered
+from ingestion.services import KeyEnded, accept_events
+from tests.cast import Cast
+from tests.ingestion.pushing import Door, batch_of, credential_of, event, inbox, open_door
+from tests.waiting import someone_waits_for_us, threads, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_source_that_is_deleted_waits_for_the_push_that_is_storing_and_takes_it_along(cast: Cast) -> None:
+    door, other = open_door(cast), open_door(cast, name="Other")
+    other.push(event(), event())
+    door.push(event())
+    flush_usage(cast.account)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential_of(door), batch=batch_of(event()))
+            ending = submit(services.delete_usage_source, source=door.source, actor=cast.actor)
+            wait_until(someone_waits_for_us)
+        ending.result(timeout=30)
+
+    live = LakeSegment.objects.unscoped().filter(retired_at=None)
+    assert inbox() == []
+    assert [segment.rows for segment in live] == [2]
+    assert door.push(event()).status_code == 401
+    assert metered(cast.account, clock.today()) == 4, "what was brought stays on the meter"
+    assert AuditEntry.objects.unscoped().filter(action="usage_source.delete").count() == 1
+
+
+def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refused(cast: Cast) -> None:
+    door = open_door(cast)
+    credential = credential_of(door)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            services.delete_usage_source(source=door.source, actor=cast.actor)
+            coming = submit(accept_events, credential=credential, batch=batch_of(event()))
+            wait_until(someone_waits_for_us)
+        with pytest.raises(KeyEnded):
+            coming.result(timeout=30)
+
+    assert inbox() == []
+    assert metered(cast.account, clock.today()) == 0
+
+
+def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leaves_nothing(cast: Cast) -> None:
+    """The push has its key and wants a customer: had the deletion that customer already, both would wait."""
+    door = open_door(cast)
+    door.push(event(customer_name="A"))
+    credential = credential_of(door)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            accept_events(credential=credential, batch=batch_of(event(metric="new")))
+            ending = submit(cast.account.delete)
+            wait_until(someone_waits_for_us)
+            accept_events(credential=credential, batch=batch_of(event(customer_name="B")))
+        ending.result(timeout=30)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM lake_usageinbox WHERE account_id = %s", [credential.account.pk])
+        assert cursor.fetchone() == (0,)
+
+
+def test_a_regeneration_that_waits_for_a_push_does_not_keep_the_push_from_its_source(cast: Cast) -> None:
+    """A regeneration holds the source and wants the key; the push has the key, and its batch refers to the source."""
+    door = open_door(cast)
+    credential = credential_of(door)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            assert lock_living_key(credential.key_id)
+            regenerating = submit(services.regenerate_usage_key, source=door.source, actor=cast.actor)
+            wait_until(someone_waits_for_us)
+            accept_events(credential=credential, batch=batch_of(event(), event(metric="", customer_id="b")))
+        _key, plaintext = regenerating.result(timeout=30)
+
+    assert door.push(event()).status_code == 401
+    assert Door(door.source, plaintext).push(event()).status_code == 200
+    assert len(inbox()) == 2
