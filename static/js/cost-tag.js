@@ -308,6 +308,14 @@
     (near ? find(near, "toggle") : document.getElementById("add-rule")).focus();
   }
 
+  // A new rule begins with a condition to fill in; one that copies may do without.
+  const begun = () => ({ when: { dimension: "service", op: "in", values: [] }, value: "" });
+
+  function dropBegun(body) {
+    const tests = [...find(body, "when").querySelectorAll("[data-test]")];
+    if (tests.length === 1 && !texts(tests[0]).length && find(tests[0], "filter-op").value === "in") tests[0].remove();
+  }
+
   function newRule(rule, after) {
     const card = addRule(rule, after);
     toggle(card, true);
@@ -330,7 +338,7 @@
   }
 
   const ACTIONS = {
-    "add-rule": () => newRule({}),
+    "add-rule": () => newRule(begun()),
     up: (button) => move(cardOf(button), -1),
     down: (button) => move(cardOf(button), 1),
     duplicate: (button) => duplicate(cardOf(button)),
@@ -358,7 +366,11 @@
     for (const [name, act] of Object.entries(ACTIONS)) if (button.hasAttribute(`data-${name}`)) return act(button);
   });
   form.addEventListener("change", (event) => {
-    if (event.target.matches("[data-action]")) showAction(event.target.closest("[data-body]"));
+    if (event.target.matches("[data-action]")) {
+      const body = event.target.closest("[data-body]");
+      if (event.target.value === "copy") dropBegun(body);
+      showAction(body);
+    }
     changed();
   });
   form.addEventListener("input", (event) => {
@@ -369,8 +381,10 @@
 
   function showFigures() {
     const results = [...preview.querySelectorAll("[data-result]")];
+    // While the rules are not complete a card keeps what it said in words, and no figures.
+    const parts = results.length ? ["caught", "words"] : ["caught"];
     for (const [index, card] of cards().entries()) {
-      for (const name of ["caught", "words"]) {
+      for (const name of parts) {
         const told = results[index] && find(results[index], name);
         find(card, name).replaceChildren(...(told ? [...told.cloneNode(true).childNodes] : []));
       }
@@ -404,7 +418,7 @@
     const node = nearest(path);
     if (!node) return problem.focus();
     const text = document.createElement("div");
-    Object.assign(text, { className: "invalid-feedback d-block", id: "problem-here", textContent: problem.textContent.trim() });
+    Object.assign(text, { className: "invalid-feedback d-block", id: "problem-here", textContent: problem.dataset.problemText || problem.textContent.trim() });
     text.dataset.problemHere = "";
     (node.closest("[data-filter], [data-rename]") || node).after(text);
     node.classList.add("is-invalid");
@@ -435,7 +449,7 @@
   });
 
   const first = JSON.parse(rulesField.value || "[]");
-  for (const rule of first.length ? first : [{}]) addRule(rule);
+  for (const rule of first.length ? first : [begun()]) addRule(rule);
   if (cards().length <= OPEN_AT_FIRST) for (const card of cards()) toggle(card, true);
   readAll();
   said = saved = state();

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import random
+import secrets
 from datetime import date, timedelta
 from decimal import Decimal
 
-from accounts.models import Account
+from accounts.audit import Actor
+from accounts.models import Account, User
 from accounts.scoping import account_scope
+from finops.allocation.models import CostTag
+from finops.allocation.rules import AllOf, AnyOf, Copy, Not, Rule, Test
+from finops.allocation.services import cost_tags
+from finops.allocation.services.cost_tags import create_cost_tag
+from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.lib import clock
@@ -62,7 +69,37 @@ def cast_with_costs() -> dict[str, str]:
     with account_scope(people.account):
         _push_usage(people.account, today)
         CustomerKey.objects.create(account=people.account, dimension="tag:customer")
+        _tag_costs(people.account)
+        _share_costs(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
+
+
+def _tag_costs(account: Account) -> None:
+    """A cost tag with a rule of each kind."""
+    machine_learning = Test(dimension="service", op="contains", values=("machine learning", "GPT"))
+    data = AnyOf((Test(dimension="service_category", values=("Databases", "Analytics")), machine_learning))
+    create_cost_tag(
+        account=account,
+        actor=Actor.command("test"),
+        key="environment",
+        description="What serves customers, and what does not",
+        default_value="shared",
+        rules=[
+            Rule(name="Data", when=AllOf((data, Not(Test(dimension="tag:env", op="absent")))), value="data"),
+            Rule(copy=Copy(keys=("env",), normalise=("trim", "upper"), map=(("DEV", "development"),))),
+            Rule(name="Nothing", when=Test(dimension="provider", values=("Nobody",)), value="nothing"),
+        ],
+    )
+
+
+def _share_costs(account: Account) -> None:
+    """What no customer is tagged with, by requests; and fixed parts, one of a very long name."""
+    targets = [("Amazon Simple Storage Service", "33.333333"), (SERVICES[4][1], "66.666667")]
+    for draft in (
+        SplitDraft("Untagged by requests", "tag:customer", "(untagged)", "usage", (), True, "requests"),
+        SplitDraft("Databases", "service", "Amazon Relational Database Service", "fixed", targets),
+    ):
+        create_split(account=account, actor=Actor.command("test"), draft=draft)
 
 
 def _push_usage(account: Account, today: date) -> None:
@@ -125,6 +162,43 @@ def _lines(month: date, today: date) -> list[dict[str, object]]:
             )
         )
     return rows
+
+
+def cost_tag() -> int:
+    """A cost tag of three rules; the second would catch nothing that the first has left."""
+    account = Account.objects.get(slug="acme")
+    provider = Test(dimension="provider", values=("AWS",))
+    machines = Test(dimension="service", values=("Amazon Elastic Compute Cloud",))
+    google = Test(dimension="provider", values=("Google Cloud",))
+    with account_scope(account):
+        CostTag.objects.filter(key__startswith="cloud ").delete()
+        return create_cost_tag(
+            account=account,
+            actor=Actor.command("test"),
+            key=f"cloud {secrets.token_hex(4)}",
+            rules=[
+                Rule(when=provider, value="aws"),
+                Rule(when=machines, value="machines"),
+                Rule(when=google, value="google", name="Google"),
+            ],
+        ).pk
+
+
+def save_cost_tag(cost_tag_id: int) -> int:
+    """What another person does meanwhile."""
+    account = Account.objects.get(slug="acme")
+    owner = User.objects.get(email="owner@example.com")
+    with account_scope(account):
+        row = CostTag.objects.get(pk=cost_tag_id)
+        draft = cost_tags.draft_of(row)
+        return cost_tags.save_cost_tag(
+            cost_tag=row,
+            actor=Actor.of_user(owner),
+            version=row.version,
+            rules=draft.rules[:2],
+            default_value="rest",
+            description="",
+        ).version
 
 
 def run_imports() -> list[str]:

@@ -1,20 +1,84 @@
-"""A cost tag: its cost over time by value, and its rules in words."""
+"""A cost tag: its cost over time by value and by who pays, its rules in words, what uses it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.views.decorators.http import require_safe
+from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
+from finops.allocation.cost_tags.resolving import PREFIX
+from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.models import CostTag
 from finops.allocation.services.cost_tags import draft_of
+from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.dimensions import UNTAGGED
+from finops.costs.queries import query_spend
+from finops.costs.spend_query import SpendQuery
+from finops.costs.templatetags.costs import as_csv_query
+from finops.costs.views.explorer import asked, question_choices
+from finops.lib.errors import UserError
+from finops.lib.listing import wants_csv
+from finops.lib.params import as_arguments
+from finops.lib.questions import answer_page
+from finops.lib.spoken import listed
+
+BY = [("account", "Account"), ("team", "Team"), ("product", "Product"), ("service", "Service")]
 
 
 @account_page()
 @require_safe
 def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
-    cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
-    rules = [(rule.name, rule_words(rule)) for rule in draft_of(cost_tag).rules]
-    return render(request, "allocation/cost_tag.html", {"cost_tag": cost_tag, "rules": rules})
+    """The whole page, or the result alone for htmx. The CSV is the cost explorer's."""
+    cost_tag = get_object_or_404(CostTag.objects.all(), pk=cost_tag_id)
+    dimension = f"{PREFIX}{cost_tag.key}"
+    explorer = reverse("cost_explorer", args=[request.account.slug])
+    query, status = first_question(dimension), 200
+    context: dict[str, Any] = {"cost_tag": cost_tag, "explorer_url": explorer}
+    try:
+        query = _asked(dict(request.GET.lists()), dimension)
+        if wants_csv(request):
+            return redirect(f"{explorer}{as_csv_query(query.to_params())}")
+        answer = largest_currency_first(query_spend(request.account, query))
+        context |= {"answer": answer, "tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
+    except UserError as problem:
+        status, context["error"] = 400, problem.message
+    return answer_page(
+        request,
+        page="allocation/cost_tag.html",
+        result="costs/_explorer_result.html",
+        context=context | {"query": query, "params": query.to_params()},
+        choices=lambda: _about(request, cost_tag, query) | question_choices(request, query),
+        status=status,
+    )
+
+
+def first_question(dimension: str) -> SpendQuery:
+    return SpendQuery(
+        period="last_30_days", granularity="day", group_by=[dimension], compare_to="previous_period"
+    )
+
+
+def _asked(params: dict[str, list[str]], dimension: str) -> SpendQuery:
+    """By the values of the cost tag, whatever else the URL groups by."""
+    query = asked(params, first_question(dimension))
+    others = [name for name in query.group_by if name != dimension]
+    return structs.replace(query, group_by=[dimension, *others[:1]])
+
+
+def _about(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
+    draft = draft_of(cost_tag)
+    uses = uses_of(request.account, f"{PREFIX}{cost_tag.key}")
+    return {
+        "rules": [(rule.name, rule_words(rule)) for rule in draft.rules],
+        "rest_value": draft.default_value or UNTAGGED,
+        "uses": uses,
+        "used_by": listed(uses),
+        "by_choices": BY,
+        "by": query.group_by[1] if len(query.group_by) > 1 else "",
+    }

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 from django.contrib import messages
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -33,10 +34,11 @@ from finops.lib.errors import UserError
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is refused, and where: the path into the document that cost-tag.js writes."""
+    """What is refused, and where: the path into the document that cost-tag.js writes. `short` is said at the place."""
 
     message: str
     path: str = "[]"
+    short: str = ""
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -86,7 +88,11 @@ def preview_rules(request: AccountRequest) -> HttpResponse:
             raise UserError(" ".join(map(str, next(iter(form.errors.values())))))
         draft = form.draft()
         found = preview(request.account, draft)
-        context = {"preview": found, "rules": list(zip(found.rules, draft.rules, strict=True))}
+        context = {
+            "preview": found,
+            "totals": sorted(found.totals, key=lambda total: -total.amount),
+            "rules": list(zip(found.rules, draft.rules, strict=True)),
+        }
     except UserError as problem:
         context["waiting"] = problem.message
     return render(request, "allocation/_cost_tag_preview.html", context)
@@ -140,7 +146,9 @@ def _saved(request: AccountRequest, review: Review, cost_tag: CostTag | None) ->
             return Review(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
         return Review(problem=problem_of(problem))
     except ValidationError as error:
-        return Review(problem=Problem(" ".join(error.messages), '["key"]'))
+        field = next(iter(getattr(error, "error_dict", {})), NON_FIELD_ERRORS)
+        path = ["key" if field == NON_FIELD_ERRORS else field]
+        return Review(problem=Problem(" ".join(error.messages), json.dumps(path)))
 
 
 def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
@@ -154,10 +162,9 @@ def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
 
 
 def problem_of(error: UserError) -> Problem:
-    path: list[Any] = (
-        list(error.path) if isinstance(error, RuleError) else [error.field] if error.field else []
-    )
-    return Problem(error.message, json.dumps(path))
+    if isinstance(error, RuleError):
+        return Problem(error.message, json.dumps(error.path), capfirst(error.problem))
+    return Problem(error.message, json.dumps([error.field] if error.field else []), error.message)
 
 
 def _digest(draft: CostTagDraft, version: int | None) -> str:

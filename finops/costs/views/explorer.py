@@ -50,7 +50,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     status, answer, error = 200, None, ""
     query = FIRST_QUESTION
     try:
-        query = _asked(params)
+        query = asked(params, FIRST_QUESTION)
         if wants_csv(request):
             return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
         answer = largest_currency_first(query_spend(request.account, query))
@@ -64,22 +64,23 @@ def index(request: AccountRequest) -> HttpResponseBase:
         page="costs/explorer.html",
         result="costs/_explorer_result.html",
         context=context,
-        choices=lambda: _choices(request, query),
+        choices=lambda: question_choices(request, query),
         status=status,
     )
 
 
-def _asked(params: dict[str, list[str]]) -> SpendQuery:
-    """The question of the URL, its days said: the form has to show which ones are meant."""
+def asked(params: dict[str, list[str]], first: SpendQuery) -> SpendQuery:
+    """The question of the URL, its days said: the form has to show which ones are meant. `first` where it has none."""
     if not any(name in SpendQuery.__struct_fields__ or name == "f0" for name in params):
-        return FIRST_QUESTION
+        return first
     query = SpendQuery.from_params(params)
     if query.period or query.start_date or query.end_date:
         return query
     return structs.replace(query, period=DEFAULT_PERIOD)
 
 
-def _choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
+def question_choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
+    """What the form of a question about spend offers."""
     keys = lake_queries.tag_keys(request.account)
     used = [*query.group_by, *(item.dimension for item in query.filters)]
     groups: list[str] = [*query.group_by, *[""] * MAX_GROUPS][:MAX_GROUPS]
