@@ -86,7 +86,7 @@
 
   function mark(data, look) {
     if (!data.mark) return undefined;
-    return { silent: true, symbol: "none", animation: false, lineStyle: { color: look.limit, type: "dotted" }, label: { color: look.text, formatter: data.mark, position: "insideEndTop" }, data: [{ xAxis: data.mark }] };
+    return { silent: true, symbol: "none", animation: false, lineStyle: { color: look.limit, type: "dotted" }, label: { color: look.text, formatter: data.mark, position: "insideStartTop" }, data: [{ xAxis: data.mark }] };
   }
 
   function series(data, item, look, index) {
