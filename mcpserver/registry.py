@@ -39,7 +39,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mcpserver.schema import ANSWER_DEPTH, Schema, answer_schema, arguments_schema
+from mcpserver.schema import Schema, answer_schema, arguments_schema
 
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
 
@@ -123,12 +123,10 @@ class Registry:
         examples: Sequence[Mapping[str, Any]] = (),
         destructive: bool = False,
         idempotent: bool | None = None,
-        answer_depth: int = ANSWER_DEPTH,
     ) -> Callable[[Handler], Handler]:
         """Registers the function below as a tool and returns it unchanged; raises RegistryError.
 
-        A read tool is idempotent unless it says otherwise, a write tool is not. `answer_depth` 0 keeps the fields of
-        nested objects out of the output schema, for answers with so many that the definition would grow past 3 KB.
+        A read tool is idempotent unless it says otherwise, a write tool is not.
         """
 
         def register(handler: Handler) -> Handler:
@@ -146,7 +144,7 @@ class Registry:
                     handler=handler,
                     examples=tuple(examples),
                     input_schema=arguments_schema(arguments),
-                    output_schema=answer_schema(answer, answer_depth),
+                    output_schema=answer_schema(answer, ANSWER_FIELDS),
                 )
             )
             return handler

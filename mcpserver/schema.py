@@ -2,18 +2,15 @@
 
 Every MCP revision can read the result: the root is an object, nothing is a `$ref`, and each value of `properties`
 is an object. Argument schemas keep descriptions, limits, defaults and enums and refuse unknown fields. Answer
-schemas are lean, since all definitions together stay under 40 KB: no titles, no defaults, required fields of
-the root alone, and an object inside a row is just an object.
+schemas are lean, since all definitions together stay under 40 KB (ADR 0004): the answer's own fields and their types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
-
-ANSWER_DEPTH = 1
 
 Schema = dict[str, Any]
 
@@ -27,11 +24,18 @@ def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
     return _strict(_inlined(kind))
 
 
-def answer_schema(kind: type[msgspec.Struct], depth: int = ANSWER_DEPTH) -> Schema:
-    """The `outputSchema` of a tool: what every real answer, nulls included, fits. `depth` 0: the root's fields alone."""
-    whole = _inlined(kind)
-    always = whole.get("required", []) if kind.__struct_config__.omit_defaults else list(whole["properties"])
-    return {**_lean(whole, depth), "required": always}
+def answer_schema(kind: type[msgspec.Struct], known: Collection[str] = ()) -> Schema:
+    """The `outputSchema` of a tool: its own fields with their types, for every host to check; `known` are those that
+    every answer has and the server's instructions tell of. What may be null or several things is left open."""
+    whole = whole_answer_schema(kind)
+    fields = {name: value for name, value in whole["properties"].items() if name not in known}
+    types = {name: {"type": value["type"]} if "type" in value else {} for name, value in fields.items()}
+    return {"type": "object", "properties": types}
+
+
+def whole_answer_schema(kind: type[msgspec.Struct]) -> Schema:
+    """All that the types of an answer say: what every real answer, nulls included, fits. Too long for assistants."""
+    return _inlined(kind)
 
 
 def _inlined(kind: type[msgspec.Struct]) -> Schema:
@@ -97,20 +101,3 @@ def _without_null(schema: Schema) -> Schema:
         return {**schema, "anyOf": choices}
     beside = {key: value for key, value in schema.items() if key != "anyOf"}
     return {**choices[0], **beside}
-
-
-def _lean(schema: Schema, depth: int) -> Schema:
-    if "anyOf" in schema:
-        return _lean_union(schema, depth)
-    kept: Schema = {key: schema[key] for key in ("type", "enum", "description") if key in schema}
-    if "properties" in schema and depth >= 0:
-        kept["properties"] = {name: _lean(value, depth - 1) for name, value in schema["properties"].items()}
-    if schema.get("items") and depth >= 0:
-        kept["items"] = _lean(schema["items"], depth)
-    return kept
-
-
-def _lean_union(schema: Schema, depth: int) -> Schema:
-    """One type a branch: hosts that know a single `type` drop a list of types, or the whole tool."""
-    beside = {"description": schema["description"]} if "description" in schema else {}
-    return {"anyOf": [_lean(choice, depth) for choice in schema["anyOf"]], **beside}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from finops.costs.spend_query import MAX_FILTERS, BasisName, Filter, Op, Splits, UrlQuery
+from finops.costs.spend_query import MAX_FILTERS, BasisName, CostFilter, Splits, UrlQuery
 from finops.lib.periods import Granularity
 
 ForecastPeriod = Literal["month", "quarter", "year", "next_days"]
@@ -16,14 +16,6 @@ MAX_DAYS_BY_DAY = 100
 DEFAULT_TOP = 10
 MAX_TOP = 25
 MAX_GROUPS = 1
-
-
-# Lean on purpose: these go to every assistant.
-class CostFilter(Filter, frozen=True, kw_only=True):
-    __doc__ = None
-    dimension: str
-    op: Op = "in"
-    values: list[str] = []
 
 
 # A question about spend to come. Days are UTC; a period is the current one, to its end.

@@ -8,10 +8,10 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
-from finops.costs.spend_query import BasisName, Splits
+from finops.costs.spend_query import BasisName, CostFilter, Splits
 from finops.lib.spoken import cut, listed
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.unit_cost_query import CostFilter, Mode, UnitCostQuery
+from finops.unitcosts.unit_cost_query import Mode, UnitCostQuery
 
 KEPT = ("usage_metric", "filters", "basis", "charge_categories", "splits", "per", "mode")
 """What of a question a unit metric keeps. Days, granularity, comparison and customers are asked anew each time."""

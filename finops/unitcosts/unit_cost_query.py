@@ -12,9 +12,8 @@ from finops.costs.spend_query import (
     MAX_FILTERS,
     BasisName,
     CompareTo,
-    Filter,
+    CostFilter,
     Granularity,
-    Op,
     Period,
     SpendQuery,
     Splits,
@@ -33,14 +32,6 @@ MAX_PER = 10**12
 Scale = Annotated[int, Meta(ge=1, le=MAX_PER)]
 
 
-# Lean on purpose: these go to every assistant, and a tool's definition has 3 KB.
-class CostFilter(Filter, frozen=True, kw_only=True):
-    __doc__ = None
-    dimension: str
-    op: Op = "in"
-    values: list[str] = []
-
-
 # A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
@@ -48,7 +39,7 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     usage_metric: Annotated[str, Meta(description="Else the divisor.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
-    end_date: date | None = None
+    end_date: Annotated[date | None, Meta(description="Last day.")] = None
     period: Annotated[str | None, Meta(description="Instead of dates, as in querySpend.")] = None
     granularity: Granularity = "none"
     filters: Annotated[

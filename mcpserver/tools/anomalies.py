@@ -21,7 +21,6 @@ MAX_TEXT = 300
     name="listAnomalies",
     title="List anomalies",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Days that cost more or less than expected, by source and service, worst first: impact so far and at month end,
         band, top 3 root causes. What moved between two periods: explainSpendChange. Example: {"state": "open"}

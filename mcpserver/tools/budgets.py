@@ -19,7 +19,6 @@ PAGE = "budgets/"
     name="listBudgets",
     title="List budgets",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Budgets in their current period, worst first: spent, forecast for its end, status and why. What drives one:
         querySpend. Example: {"status": ["exceeded"]}

@@ -20,7 +20,6 @@ MAX_URL = 4_000
     name="forecastSpend",
     title="Forecast spend",
     access=Access.READ,
-    answer_depth=0,
     description="""
         What the current month, quarter, year or the next days will cost, with an 80 % band, beside what is spent and the
         period before; null with a reason where history is too short. Example: {"group_by": ["service"]}

@@ -28,7 +28,6 @@ class ListTeamsArguments(msgspec.Struct, kw_only=True):
     name="listTeams",
     title="List teams",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Teams: members, the values of the team key that they own, cost of the last complete month. Their cost over time or
         by service: querySpend with group_by or a filter on team.

@@ -27,7 +27,6 @@ MAX_URL = 4_000
     name="queryUnitCost",
     title="Query unit cost",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Cost per unit of pushed usage (request, seat …), in total or per customer; null with a reason without usage.
         Not for spend: querySpend; usage alone: queryUsage. Example:
@@ -74,7 +73,6 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
     name="listUnitMetrics",
     title="List unit metrics",
     access=Access.READ,
-    answer_depth=0,
     description="""
         Saved unit costs, such as cost per order: which cost, divided by which usage metric, for how many units. Figures:
         queryUnitCost with unit_metric.

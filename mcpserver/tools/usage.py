@@ -50,7 +50,6 @@ def _short_event(event: UsageEvent) -> UsageEvent:
     name="queryUsage",
     title="Query usage",
     access=Access.READ,
-    answer_depth=0,
     description="""
         How much of a pushed usage metric (requests, seats …) was used: in total, by customer or dimension, over time. It
         aggregates exactly: do not add rows or buckets yourself. Not for cost per unit: queryUnitCost; single events:

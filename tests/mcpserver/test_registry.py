@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, Prompt, Registry, RegistryError, registry
+from mcpserver.registry import ANSWER_FIELDS, Access, Prompt, Registry, RegistryError, registry
 from mcpserver.schema import SchemaError
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
@@ -165,7 +165,7 @@ def test_the_schema_of_arguments_says_all_a_caller_needs() -> None:
             "amount": {"type": "number"},
             "ratio": {"type": "number"},
             "shared": {"type": "boolean"},
-            "note": {"type": "string", "maxLength": 20, "default": ""},
+            "note": {"type": "string", "maxLength": 20},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
         },
         "additionalProperties": False,
@@ -194,7 +194,8 @@ def test_a_tool_stays_the_function_it_was() -> None:
 
 
 @requirement("tools:schemas")
-def test_what_may_be_null_has_one_type_a_branch() -> None:
+def test_an_output_schema_has_the_fields_of_its_own_and_leaves_open_what_may_be_null() -> None:
     schema = next(tool.output_schema for tool in make_toys() if tool.name == "amounts")
 
-    assert schema["properties"]["nothing"] == {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    assert schema["properties"]["nothing"] == {}
+    assert not set(ANSWER_FIELDS) & set(schema["properties"])

@@ -12,11 +12,11 @@ from finops.costs.spend_query import (
     MAX_FILTERS,
     MAX_GROUPS,
     BasisName,
+    CostFilter,
     Period,
     SpendQuery,
     UrlQuery,
 )
-from finops.costs.spend_query import Filter as CostFilter
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 

@@ -10,6 +10,7 @@ from accounts.models import Account
 from finops.costs.answers import FilterUsed
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import resolve_query
+from finops.costs.spend_query import CostFilter
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
@@ -19,7 +20,7 @@ from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import needed_customer_key
 from finops.unitcosts.queries.usage_metric import meant_metric
 from finops.unitcosts.saved import KEPT, asked_with, question_of
-from finops.unitcosts.unit_cost_query import CostFilter, UnitCostQuery, cost_question
+from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.queries import metrics_of
 
 MAX_LISTED = 50
