@@ -7,6 +7,7 @@ the new code. About 100,000 waiting events a second.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import groupby, islice
 from typing import Any
 
@@ -15,6 +16,7 @@ import psycopg
 import pyarrow as pa
 from django.db import migrations
 
+before = import_module("finops.lake.migrations.0002_usage_inbox")
 PARTITIONS = 16
 ROW_EVENTS = 1_000
 
@@ -56,12 +58,12 @@ MOMENT = pa.timestamp("us", tz="UTC")
 
 def carry_over(apps: Any, schema_editor: Any) -> None:
     connection: psycopg.Connection[Any] = schema_editor.connection.connection
-    with psycopg.ServerCursor(connection, "waiting") as before, psycopg.Cursor(connection) as after:
-        before.itersize = 10_000
-        before.execute(BEFORE)
-        for push, events in groupby(before, key=lambda row: row[:4]):
+    with psycopg.ServerCursor(connection, "waiting") as old, psycopg.Cursor(connection) as new:
+        old.itersize = 10_000
+        old.execute(BEFORE)
+        for push, events in groupby(old, key=lambda row: row[:4]):
             while some := list(islice(events, ROW_EVENTS)):
-                after.execute(INSERT, (*push, *_values(push, some)))
+                new.execute(INSERT, (*push, *_values(push, some)))
 
 
 def _values(push: Sequence[Any], events: list[Any]) -> Iterator[Any]:
@@ -86,13 +88,23 @@ def _values(push: Sequence[Any], events: list[Any]) -> Iterator[Any]:
     yield from (message.size, pa.compress(message, codec="lz4_raw", asbytes=True))
 
 
+def refuse_to_lose(apps: Any, schema_editor: Any) -> None:
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM lake_usageinbox)")
+        if cursor.fetchone() == (True,):
+            raise RuntimeError(
+                "Events wait in the inbox. Stop pushes and flush them before this is taken back."
+            )
+
+
 class Migration(migrations.Migration):
     dependencies = [("lake", "0003_usage_flush_trouble")]
 
     operations = [
         migrations.RunSQL(
-            [CREATE, *[PARTITION.format(number=n, partitions=PARTITIONS) for n in range(PARTITIONS)]]
+            [CREATE, *[PARTITION.format(number=n, partitions=PARTITIONS) for n in range(PARTITIONS)]],
+            reverse_sql=["DROP TABLE lake_usageinbox", *before.Migration.operations[0].sql],
         ),
-        migrations.RunPython(carry_over),
-        migrations.RunSQL("DROP TABLE lake_usageinbox_before"),
+        migrations.RunPython(carry_over, refuse_to_lose),
+        migrations.RunSQL("DROP TABLE lake_usageinbox_before", migrations.RunSQL.noop),
     ]
