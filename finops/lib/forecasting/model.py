@@ -139,8 +139,8 @@ def _weekdays(gaps: Values, days: Sequence[Day]) -> tuple[float, ...]:
 
 
 def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
-    """Places of the month that stood out clearly, and the same way, at least twice of the last three times; the first
-    and the last day, when fees and taxes are charged, also when there was but one of it."""
+    """Places of the month that stood out the same way, clearly at least twice of the last three times or half as
+    clearly all three; the first and the last day, when fees and taxes are charged, also when there was one alone."""
     clear = CLEAR * _noise(_known(rest))
     seen: dict[int, list[float]] = defaultdict(list)
     for value, day in zip(reversed(rest), reversed(days), strict=True):
@@ -152,9 +152,11 @@ def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
 def _returns(place: int, seen: Sequence[float], clear: float) -> bool:
     if len(seen) == 1:
         return place in MONTH_EDGES and abs(seen[0]) > 2 * clear
-    up = sum(value > clear for value in seen)
-    down = sum(value < -clear for value in seen)
-    return max(up, down) >= 2
+    for way in (1, -1):
+        sizes = sorted(way * value for value in seen)
+        if sizes[-2] > clear or (len(sizes) == MONTHS_SEEN and sizes[0] > clear / 2):
+            return True
+    return False
 
 
 def _slope(plain: Values) -> float:
