@@ -23,6 +23,7 @@ from finops.demo.anomalies import look_for_anomalies
 from finops.demo.budgets import ensure_budgets
 from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
+from finops.demo.cost_tags import ensure_cost_tags
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.splits import ensure_splits
@@ -80,6 +81,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
         _ensure_customer_key(people.account, actor)
         with account_scope(people.account):
             ensure_teams(people.account, actor)
+            ensure_cost_tags(people.account, actor)
             ensure_unit_metrics(people.account, actor)
             ensure_budgets(people.account, actor)
             ensure_splits(people.account, actor)
