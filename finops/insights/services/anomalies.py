@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from django.db import transaction
+from django.db.models import F
 from kombu.exceptions import OperationalError
 
 from accounts import audit
@@ -149,9 +150,8 @@ def _said(row: AnomalySettings) -> dict[str, object]:
 
 def _ask(account: Account) -> None:
     """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
-    run, _created = AnomalyRun.objects.get_or_create(account=account)
-    run.asked_at = clock.now()
-    run.save(update_fields=["asked_at"])
+    AnomalyRun.objects.get_or_create(account=account)
+    AnomalyRun.objects.update(asks=F("asks") + 1)
     transaction.on_commit(lambda: _tell(account))
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from django.db import connection, transaction
 
@@ -42,12 +42,12 @@ CONTEXT_DAYS: Final = 42
 """Days before and after an anomaly that its chart shows."""
 
 _DUE: Final = """
-SELECT live.account_id, live.version FROM (
+SELECT live.account_id, live.version, coalesce(run.asks, 0) FROM (
     SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s AS version
     FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
 ) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
-WHERE (run.data_version IS DISTINCT FROM live.version OR run.asked_at > run.finished_at)
-    AND (coalesce(run.error, '') = '' OR run.finished_at < %(retry)s OR run.asked_at > run.finished_at)
+WHERE (run.data_version IS DISTINCT FROM live.version OR run.asks > run.asks_seen)
+    AND (coalesce(run.error, '') = '' OR run.finished_at < %(retry)s OR run.asks > run.asks_seen)
 ORDER BY live.account_id
 """
 
@@ -56,7 +56,7 @@ def due_accounts() -> list[int]:
     """Accounts whose cost changed since it was looked at, or that were looked at on an earlier day, or were taught.
 
     One statement over the live cost segments of all accounts."""
-    return [account_id for account_id, _version in _due("")]
+    return [due.account_id for due in _due("")]
 
 
 def detect_if_due(account: Account) -> bool:
@@ -66,29 +66,33 @@ def detect_if_due(account: Account) -> bool:
         if not due:
             return False
         with account_scope(account):
-            _detect(account, due[0][1])
+            _detect(account, due[0])
     return True
 
 
-def _detect(account: Account, version: str) -> None:
+def _detect(account: Account, due: _Due) -> None:
     try:
         look = _Look(account)
         candidates = look.candidates()
     except UserError as error:
-        _finish(account, version="", error=error.message)
+        _finish(account, due, data_version="", error=error.message)
         return
     with transaction.atomic():
         record(account, candidates, window=look.window, covered=look.covers)
-        _finish(account, version=version, through=look.window.end, series=look.series)
+        _finish(
+            account,
+            due,
+            data_version=due.version,
+            error="",
+            data_through=look.window.end,
+            series=look.series,
+        )
 
 
-def _finish(
-    account: Account, *, version: str, through: date | None = None, series: int = 0, error: str = ""
-) -> None:
-    run, _created = AnomalyRun.objects.get_or_create(account=account)
-    run.data_version, run.error, run.finished_at = version, error, clock.now()
-    run.data_through, run.series = through or run.data_through, series or run.series
-    run.save()
+def _finish(account: Account, due: _Due, **values: object) -> None:
+    """What this look knew, and nothing of what people asked meanwhile."""
+    AnomalyRun.objects.get_or_create(account=account)
+    AnomalyRun.objects.update(asks_seen=due.asks, finished_at=clock.now(), **values)
 
 
 @dataclass
@@ -238,15 +242,23 @@ def default_minimum(month: Decimal) -> Decimal:
     return abs(month) * DEFAULT_SHARE
 
 
-def _due(which: str, account_id: int | None = None) -> list[tuple[int, str]]:
+@dataclass(frozen=True)
+class _Due:
+    """An account to look at, the data that it has, and how often people had asked."""
+
+    account_id: int
+    version: str
+    asks: int
+
+
+def _due(which: str, account_id: int | None = None) -> list[_Due]:
     now = clock.now()
     with connection.cursor() as cursor:
         cursor.execute(
             _DUE.format(which=which),
             {"today": str(now.date()), "retry": now - RETRY, "account": account_id},
         )
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return [(int(row[0]), str(row[1])) for row in rows]
+        return [_Due(*row) for row in cursor.fetchall()]
 
 
 @contextmanager

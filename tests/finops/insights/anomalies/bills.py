@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from finops.insights.models import Anomaly
 from finops.insights.services import detect_if_due
 from tests.finops.costs.rows import Line, cost
 
+NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 LAST = date(2026, 3, 19)
 FIRST = LAST - timedelta(days=239)
 SPIKE = date(2026, 3, 10)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,9 +11,7 @@ from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source
-from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
-
-NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
+from tests.finops.insights.anomalies.bills import NOON, SPIKE, bill, look, with_extra
 
 
 @pytest.fixture

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from decimal import Decimal
 
+import psycopg
+from django.db import connection
+
 from accounts.models import Account
-from finops.insights.services import detect_if_due, due_accounts
+from finops.insights.models import Anomaly, AnomalyRun
+from finops.insights.queries import open_anomalies
+from finops.insights.services import (
+    change_anomaly_settings,
+    detect_if_due,
+    due_accounts,
+    mark_expected,
+    reopen,
+    resolve,
+)
+from finops.insights.services.recording import GONE
+from finops.lake.models import LakeSegment
+from finops.lib import clock
+from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost, put
-from tests.finops.insights.anomalies.bills import LAST, SPIKE, bill, look, steady, with_extra
+from tests.finops.insights.anomalies.bills import LAST, NOON, SPIKE, bill, look, steady, with_extra
 
 
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:
@@ -40,3 +57,222 @@ def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
     put(acme, source, [cost(LAST, 100, service="Compute")])
 
     assert due_accounts() == [acme.pk]
+
+
+def later(days: int) -> AbstractContextManager[None]:
+    return clock.frozen(NOON + timedelta(days=days))
+
+
+def test_one_that_grows_stays_the_same(acme: Account) -> None:
+    first = LAST - timedelta(days=1)
+    source = add_source(acme, bill(with_extra(first, LAST, "200")))
+    (before,) = look(acme)
+    assert (before.ongoing, before.last_day) == (True, LAST)
+
+    with later(2):
+        put(
+            acme,
+            source,
+            bill(with_extra(first, LAST + timedelta(days=2), "200"), last=LAST + timedelta(days=2)),
+        )
+        (after,) = look(acme)
+
+    assert (after.pk, after.key, after.first_day) == (before.pk, before.key, first)
+    assert after.last_day == LAST + timedelta(days=2)
+    assert after.impact > before.impact
+    assert after.month_end_impact > after.impact
+
+
+def test_looking_again_from_nothing_gives_the_same_ids(acme: Account) -> None:
+    add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
+    (before,) = look(acme)
+    Anomaly.objects.all().delete()
+    AnomalyRun.objects.all().delete()
+
+    (after,) = look(acme)
+
+    assert (after.key, after.impact, after.causes) == (before.key, before.impact, before.causes)
+
+
+def test_looking_again_at_the_same_data_writes_nothing(acme: Account) -> None:
+    add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
+    (before,) = look(acme)
+
+    with later(0):
+        AnomalyRun.objects.update(data_version="")
+        (after,) = look(acme)
+
+    assert after.updated_at == before.updated_at
+
+
+def test_a_restated_bill_takes_one_away_and_brings_it_back(acme: Account) -> None:
+    odd = bill(with_extra(SPIKE, SPIKE, "500"))
+    source = add_source(acme, odd)
+    (before,) = look(acme)
+
+    put(acme, source, bill())
+    (gone,) = look(acme)
+    assert (gone.state, gone.note) == ("resolved", GONE)
+    assert gone.gone_at is not None
+
+    put(acme, source, odd)
+    (back,) = look(acme)
+
+    assert (back.pk, back.state, back.note, back.gone_at) == (before.pk, "open", "", None)
+
+
+def test_a_bill_that_is_late_is_no_drop_and_takes_nothing_away(acme: Account) -> None:
+    add_source(acme, bill(), name="On time")
+    late = LAST - timedelta(days=5)
+    source = add_source(acme, bill(with_extra(late, late, "500"), last=late, service="Late"), name="Late")
+    (before,) = look(acme)
+    assert (before.value, before.last_day) == ("Late", late)
+
+    segments = LakeSegment.objects.filter(source_id=source.pk, month=late.replace(day=1))
+    segments.update(retired_at=clock.now())
+    (after,) = look(acme)
+
+    assert (after.state, after.gone_at) == ("open", None)
+
+
+def test_the_newest_day_is_no_drop_before_the_next_has_come(acme: Account) -> None:
+    source = add_source(acme, bill(lambda day: steady(day) if day < LAST else Decimal(5)))
+    assert look(acme) == []
+
+    with later(1):
+        following = LAST + timedelta(days=1)
+        put(acme, source, bill(lambda day: steady(day) if day != LAST else Decimal(5), last=following))
+        (found,) = look(acme)
+
+    assert (found.kind, found.first_day) == ("drop", LAST)
+
+
+def test_taxes_credits_refunds_fees_and_commitment_purchases_do_not_count(acme: Account) -> None:
+    others = [
+        {"charge_category": "Tax"},
+        {"charge_category": "Credit"},
+        {"charge_category": "Purchase", "charge_frequency": "One-Time"},
+        {"charge_category": "Purchase", "charge_frequency": "Recurring", "commitment_id": "sp-1"},
+    ]
+    extra = [cost(SPIKE, 5000, service="Compute", **columns) for columns in others]
+    refund = cost(SPIKE, -5000, service="Compute", charge_class="Correction")
+    add_source(acme, [*bill(), *extra, refund])
+
+    assert look(acme) == []
+
+
+def test_a_recurring_purchase_without_commitment_does_count(acme: Account) -> None:
+    bought = cost(SPIKE, 5000, service="Compute", charge_category="Purchase", charge_frequency="Recurring")
+    add_source(acme, [*bill(), bought])
+
+    (found,) = look(acme)
+
+    assert found.actual == steady(SPIKE) + 5000
+
+
+def test_cost_is_amortized_whatever_the_view(acme: Account) -> None:
+    upfront = {**cost(SPIKE, 9000, service="Compute"), "effective_cost": Decimal(0)}
+    add_source(acme, [*bill(), upfront])
+
+    assert look(acme) == []
+
+
+def test_currencies_are_told_apart(acme: Account) -> None:
+    odd = with_extra(SPIKE, SPIKE, "500")
+    add_source(acme, [*bill(odd), *bill(currency="EUR")])
+
+    (found,) = look(acme)
+
+    assert found.currency == "USD"
+
+
+def test_less_than_the_smallest_impact_is_not_said(acme: Account, cast: Cast) -> None:
+    add_source(acme, bill(with_extra(SPIKE, SPIKE, "80")))
+    change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={"USD": Decimal(100)})
+    assert look(acme) == []
+
+    change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={"USD": Decimal(20)})
+    (found,) = look(acme)
+
+    assert found.severity == "medium"
+
+
+def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast: Cast) -> None:
+    odd = with_extra(SPIKE, SPIKE, "500")
+    add_source(acme, [*bill(odd, tags={"team": "search"}), *bill(tags={"team": "ads"})])
+    change_anomaly_settings(account=acme, actor=cast.actor, watches=["tag:team"], minimum_impacts={})
+
+    found = {(row.dimension, row.value): row for row in look(acme)}
+
+    assert set(found) == {("service", "Compute"), ("tag:team", "search")}
+    assert [each.amount for each in open_anomalies().impacts] == [found["service", "Compute"].impact]
+
+    change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={})
+    states = {row.dimension: row.state for row in look(acme)}
+    assert states == {"service": "open", "tag:team": "resolved"}
+
+
+def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
+    first = LAST - timedelta(days=3)
+    source = add_source(acme, bill(with_extra(first, LAST, "200")))
+    (found,) = look(acme)
+    mark_expected(account=acme, actor=cast.actor, anomaly=found, note="More machines, as planned")
+    assert due_accounts() == [acme.pk]
+
+    with later(3):
+        end = LAST + timedelta(days=3)
+        put(acme, source, bill(with_extra(first, end, "200"), last=end))
+        (after,) = look(acme)
+        assert (after.state, after.last_day) == ("expected", LAST)
+
+        reopen(account=acme, actor=cast.actor, anomaly=after)
+        (again,) = look(acme)
+
+    assert (again.pk, again.state, again.last_day) == (found.pk, "open", end)
+
+
+def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast: Cast) -> None:
+    first = LAST - timedelta(days=1)
+    source = add_source(acme, bill(with_extra(first, LAST, "200")))
+    (found,) = look(acme)
+    resolve(account=acme, actor=cast.actor, anomaly=found, note="Scaled down")
+
+    with later(5):
+        end = LAST + timedelta(days=5)
+        put(acme, source, bill(with_extra(first, end, "200"), last=end))
+        (after,) = look(acme)
+
+    assert (after.pk, after.state) == (found.pk, "open")
+    assert "went on after it was resolved" in after.note
+
+
+def test_one_that_ended_long_ago_is_closed(acme: Account) -> None:
+    source = add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
+    look(acme)
+
+    with later(100):
+        end = LAST + timedelta(days=100)
+        put(acme, source, bill(with_extra(SPIKE, SPIKE, "500"), last=end))
+        (old,) = look(acme)
+
+    assert (old.state, old.marked_by_label) == ("resolved", "the detector")
+
+
+def test_a_look_leaves_the_other_account_alone(acme: Account, cast: Cast) -> None:
+    add_source(acme, bill(with_extra(SPIKE, SPIKE, "500")))
+
+    assert not detect_if_due(cast.other_account)
+    look(acme)
+
+    assert not Anomaly.objects.unscoped().filter(account=cast.other_account).exists()
+
+
+def test_while_one_looks_another_does_not(acme: Account) -> None:
+    add_source(acme, bill())
+    name = f"anomalies {acme.pk}"
+
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [name])
+        assert not detect_if_due(acme)
+
+    assert detect_if_due(acme)
