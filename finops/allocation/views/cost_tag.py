@@ -11,10 +11,12 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
+from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.cost_tags.resolving import PREFIX
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tag_spend import query_cost_tag
 from finops.allocation.services.cost_tags import draft_of
 from finops.costs.charts import largest_currency_first, series_tables
 from finops.costs.dimensions import UNTAGGED
@@ -24,6 +26,7 @@ from finops.costs.templatetags.costs import as_csv_query
 from finops.costs.views.explorer import asked, question_choices
 from finops.lib.errors import UserError
 from finops.lib.listing import wants_csv
+from finops.lib.money import subtracted
 from finops.lib.params import as_arguments
 from finops.lib.questions import answer_page
 from finops.lib.spoken import listed
@@ -46,12 +49,13 @@ def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
             return redirect(f"{explorer}{as_csv_query(query.to_params())}")
         answer = largest_currency_first(query_spend(request.account, query))
         context |= {"answer": answer, "tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
+        context |= _beside(request, cost_tag, query)
     except UserError as problem:
         status, context["error"] = 400, problem.message
     return answer_page(
         request,
         page="allocation/cost_tag.html",
-        result="costs/_explorer_result.html",
+        result="allocation/_cost_tag_result.html",
         context=context | {"query": query, "params": query.to_params()},
         choices=lambda: _about(request, cost_tag, query) | question_choices(request, query),
         status=status,
@@ -69,6 +73,23 @@ def _asked(params: dict[str, list[str]], dimension: str) -> SpendQuery:
     query = asked(params, first_question(dimension))
     others = [name for name in query.group_by if name != dimension]
     return structs.replace(query, group_by=[dimension, *others[:1]])
+
+
+def _beside(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
+    """Each value before and after shared costs, where after is asked for the whole of the cost."""
+    if query.splits == "before" or query.filters or query.charge_categories:
+        return {}
+    asked_of = CostTagQuery(
+        cost_tag=cost_tag.key,
+        start_date=query.start_date,
+        end_date=query.end_date,
+        period=query.period,
+        basis=query.basis,
+        top=query.top,
+    )
+    found = query_cost_tag(request.account, asked_of)
+    moved = [(value, subtracted(value.after_splits, value.amount)) for value in found.values]
+    return {"beside": found, "beside_values": moved}
 
 
 def _about(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:

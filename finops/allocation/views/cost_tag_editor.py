@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from typing import Any
@@ -20,6 +21,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.cost_tag_charts import effect_tables
 from finops.allocation.cost_tags.answers import CostTagEffect
+from finops.allocation.cost_tags.resolving import PREFIX
 from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.forms_cost_tags import CostTagForm
 from finops.allocation.models import CostTag
@@ -28,7 +30,7 @@ from finops.allocation.queries.tag_starts import TagStart, tag_starts
 from finops.allocation.rules import NORMALISATIONS, CostTagDraft, RuleError, read_rules, write_draft
 from finops.allocation.services.cost_tags import create_cost_tag, draft_of, save_cost_tag
 from finops.costs.dimensions import registry
-from finops.costs.views.choices import OPS, dimension_choices
+from finops.costs.views.choices import OPS, DimensionChoices, dimension_choices
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 
@@ -203,7 +205,7 @@ def editor_page(
         else reverse("cost_tag_new", args=[slug]),
         "preview_url": reverse("cost_tag_preview", args=[slug]),
         "values_url": reverse("dimension_values", args=[slug]),
-        "dimensions": dimension_choices(registry.kinds(), keys, _cost_tags(cost_tag)),
+        "dimensions": _dimensions(keys, cost_tag),
         "tag_keys": keys,
         "ops": OPS,
         "normalisations": NORMALISATIONS.items(),
@@ -219,7 +221,8 @@ def editor_page(
     )
 
 
-def _cost_tags(but: CostTag | None) -> list[str]:
-    """The dimensions of the other cost tags: rules may build on them."""
-    others = CostTag.objects.exclude(pk=but.pk) if but else CostTag.objects.all()
-    return [f"cost_tag:{key}" for key in others.values_list("key", flat=True)]
+def _dimensions(keys: list[str], cost_tag: CostTag | None) -> DimensionChoices:
+    """Every dimension but the cost tag itself: it cannot build on what it says."""
+    found = dimension_choices(registry.kinds(), keys, [])
+    own = f"{PREFIX}{cost_tag.key}" if cost_tag else ""
+    return dataclasses.replace(found, tags=[(name, title) for name, title in found.tags if name != own])

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, AuditEntry
+from finops.allocation.cost_tags.words import OPS
 from finops.allocation.models import CostTag
-from finops.allocation.rules import Copy, Rule, Test
-from finops.allocation.services.cost_tags import create_cost_tag, draft_of, save_cost_tag
+from finops.allocation.rules import NORMALISATIONS, Copy, Rule, Test
+from finops.allocation.services.cost_tags import cost_tag_from_yaml, create_cost_tag, draft_of, save_cost_tag
+from finops.allocation.services.splits import SplitDraft, create_split
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 
@@ -320,6 +323,17 @@ def test_the_example_of_the_format_is_read_as_it_stands(cast: Cast, costly: Acco
     assert len(json.loads(hidden(page.content.decode(), "rules"))) == 2
 
 
+def test_the_documented_file_is_read_and_every_operator_is_documented(cast: Cast, costly: Account) -> None:
+    text = Path("docs/cost-tags.md").read_text()
+    example = re.search(r"```yaml\n(.*?)```", text, re.S)
+    assert example
+
+    draft = cost_tag_from_yaml(example[1])
+
+    assert [rule.name for rule in draft.rules] == ["Production", "As tagged"]
+    assert [name for name in (*OPS, *NORMALISATIONS) if f"`{name}`" not in text] == []
+
+
 def test_a_deleted_cost_tag_is_gone_and_the_audit_log_keeps_its_rules(cast: Cast, tagged: CostTag) -> None:
     answer = signed_in(cast.member).post(f"{PAGE}{tagged.pk}/delete/", follow=True)
 
@@ -371,6 +385,24 @@ def test_a_row_and_the_csv_of_a_cost_tag_are_the_cost_explorers(cast: Cast, tagg
         ("production", "EUR"),
         ("(untagged)", "USD"),
     }
+
+
+def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast, tagged: CostTag) -> None:
+    shared = SplitDraft(
+        name="Development",
+        dimension="cost_tag:environment",
+        source_value="Dev",
+        method="even",
+        targets=[("production", "")],
+    )
+    create_split(account=tagged.account, actor=cast.actor, draft=shared)
+
+    page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=last_30_days&splits=after")
+
+    said = text_of(page)
+    assert "Before and after shared costs" in said
+    assert "production 60.00 USD 84.00 USD +24.00 USD" in said
+    assert re.search(r"Dev 24\.00 USD 0\.00 USD .24\.00 USD", said)
 
 
 def test_a_wrong_question_says_what_to_mend(cast: Cast, tagged: CostTag) -> None:
