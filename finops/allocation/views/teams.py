@@ -136,7 +136,7 @@ def assign(request: AccountRequest) -> HttpResponse:
     except ValidationError as problem:
         messages.error(request, " ".join(problem.messages))
     else:
-        messages.success(request, f"Cost of “{value}” is {team.name}'s from now on, in the past too.")
+        messages.success(request, f"Cost of “{value}” belongs to {team.name} from now on, in the past too.")
     if request.POST.get("next") == "team":
         return redirect("team", slug=request.account.slug, team_id=team.pk)
     return redirect("teams", slug=request.account.slug)

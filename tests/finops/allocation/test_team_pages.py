@@ -1,0 +1,164 @@
+"""Teams as people see them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation import team_panels
+from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source, cost
+
+PAGE = "/a/acme/teams/"
+
+
+@pytest.fixture
+def billed(cast: Cast) -> Account:
+    """Sixty days: payments 6 a day, half of it in S3, search 2, and 1 EUR without a value."""
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    days = [yesterday - timedelta(days=back) for back in range(60)]
+    lines = [cost(day, 3, service=name, tags={"team": "payments"}) for day in days for name in ("S3", "EC2")]
+    lines += [cost(day, 2, tags={"team": "search"}) for day in days]
+    with account_scope(cast.account):
+        add_source(cast.account, [*lines, *(cost(day, 1, currency="EUR") for day in days)])
+        TeamKey.objects.create(account=cast.account, dimension="tag:team")
+        team = Team.objects.create(account=cast.account, name="Payments", description="Checkout")
+        TeamValue.objects.create(account=cast.account, team=team, value="Payments")
+    return cast.account
+
+
+def the_team(account: Account) -> Team:
+    return Team.objects.unscoped().get(account=account)
+
+
+def text_of(answer: Any) -> str:
+    assert answer.status_code == 200, answer.content
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode())))
+
+
+def read(client: Client, url: str, **query: Any) -> str:
+    return text_of(client.get(f"{url}?{urlencode(query)}"))
+
+
+def test_the_list_has_teams_their_cost_and_what_nobody_owns(cast: Cast, billed: Account) -> None:
+    page = read(signed_in(cast.viewer), PAGE)
+
+    assert re.search(r"Payments Checkout .*75\.0 % — 1 ", page)
+    assert re.search(r"search 60\.00 USD", page)
+    assert re.search(r"\(untagged\) 30\.00 EUR", page)
+    assert "Assign" not in page
+
+
+def test_one_click_gives_a_value_to_a_team(cast: Cast, billed: Account) -> None:
+    client, team = signed_in(cast.member), the_team(billed)
+    assert 'aria-label="Team that owns search"' in client.get(PAGE).content.decode()
+
+    said = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
+
+    assert "Cost of “search” belongs to Payments from now on, in the past too." in said
+    assert re.search(r"Payments Checkout .*100\.0 % — 2 ", said)
+    again = text_of(
+        client.post(f"{PAGE}assign/", {"team": team.pk, "value": "SEARCH", "next": "team"}, follow=True)
+    )
+    assert "belongs to team 'Payments' already" in again
+    assert client.post(f"{PAGE}assign/", {"team": "x", "value": "rest"}).status_code == 404
+
+
+def test_a_team_has_its_cost_services_people_and_values(cast: Cast, billed: Account) -> None:
+    team = the_team(billed)
+    page = read(signed_in(cast.member), f"{PAGE}{team.pk}/")
+
+    assert re.search(r"EC2 .* USD 50\.0 %", page)
+    assert "Payments 180.00 USD" in page
+    assert "Nobody is in this team yet." in page
+    assert "13 months" in page
+    assert "search 60.00 USD" in read(signed_in(cast.member), f"{PAGE}{team.pk}/", find="EAR")
+    assert "No value without a team has “nope” in it." in read(
+        signed_in(cast.member), f"{PAGE}{team.pk}/", find="nope"
+    )
+
+
+def test_people_and_values_come_and_go(cast: Cast, billed: Account) -> None:
+    client, team = signed_in(cast.member), the_team(billed)
+    url = f"{PAGE}{team.pk}/"
+
+    said = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
+    assert "Viewer is in Payments." in said
+    refused = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
+    assert "Nobody in this account has the e-mail" in refused
+
+    client.post(f"{PAGE}members/{TeamMember.objects.unscoped().get().pk}/remove/")
+    client.post(f"{PAGE}values/{TeamValue.objects.unscoped().get().pk}/release/")
+    assert not TeamMember.objects.unscoped().exists()
+    assert not TeamValue.objects.unscoped().exists()
+
+
+def test_a_team_is_made_renamed_and_deleted(cast: Cast, billed: Account) -> None:
+    client = signed_in(cast.member)
+
+    assert "Edge is there." in text_of(client.post(f"{PAGE}new/", {"name": "Edge"}, follow=True))
+    team = Team.objects.unscoped().get(name="Edge")
+    assert client.post(f"{PAGE}new/", {"name": "edge"}).status_code == 422
+    renamed = text_of(client.post(f"{PAGE}{team.pk}/edit/", {"name": "Rim"}, follow=True))
+    assert "Edge is called Rim from now on." in renamed
+    assert "Rim is deleted." in text_of(client.post(f"{PAGE}{team.pk}/delete/", follow=True))
+
+
+def test_the_team_key_is_chosen_by_members(cast: Cast, billed: Account) -> None:
+    client = signed_in(cast.member)
+
+    assert "account from now on" in text_of(client.post(f"{PAGE}key/", {"dimension": "account"}, follow=True))
+    assert client.post(f"{PAGE}key/", {"dimension": "tag:nope"}).status_code == 422
+    assert signed_in(cast.viewer).post(f"{PAGE}key/", {"dimension": "account"}).status_code == 403
+    assert "Members change this." in read(signed_in(cast.viewer), f"{PAGE}key/")
+
+
+def test_lists_sort_search_and_export_each_currency(cast: Cast, billed: Account) -> None:
+    client, team = signed_in(cast.viewer), the_team(billed)
+
+    answer = client.get(f"{PAGE}?format=csv&sort=team")
+    rows = list(csv.DictReader(b"".join(answer.streaming_content).decode().splitlines()))  # type: ignore[attr-defined]
+    assert [row["Team"] for row in rows] == ["(no team)", "Payments"]
+    assert float(rows[0]["This month, EUR"]) * 6 == float(rows[1]["This month, USD"])
+    assert "No team matches “zzz”." in read(client, PAGE, q="zzz")
+    values = client.get(f"{PAGE}{team.pk}/?format=csv")
+    lines = b"".join(values.streaming_content).decode()  # type: ignore[attr-defined]
+    assert "Payments,,180" in lines
+
+
+def test_an_account_without_key_or_team_is_told_what_to_do(cast: Cast) -> None:
+    page = read(signed_in(cast.owner), PAGE)
+
+    assert "Which tag says whose cost it is?" in page
+    assert "No team yet" in page
+
+
+def test_higher_rooms_show_panels_on_a_team(
+    cast: Cast, billed: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team_panels, "_panels", {})
+
+    @team_panels.register("nothing")
+    def _nothing(account: Account, team: Team) -> None:
+        return None
+
+    @team_panels.register("words")
+    def _words(account: Account, team: Team) -> team_panels.TeamPanel:
+        return team_panels.TeamPanel("_warnings.html", {"warnings": [team.name]})
+
+    with account_scope(billed):
+        found = team_panels.panels_of(billed, the_team(billed))
+    assert [panel.context for panel in found] == [{"warnings": ["Payments"]}]
+    with pytest.raises(ValueError, match="registered twice"):
+        team_panels.register("words")(_words)
+    assert signed_in(cast.viewer).get(f"{PAGE}{the_team(billed).pk}/").status_code == 200
