@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -45,6 +45,7 @@ WAITING_SCHEMA: Final = pa.schema(
 
 _CODEC: Final = "lz4_raw"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT: Final = pa.timestamp("us", tz="UTC")
 
 
 class InboxEvent(Struct, frozen=True, gc=False):
@@ -141,18 +142,16 @@ def _rows(source: str, batch: str, received_at: datetime, events: Sequence[Inbox
 def _record_batch(
     source: str, batch: str, received_at: datetime, events: Sequence[InboxEvent], times: Sequence[datetime]
 ) -> pa.RecordBatch:
-    moment, text, count = pa.timestamp("us", tz="UTC"), pa.string(), len(events)
-    # Arrow takes durations in half the time that it takes for datetimes.
-    since = pa.array([time - _EPOCH for time in times], pa.duration("us"))
+    text, count = pa.string(), len(events)
     return pa.RecordBatch.from_arrays(
         [
-            since.view(moment),
+            _column(times, _MOMENT),
             pa.repeat(source, count),
             pa.array([event.customer_id for event in events], text),
             pa.array([event.metric for event in events], text),
             pa.array([event.unit for event in events], text),
             pa.array([event.quantity for event in events], schemas.QUANTITY),
-            pa.repeat(pa.scalar(received_at, moment), count),
+            pa.repeat(pa.scalar(received_at, _MOMENT), count),
             pa.repeat(batch, count),
             pa.array([event.position for event in events], pa.int32()),
             pa.array([event.dimensions for event in events], text),
@@ -163,25 +162,32 @@ def _record_batch(
 
 def decode(values: Iterable[Stored], columns: Sequence[str] = WAITING_SCHEMA.names) -> pa.Table:
     """The events of these values, in any order: these columns of WAITING_SCHEMA, `event_time` and `day`."""
-    needed = dict.fromkeys([*columns, "event_time"])
-    table = pa.Table.from_batches(_batches(values), WAITING_SCHEMA).select(list(needed)).combine_chunks()
+    schema = pa.schema([WAITING_SCHEMA.field(name) for name in dict.fromkeys([*columns, "event_time"])])
+    table = pa.Table.from_batches(_batches(values, schema), schema).combine_chunks()
     return table.append_column("day", table["event_time"].cast(pa.date32()))
 
 
-def _batches(values: Iterable[Stored]) -> Iterator[pa.RecordBatch]:
+def _batches(values: Iterable[Stored], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for value in values:
         if value.size is None:
-            yield _batch_of_rows(value)
+            yield _batch_of_rows(value, schema)
         else:
             message = pa.decompress(value.data, decompressed_size=value.size, codec=_CODEC)
-            yield pa.ipc.read_record_batch(message, WAITING_SCHEMA)
+            yield pa.ipc.read_record_batch(message, WAITING_SCHEMA).select(schema.names)
 
 
-def _batch_of_rows(value: Stored) -> pa.RecordBatch:
+def _batch_of_rows(value: Stored, schema: pa.Schema) -> pa.RecordBatch:
     # The header of an array of 32 bits' length, then its rows.
     rows = _decode_rows(b"\xdd" + value.events.to_bytes(4) + value.data)
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in WAITING_SCHEMA]
-    return pa.RecordBatch.from_arrays(columns, schema=WAITING_SCHEMA)
+    columns = [_column([getattr(row, field.name) for row in rows], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    if type_ != _MOMENT:
+        return pa.array(values, type_)
+    # Arrow takes durations in half the time that it takes for datetimes.
+    return pa.array([value - _EPOCH for value in values], pa.duration("us")).view(_MOMENT)
 
 
 def dimension_values(texts: pa.ChunkedArray, keys: Sequence[str]) -> Iterator[pa.Array]:
