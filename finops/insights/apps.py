@@ -9,4 +9,4 @@ class InsightsConfig(AppConfig):
     verbose_name = "Insights"
 
     def ready(self) -> None:
-        from finops.insights import warnings  # noqa: F401 registers the answer warnings
+        from finops.insights import anomalies_beside, warnings  # noqa: F401 register what answers say beside cost

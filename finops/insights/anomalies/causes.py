@@ -14,7 +14,7 @@ import msgspec
 
 from finops.lib.money import added, ratio, subtracted
 
-SHOWN = 8
+SHOWN = 5
 FINEST = ("resource", "actor", "usage_type", "service", "account", "region")
 _PLACES = Decimal("0.000000000000000001")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)

@@ -32,6 +32,9 @@ from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, add_months, month_start
 
+DETECTOR: Final = "2"
+"""Another number, and every account is looked at anew: for changes of what the detector finds."""
+
 JUDGED_DAYS: Final = 90
 LEARNT_MONTHS: Final = 6
 DEADLINE: Final = 120.0
@@ -43,7 +46,7 @@ CONTEXT_DAYS: Final = 42
 
 _DUE: Final = """
 SELECT live.account_id, live.version, coalesce(run.asks, 0) FROM (
-    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s AS version
+    SELECT account_id, max(id) || '-' || count(*) || '-' || %(today)s || '-' || %(detector)s AS version
     FROM lake_lakesegment WHERE kind = 'cost' AND retired_at IS NULL {which} GROUP BY account_id
 ) AS live LEFT JOIN insights_anomalyrun AS run USING (account_id)
 WHERE (run.data_version IS DISTINCT FROM live.version OR run.asks > run.asks_seen)
@@ -256,7 +259,7 @@ def _due(which: str, account_id: int | None = None) -> list[_Due]:
     with connection.cursor() as cursor:
         cursor.execute(
             _DUE.format(which=which),
-            {"today": str(now.date()), "retry": now - RETRY, "account": account_id},
+            {"today": str(now.date()), "retry": now - RETRY, "account": account_id, "detector": DETECTOR},
         )
         return [_Due(*row) for row in cursor.fetchall()]
 

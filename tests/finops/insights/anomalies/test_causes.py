@@ -59,7 +59,7 @@ def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account)
     by_dimension = {causes.dimension: causes for causes in causes_of_row(found)}
     assert set(by_dimension) == {"usage_type", "resource", "account", "region", "actor"}
     assert {causes.total for causes in by_dimension.values()} == {found.impact}
-    assert by_dimension["resource"].other_values == 4
+    assert by_dimension["resource"].other_values == 7
     assert by_dimension["account"].rows[0].name.startswith("Team ")
     assert by_dimension["actor"].rows[0].name == "ci"
 
