@@ -10,7 +10,7 @@ from decimal import Decimal
 from accounts.audit import Actor
 from accounts.models import Account, User
 from accounts.scoping import account_scope
-from finops.allocation.models import CostTag
+from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.allocation.rules import AllOf, AnyOf, Copy, Not, Rule, Test
 from finops.allocation.services import cost_tags
 from finops.allocation.services.cost_tags import create_cost_tag
@@ -19,7 +19,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
-from finops.unitcosts.models import CustomerKey
+from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.cast import PASSWORD, make_cast
 from tests.finops.lake.facts import line, store
@@ -69,6 +69,7 @@ def cast_with_costs() -> dict[str, str]:
     with account_scope(people.account):
         _push_usage(people.account, today)
         CustomerKey.objects.create(account=people.account, dimension="tag:customer")
+        _make_team()
         _tag_costs(people.account)
         _share_costs(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
@@ -100,6 +101,14 @@ def _share_costs(account: Account) -> None:
         SplitDraft("Databases", "service", "Amazon Relational Database Service", "fixed", targets),
     ):
         create_split(account=account, actor=Actor.command("test"), draft=draft)
+
+
+def _make_team() -> None:
+    """A team that owns a customer's cost, and a saved unit metric."""
+    TeamKey.objects.create(dimension="tag:customer")
+    team = Team.objects.create(name="Core", description="Everything that all others stand on")
+    TeamValue.objects.create(team=team, value=CUSTOMERS[0])
+    UnitMetric.objects.create(name="Cost per 1,000 requests", usage_metric="requests", per=1_000)
 
 
 def _push_usage(account: Account, today: date) -> None:
