@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.benchmarks.table import Row, taken
 
 LINES = int(os.environ.get("BENCH_COST_TAG_LINES", "1_200_000"))
 TURNS = int(os.environ.get("BENCH_COST_TAG_TURNS", "5"))
-YEAR = {"start_date": date(2025, 1, 1), "end_date": date(2025, 12, 31)}
+YEAR: dict[str, Any] = {"start_date": date(2025, 1, 1), "end_date": date(2025, 12, 31)}
 RULES = 100
 
 
@@ -146,7 +147,7 @@ def _spend(account: Account, name: str, rest: dict[str, Any]) -> list[Row]:
 
 def _first_question(account: Account) -> list[Row]:
     """What finding and compiling 100 rules takes: no line in the days, a new question each time, then one again."""
-    day = {"start_date": date(2020, 1, 1), "end_date": date(2020, 1, 1)}
+    day: dict[str, Any] = {"start_date": date(2020, 1, 1), "end_date": date(2020, 1, 1)}
     again = SpendQuery(**day, group_by=["cost_tag:mixed"])
     tops = iter(range(1, 50))
     found = taken(
@@ -167,9 +168,7 @@ def _sums(account: Account) -> list[Row]:
         name: SpendQuery(**YEAR, granularity="day", group_by=[dimension])
         for name, dimension in (("tag", "tag:team"), ("mixed", "cost_tag:mixed"))
     }
-    found = taken(
-        TURNS, **{name: lambda query=query: read_costs(account, query) for name, query in asked.items()}
-    )
+    found = taken(TURNS, **{name: partial(read_costs, account, query) for name, query in asked.items()})
     began = perf_counter()
     count = len(read_costs(account, asked["mixed"]).sums)
     return [

@@ -128,6 +128,11 @@ class CostTagValue:
     def _caught(self, table: Any, arm: Arm) -> Any:
         return self.rules[arm.number - 1].narrowed(table, arm.when, arm.tag)
 
+    @cached_property
+    def size(self) -> int:
+        """How many conditions and copied tags a line is asked for, those of the cost tags that it uses with them."""
+        return sum(_size(rule.when) + len(rule.tags) for rule in self.rules)
+
     @property
     def _nothing(self) -> int:
         return len(self.rules) + 1
@@ -135,6 +140,16 @@ class CostTagValue:
     @cached_property
     def _split(self) -> Split:
         return _split(self.rules)
+
+
+def _size(when: When | None) -> int:
+    if when is None:
+        return 0
+    if isinstance(when, Join):
+        return sum(_size(part) for part in when.parts)
+    # The product and the team have the cost tag that they stand on inside.
+    column = getattr(when.dimension.value, "value", when.dimension.value)
+    return 1 + (column.size if isinstance(column, CostTagValue) else 0)
 
 
 DIGITS = 4

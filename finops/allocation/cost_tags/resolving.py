@@ -31,6 +31,10 @@ from finops.lib.errors import UserError, unknown_value
 from finops.lib.spoken import cut
 
 PREFIX = "cost_tag:"
+
+MAX_SIZE = 10_000
+"""Conditions with those of the cost tags that they use: SQL has no name for a value, so each use is written out."""
+
 _KNOWN = "cost_tags"
 
 
@@ -93,10 +97,17 @@ def dimension_of(context: DimensionContext, draft: CostTagDraft) -> Dimension:
     with _resolving(context, draft.key):
         for number, rule in enumerate(draft.rules):
             rules.append(_resolved(context, rule, number, used))
+    value = CostTagValue(tuple(rules), draft.default_value)
+    if value.size > MAX_SIZE:
+        raise RuleError(
+            f"with those of the cost tags that they use, the rules have {value.size:,} conditions, more than "
+            f"{MAX_SIZE:,}. Name several values in one condition, or use other cost tags in fewer rules.",
+            ("rules",),
+        )
     return Dimension(
         name=f"{PREFIX}{draft.key}",
         title=f"Cost tag {draft.key}",
-        value=CostTagValue(tuple(rules), draft.default_value),
+        value=value,
         absent=UNTAGGED,
         tag_keys=tuple(dict.fromkeys(key for dimension in used for key in dimension.tag_keys)),
         warnings=tuple(dict.fromkeys(said for dimension in used for said in dimension.warnings)),

@@ -61,7 +61,7 @@ class Plain:
 
     def _test(self, test: Document, line: Line) -> bool:
         texts, absent = self._texts(test["dimension"], line)
-        values, op = [value.lower() for value in test.get("values", [])], test["op"]
+        values, op = [value.lower() for value in test.get("values", [])], str(test["op"])
         if op == "absent":
             return texts[0] is None
         none = texts[0] is None and absent in [value.strip() for value in values]
@@ -74,7 +74,7 @@ class Plain:
             found = any(text.startswith(value) for value in values for text in lowered)
         else:
             found = any(text.endswith(value) for value in values for text in lowered)
-        return found != op.startswith("not_")
+        return bool(found) != op.startswith("not_")
 
     def _texts(self, dimension: str, line: Line) -> tuple[list[str | None], str]:
         family, _, key = dimension.partition(":")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from tests.finops.allocation.plain_rules import Plain
 from tests.finops.costs.rows import Line, add_source, add_up, cost, put
 
 START, END = date(2026, 3, 1), date(2026, 3, 19)
-MARCH = {"start_date": START, "end_date": END}
+MARCH: dict[str, Any] = {"start_date": START, "end_date": END}
 TEXTS = ("Prod", "prod", " PROD_x ", "dev", "a.b", "Ünit", "…", "x y", "")
 ENV = st.dictionaries(st.sampled_from(["env", "Team"]), st.sampled_from(TEXTS))
 VALUES = (
@@ -146,7 +147,7 @@ def test_every_line_has_the_value_of_the_first_rule_and_values_add_up(
         found = read_costs(acme, SpendQuery(**MARCH, group_by=[f"cost_tag:{key}"], granularity="day"))
         wanted = add_up(
             rows,
-            lambda row, key=key: (plain.value(key, row) or "(untagged)", row["currency"], row["charge_date"]),
+            partial(_place, plain, key),
         )
         assert {(part.keys[0], part.currency, part.bucket): part.amount for part in found.sums} == wanted
         _check_answer(acme, key, rows)
@@ -160,6 +161,10 @@ def save(account: Account, key: str, documents: list[dict[str, Any]], default: s
         key=key,
         defaults={"rules": write_rules(read_rules(documents)), "default_value": default},
     )
+
+
+def _place(plain: Plain, key: str, row: Line) -> tuple[str, str, date]:
+    return plain.value(key, row) or "(untagged)", row["currency"], row["charge_date"]
 
 
 def _check_answer(acme: Account, key: str, rows: list[Line]) -> None:
