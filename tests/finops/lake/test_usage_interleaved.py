@@ -1,6 +1,6 @@
 """Questions at every moment of flush, merge and void: each event counts exactly once.
 
-`SOAK=1` (`make soak`) asks a hundred times as often.
+`SOAK=1` (`make soak`) asks a hundred times as often, INTERLEAVINGS as often as it says.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
 from tests.finops.lake.steps import watching
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
-INTERLEAVINGS = 100_000 if os.environ.get("SOAK") else 1_000
+INTERLEAVINGS = int(os.environ.get("INTERLEAVINGS", 100_000 if os.environ.get("SOAK") else 1_000))
 
 Rows = list[tuple[str, int]]
 
