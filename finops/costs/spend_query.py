@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 import msgspec
 from msgspec import Meta
 
+from finops.lib.errors import unknown_value
 from finops.lib.params import fields_of, from_text
+from finops.lib.periods import PERIODS
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 
@@ -106,6 +108,16 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
     splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"
+
+
+def read_period(name: str | None) -> Period | None:
+    """The named period meant, kindly read (`Last month`); None for none. Raises UserError with the nearest."""
+    if not name:
+        return None
+    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+    if folded not in PERIODS:
+        raise unknown_value("period", name[:60], PERIODS)
+    return cast(Period, folded)
 
 
 _FILTER_NAME = re.compile(r"f(\d{1,3})")

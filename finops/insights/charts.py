@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from finops.insights.commitments.answers import CommitmentAnswer, CommitmentTotal
 from finops.insights.spend_change import words
 from finops.insights.spend_change.answers import ChangeTotal, Move, SpendChangeAnswer
-from finops.lib.charts import PLACES, other_name
+from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, drawing, other_name
 from finops.lib.money import added
 from finops.lib.spoken import cut
 
@@ -62,3 +63,30 @@ def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
         "series": [],
     }
     return Waterfall(total, moves, data)
+
+
+@dataclasses.dataclass(frozen=True)
+class CommitmentChart:
+    """One currency: what was used and unused of its commitments over time; no table for granularity none."""
+
+    total: CommitmentTotal
+    table: SeriesTable | None
+
+
+def commitment_charts(answer: CommitmentAnswer, granularity: str) -> list[CommitmentChart]:
+    """One for each currency, the most committed first."""
+    totals = sorted(answer.totals, key=lambda total: -total.committed_cost)
+    return [CommitmentChart(total, _used_and_unused(total, granularity)) for total in totals]
+
+
+def _used_and_unused(total: CommitmentTotal, granularity: str) -> SeriesTable | None:
+    if not total.buckets:
+        return None
+    labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
+    used: list[Decimal | None] = [bucket.used_cost for bucket in total.buckets]
+    unused: list[Decimal | None] = [bucket.unused_cost for bucket in total.buckets]
+    whole: list[Decimal | None] = [added([bucket.used_cost, bucket.unused_cost]) for bucket in total.buckets]
+    lines = [Line("Used", used), Line("Unused", unused, rest=True)]
+    chart = drawing(unit=total.currency, labels=labels, lines=lines, line=False, stacked=True)
+    rows = [("Used", used, total.used_cost), ("Unused", unused, total.unused_cost)]
+    return SeriesTable(total.currency, labels, rows, whole, total.committed_cost, chart, total.currency)

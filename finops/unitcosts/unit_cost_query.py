@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -18,9 +18,8 @@ from finops.costs.spend_query import (
     SpendQuery,
     Splits,
     UrlQuery,
+    read_period,
 )
-from finops.lib.errors import unknown_value
-from finops.lib.periods import PERIODS
 
 Mode = Literal["total", "per_customer"]
 
@@ -80,10 +79,4 @@ def cost_question(query: UnitCostQuery, customer_key: str) -> SpendQuery:
 
 
 def _period(query: UnitCostQuery) -> Period | None:
-    """The named period meant, kindly read (`Last month`)."""
-    if not query.period:
-        return None if query.start_date or query.end_date else DEFAULT_PERIOD
-    folded = query.period.strip().lower().replace(" ", "_").replace("-", "_")
-    if folded not in PERIODS:
-        raise unknown_value("period", query.period[:60], PERIODS)
-    return cast(Period, folded)
+    return read_period(query.period) or (None if query.start_date or query.end_date else DEFAULT_PERIOD)

@@ -1,0 +1,78 @@
+"""The form of the answer about commitments, the same for the tool and the page."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import msgspec
+
+from finops.costs.answers import AccountRef, FilterUsed, PeriodUsed
+
+
+# utilization = used ÷ (used + unused), in `utilization_by` (quantity or cost). on_demand_cost: the used lines at
+# contracted prices. net_savings = on_demand_cost - committed_cost; effective_savings_rate = net_savings ÷ on_demand_cost.
+class Utilization(msgspec.Struct, frozen=True, kw_only=True):
+    committed_cost: Decimal
+    used_cost: Decimal
+    unused_cost: Decimal
+    currency: str
+    utilization: Decimal | None
+    utilization_reason: str
+    utilization_by: str
+    on_demand_cost: Decimal | None
+    net_savings: Decimal | None
+    effective_savings_rate: Decimal | None
+    savings_rate_reason: str
+    savings_rate_over_list: Decimal | None
+
+
+# One commitment, or all of one type. Quantities of a usage-based one are in `unit`.
+class CommitmentRow(Utilization, frozen=True, kw_only=True):
+    commitment: str
+    name: str
+    type: str
+    category: str
+    provider: str
+    purchased_amount: Decimal
+    used_quantity: Decimal | None
+    unused_quantity: Decimal | None
+    unit: str | None
+    expires_on: date | None
+    expires_reason: str
+    other_commitments: int = 0
+
+
+# covered_cost and eligible_cost are at list prices.
+class CommitmentBucket(msgspec.Struct, frozen=True, kw_only=True):
+    start_date: date
+    used_cost: Decimal
+    unused_cost: Decimal
+    covered_cost: Decimal | None
+    eligible_cost: Decimal | None
+    currency: str
+    utilization: Decimal | None
+    coverage: Decimal | None
+
+
+class CommitmentTotal(Utilization, frozen=True, kw_only=True):
+    commitments: int
+    covered_cost: Decimal | None
+    eligible_cost: Decimal | None
+    coverage: Decimal | None
+    coverage_reason: str
+    buckets: list[CommitmentBucket]
+
+
+class CommitmentAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    period: PeriodUsed
+    totals: list[CommitmentTotal]
+    rows: list[CommitmentRow]
+    resolved_filters: list[FilterUsed]
+    data_through: date | None
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,196 @@
+"""Utilization, coverage, waste and savings of commitments. Pure, exact sums and one division each.
+
+Formulas (FOCUS 1.2 and its use cases, Microsoft's FinOps toolkit):
+
+* committed = EffectiveCost of Used and Unused usage lines; waste = EffectiveCost of the Unused.
+* utilization = used ÷ (used + unused): in quantity (CommitmentDiscountQuantity) for a usage-based commitment, in money for
+  a spend-based one, and for several together, whose units differ.
+* savings = on-demand value - committed; effective savings rate = savings ÷ on-demand value. The on-demand value is the
+  ContractedCost of Used lines (ListCost: over list). Unused lines cost without having such a value, so they stay in.
+* coverage = ListCost of Used lines ÷ (that + ListCost of usage at standard prices in the same services).
+
+Traps: purchases are left out (EffectiveCost 0 and ListCost above 0 once amortized; their quantity counts the same hours
+again); an export without Unused lines looks like 100 %, so without them utilization is None, unless recurring purchases
+of the same days cost what the used lines do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from finops.insights.commitments.lake import CommitmentSum
+from finops.lib.money import added, ratio, subtracted
+
+USED, UNUSED = "Used", "Unused"
+
+NO_UNUSED = (
+    "The bills of {provider} have no lines of unused commitment in these days, so what was not used cannot be known; an "
+    "export with them (FOCUS CommitmentDiscountStatus Unused) would show it."
+)
+NOTHING_USED_OR_NOT = "The days have no usage lines of it."
+NO_VALUE = "Nothing was used, so there is no on-demand value to compare with."
+NOT_PRICED = "Some used lines have no {column}, so their on-demand value is not known."
+
+
+@dataclass(frozen=True)
+class Part:
+    """A ratio, or why there is none."""
+
+    value: Decimal | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one or several commitments of one currency did. `exports` are the sources whose bills have Unused lines."""
+
+    sums: Sequence[CommitmentSum]
+    exports: Collection[str]
+
+    @cached_property
+    def used(self) -> list[CommitmentSum]:
+        return [each for each in self._usage if each.status == USED]
+
+    @cached_property
+    def unused(self) -> list[CommitmentSum]:
+        return [each for each in self._usage if each.status == UNUSED]
+
+    @property
+    def _usage(self) -> list[CommitmentSum]:
+        return [each for each in self.sums if each.charge_category == "Usage"]
+
+    @property
+    def used_cost(self) -> Decimal:
+        return added(each.effective for each in self.used)
+
+    @property
+    def unused_cost(self) -> Decimal:
+        return added(each.effective for each in self.unused)
+
+    @property
+    def committed_cost(self) -> Decimal:
+        return added([self.used_cost, self.unused_cost])
+
+    @property
+    def purchased(self) -> Decimal:
+        return added(each.billed for each in self.sums if each.charge_category == "Purchase")
+
+    @property
+    def commitments(self) -> set[str]:
+        return {each.commitment for each in self.sums}
+
+    @property
+    def is_by_quantity(self) -> bool:
+        """One usage-based commitment whose lines all have their quantity in one unit."""
+        known = all(each.quantity is not None for each in [*self.used, *self.unused])
+        units = {each.unit for each in [*self.used, *self.unused]}
+        usage_based = {each.category for each in self.sums if each.category} == {"Usage"}
+        return len(self.commitments) == 1 and usage_based and known and len(units) == 1
+
+    @property
+    def used_quantity(self) -> Decimal | None:
+        return added(each.quantity or Decimal(0) for each in self.used) if self.is_by_quantity else None
+
+    @property
+    def unused_quantity(self) -> Decimal | None:
+        return added(each.quantity or Decimal(0) for each in self.unused) if self.is_by_quantity else None
+
+    @property
+    def has_what_is_unused(self) -> bool:
+        """Whether the bills would show what was not used: they have such lines, or the recurring fees of the same days
+        are all used up."""
+        if {each.source for each in self._usage} <= set(self.exports):
+            return True
+        fees = [
+            each for each in self.sums if each.charge_category == "Purchase" and each.frequency == "Recurring"
+        ]
+        return bool(fees) and added(each.billed for each in fees) == self.committed_cost
+
+    @property
+    def utilization(self) -> Part:
+        if not self.used and not self.unused:
+            return Part(None, NOTHING_USED_OR_NOT)
+        if not self.has_what_is_unused:
+            providers = sorted({each.provider for each in self._usage if each.source not in self.exports})
+            return Part(None, NO_UNUSED.format(provider=" and ".join(providers) or "the provider"))
+        if self.is_by_quantity:
+            used, unused = self.used_quantity or Decimal(0), self.unused_quantity or Decimal(0)
+            share = ratio(used, added([used, unused]))
+        else:
+            share = ratio(self.used_cost, self.committed_cost)
+        return Part(share, "" if share is not None else "Used and unused add up to 0.")
+
+    @property
+    def on_demand_cost(self) -> Decimal | None:
+        """What the used lines would have cost without commitment, at contracted prices."""
+        return _sum_known(each.contracted for each in self.used)
+
+    @property
+    def list_cost(self) -> Decimal | None:
+        return _sum_known(each.list for each in self.used)
+
+    @property
+    def net_savings(self) -> Decimal | None:
+        if self.on_demand_cost is None:
+            return None
+        return subtracted(self.on_demand_cost, self.committed_cost)
+
+    @property
+    def effective_savings_rate(self) -> Part:
+        return self._rate(self.on_demand_cost, "ContractedCost")
+
+    @property
+    def savings_rate_over_list(self) -> Part:
+        return self._rate(self.list_cost, "ListCost")
+
+    def _rate(self, value: Decimal | None, column: str) -> Part:
+        if value is None:
+            return Part(None, NOT_PRICED.format(column=column))
+        share = ratio(subtracted(value, self.committed_cost), value)
+        return Part(share, "" if share is not None else NO_VALUE)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what commitments cover was covered, at list prices."""
+
+    covered: Decimal | None
+    eligible: Decimal | None
+    share: Part
+
+
+def coverage_of(sums: Iterable[CommitmentSum], services: Collection[tuple[str, str]]) -> Coverage:
+    """Over the given (provider, service) pairs: those where any commitment was used."""
+    inside = [
+        each for each in sums if each.charge_category == "Usage" and (each.provider, each.service) in services
+    ]
+    covered = _sum_known(each.list for each in inside if each.commitment and each.status == USED)
+    standard = _sum_known(each.list for each in inside if not each.commitment)
+    if not services:
+        return Coverage(
+            None, None, Part(None, "No commitment was used, so nothing says what one could cover.")
+        )
+    if covered is None or standard is None:
+        return Coverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
+    eligible = added([covered, standard])
+    share = ratio(covered, eligible)
+    return Coverage(covered, eligible, Part(share, "" if share is not None else "The eligible usage cost 0."))
+
+
+def covered_services(sums: Iterable[CommitmentSum]) -> set[tuple[str, str]]:
+    """(provider, service) of every used commitment line: what says where one applies. FOCUS before 1.4 has no other."""
+    return {
+        (each.provider, each.service)
+        for each in sums
+        if each.commitment and each.charge_category == "Usage" and each.status == USED
+    }
+
+
+def _sum_known(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    found = list(amounts)
+    return (
+        None if any(amount is None for amount in found) else added(amount or Decimal(0) for amount in found)
+    )

@@ -1,0 +1,125 @@
+"""The one expression behind `commitment_utilization`: lines of commitments, and usage that one could have covered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS
+
+_KEYS = (
+    *("source", "provider", "service", "currency", "commitment_id", "commitment_type", "commitment_category"),
+    *("commitment_status", "charge_category", "charge_frequency", "commitment_unit", "bucket"),
+)
+_AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "commitment_quantity")
+
+
+@dataclass(frozen=True)
+class CommitmentBuild:
+    """Sums by commitment, what its lines are, and bucket; lines without a commitment are usage at standard prices.
+    Equal for equal questions, so that the lake compiles each once."""
+
+    filters: tuple[ResolvedFilter, ...]
+    granularity: str
+
+    @property
+    def tag_keys(self) -> list[str]:
+        return list(dict.fromkeys(key for item in self.filters for key in item.dimension.tag_keys))
+
+    def __call__(self, table: Any) -> Any:
+        standard = (table.charge_category == "Usage") & (table.pricing_category == "Standard")
+        wanted = table.commitment_id.notnull() | standard.fill_null(False)
+        lines = table.filter(reduce(and_, [wanted, *all_of(table, self.filters)]))
+        start = (
+            ibis.null("date")
+            if self.granularity == "none"
+            else lines.charge_date.truncate(TRUNCATIONS[self.granularity])
+        )
+        keyed = lines.mutate(bucket=start, currency=lines.currency.coalesce(NO_CURRENCY))
+        sums = {name: keyed[name].sum() for name in _AMOUNTS}
+        priced = {
+            f"{name}_known": keyed[name].count()
+            for name in ("list_cost", "contracted_cost", "commitment_quantity")
+        }
+        return keyed.group_by(list(_KEYS)).aggregate(
+            **sums,
+            **priced,
+            lines=keyed.count(),
+            name=keyed.commitment_name.max(),
+            term=keyed.charge_description.max(),
+            first_day=keyed.charge_date.min(),
+            last_day=keyed.charge_date.max(),
+        )
+
+
+@dataclass(frozen=True)
+class CommitmentSum:
+    """What lines of one kind add up to. `commitment` empty: usage at standard prices that no commitment covered.
+    Costs that some of the lines do not have are None."""
+
+    source: str
+    provider: str
+    service: str
+    currency: str
+    commitment: str
+    type: str
+    category: str
+    status: str
+    charge_category: str
+    frequency: str
+    unit: str | None
+    bucket: date | None
+    billed: Decimal
+    effective: Decimal
+    list: Decimal | None
+    contracted: Decimal | None
+    quantity: Decimal | None
+    name: str
+    description: str
+    first_day: date
+    last_day: date
+
+
+def read_sums(table: pa.Table) -> list[CommitmentSum]:
+    """The result of `CommitmentBuild` as typed rows."""
+    return [_read(row) for row in table.to_pylist()]
+
+
+def _read(row: dict[str, Any]) -> CommitmentSum:
+    return CommitmentSum(
+        source=row["source"],
+        provider=row["provider"] or "",
+        service=row["service"] or "",
+        currency=row["currency"],
+        commitment=row["commitment_id"] or "",
+        type=row["commitment_type"] or "",
+        category=row["commitment_category"] or "",
+        status=row["commitment_status"] or "",
+        charge_category=row["charge_category"] or "",
+        frequency=row["charge_frequency"] or "",
+        unit=row["commitment_unit"],
+        bucket=row["bucket"],
+        billed=row["billed_cost"] or Decimal(0),
+        effective=row["effective_cost"] or Decimal(0),
+        list=_whole(row, "list_cost"),
+        contracted=_whole(row, "contracted_cost"),
+        quantity=_whole(row, "commitment_quantity"),
+        name=row["name"] or "",
+        description=row["term"] or "",
+        first_day=row["first_day"],
+        last_day=row["last_day"],
+    )
+
+
+def _whole(row: dict[str, Any], name: str) -> Decimal | None:
+    """The sum, None when a line lacks the figure: a part of it would pass for the whole."""
+    amount: Decimal | None = row[name]
+    return amount if row[f"{name}_known"] == row["lines"] else None

@@ -1,0 +1,320 @@
+"""How commitments are used: the one query behind the page Commitments and the tool getCommitmentUtilization."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import ibis
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef, PeriodUsed
+from finops.costs.queries.buckets import Bucket, buckets_of
+from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend import Question, plan_of, resolve_query
+from finops.costs.spend_query import DEFAULT_PERIOD, SpendQuery, read_period
+from finops.insights.commitments import words
+from finops.insights.commitments.answers import (
+    CommitmentAnswer,
+    CommitmentBucket,
+    CommitmentRow,
+    CommitmentTotal,
+)
+from finops.insights.commitments.figures import UNUSED, Figures, coverage_of, covered_services
+from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
+from finops.insights.commitments.question import CommitmentQuery
+from finops.insights.commitments.term import Term, term_of
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+Fits = Callable[[CommitmentAnswer], bool]
+Services = set[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class History:
+    """What all bills of an account say: sources that have Unused lines, and when each commitment was bought."""
+
+    exports: frozenset[str] = frozenset()
+    bought: Mapping[str, date] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CommitmentFacts:
+    """What an answer is made from."""
+
+    account: Account
+    query: CommitmentQuery
+    days: DateRange
+    sources: Sources
+    sums: Sequence[CommitmentSum]
+    history: History
+    findings: FilterFindings
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        return buckets_of(self.query.granularity, self.days, self.sources.coverage)
+
+
+def commitment_utilization(
+    account: Account, query: CommitmentQuery, *, deadline: float | None = None, fits: Fits | None = None
+) -> CommitmentAnswer:
+    """What commitments cost, how much of them was used, what they covered and saved; amortized, whatever the cost view.
+
+    `fits` says whether an answer is small enough: fewer rows are listed until one is. Raises UserError for what the
+    caller can repair. Cost: two lake queries (the second over all days, of four columns of commitment lines; both are
+    kept while no file changes), one or two more with filters.
+    """
+    facts = _read(account, query, deadline)
+    top = query.top
+    while True:
+        answer = _assemble(facts, top)
+        if fits is None or top == 1 or fits(answer):
+            return answer
+        top //= 2
+
+
+def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:
+    sources = load_sources(account)
+    question = resolve_query(account, _spend_question(query), sources)
+    build = CommitmentBuild(question.filters, query.granularity)
+    run = _Runner(account, sources, deadline)
+    return CommitmentFacts(
+        account=account,
+        query=query,
+        days=question.days,
+        sources=sources,
+        sums=read_sums(run(question.days, build, build.tag_keys)),
+        history=_history(run, sources),
+        findings=_findings(account, question, sources, deadline),
+    )
+
+
+def _spend_question(query: CommitmentQuery) -> SpendQuery:
+    dated = query.start_date or query.end_date
+    return SpendQuery(
+        start_date=query.start_date,
+        end_date=query.end_date,
+        period=read_period(query.period) or (None if dated else DEFAULT_PERIOD),
+        granularity=query.granularity,
+        filters=list(query.filters),
+        basis="amortized",
+        charge_categories=["all"],
+    )
+
+
+@dataclass(frozen=True)
+class _Runner:
+    account: Account
+    sources: Sources
+    deadline: float | None
+
+    def __call__(self, days: DateRange, build: Any, tag_keys: Sequence[str] = ()) -> Any:
+        return engine.run(
+            self.account,
+            Kind.COST,
+            days.start,
+            days.end,
+            build,
+            tag_keys=tag_keys,
+            manifest=self.sources.manifest,
+            deadline=self.deadline,
+        )
+
+
+class _HistoryBuild:
+    """By source and commitment: whether it has Unused lines, its newest upfront fee and its first recurring one."""
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(table.commitment_id.notnull())
+        bought = lines.charge_category == "Purchase"
+        once = bought & (lines.charge_frequency == "One-Time")
+        nothing = ibis.null("date")
+        return lines.group_by(["source", "commitment_id"]).aggregate(
+            unused=ibis.ifelse(lines.commitment_status == UNUSED, 1, 0).sum(),
+            once=ibis.ifelse(once, lines.charge_date, nothing).max(),
+            recurring=ibis.ifelse(bought & ~once, lines.charge_date, nothing).min(),
+        )
+
+
+_HISTORY = _HistoryBuild()
+
+
+def _history(run: _Runner, sources: Sources) -> History:
+    first, last = sources.coverage.first_day, sources.coverage.last_day
+    if first is None or last is None:
+        return History()
+    rows = run(DateRange(first, last), _HISTORY).to_pylist()
+    bought = {row["commitment_id"]: row["once"] or row["recurring"] for row in rows}
+    # A fee on the first day of all bills may be one of many: when the term began is before them.
+    known = {name: day for name, day in bought.items() if day is not None and day > first}
+    return History(frozenset(row["source"] for row in rows if row["unused"]), known)
+
+
+def _findings(
+    account: Account, question: Question, sources: Sources, deadline: float | None
+) -> FilterFindings:
+    if not question.filters:
+        return FilterFindings()
+    return look_up(account, plan_of(question), deadline, sources.manifest)
+
+
+def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
+    ours = [each for each in facts.sums if each.commitment]
+    services = covered_services(facts.sums)
+    currencies = sorted({each.currency for each in ours})
+    totals = [_total(facts, currency, services) for currency in currencies]
+    rows = [row for currency in currencies for row in _rows(facts, currency, top)]
+    through = facts.sources.coverage.complete_through
+    return CommitmentAnswer(
+        account=AccountRef(slug=facts.account.slug, name=facts.account.name),
+        summary=words.summary_of(facts.account.name, facts.days, totals),
+        period=PeriodUsed(
+            start_date=facts.days.start,
+            end_date=facts.days.end,
+            days=facts.days.days,
+            name=facts.query.period or ("" if facts.query.start_date else DEFAULT_PERIOD),
+            unfinished=through is None or through < facts.days.end,
+        ),
+        totals=totals,
+        rows=rows,
+        resolved_filters=facts.findings.used,
+        data_through=through,
+        truncated=words.truncated_of(rows),
+        warnings=words.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals),
+        hint=words.hint_of(totals, rows),
+    )
+
+
+def _total(facts: CommitmentFacts, currency: str, services: Services) -> CommitmentTotal:
+    sums = [each for each in facts.sums if each.currency == currency]
+    figures = Figures([each for each in sums if each.commitment], facts.history.exports)
+    coverage = coverage_of(sums, services)
+    return CommitmentTotal(
+        **_utilization(figures, currency),
+        commitments=len(figures.commitments),
+        covered_cost=coverage.covered,
+        eligible_cost=coverage.eligible,
+        coverage=coverage.share.value,
+        coverage_reason=coverage.share.reason,
+        buckets=[_bucket(facts, bucket, sums, currency, services) for bucket in facts.buckets],
+    )
+
+
+def _utilization(figures: Figures, currency: str) -> dict[str, Any]:
+    utilization, rate = figures.utilization, figures.effective_savings_rate
+    return {
+        "committed_cost": figures.committed_cost,
+        "used_cost": figures.used_cost,
+        "unused_cost": figures.unused_cost,
+        "currency": currency,
+        "utilization": utilization.value,
+        "utilization_reason": utilization.reason,
+        "utilization_by": "quantity" if figures.is_by_quantity else "cost",
+        "on_demand_cost": figures.on_demand_cost,
+        "net_savings": figures.net_savings,
+        "effective_savings_rate": rate.value,
+        "savings_rate_reason": rate.reason,
+        "savings_rate_over_list": figures.savings_rate_over_list.value,
+    }
+
+
+def _bucket(
+    facts: CommitmentFacts, bucket: Bucket, sums: Sequence[CommitmentSum], currency: str, services: Services
+) -> CommitmentBucket:
+    inside = [each for each in sums if each.bucket == bucket.start]
+    figures = Figures([each for each in inside if each.commitment], facts.history.exports)
+    coverage = coverage_of(inside, services)
+    return CommitmentBucket(
+        start_date=bucket.start,
+        used_cost=figures.used_cost,
+        unused_cost=figures.unused_cost,
+        covered_cost=coverage.covered,
+        eligible_cost=coverage.eligible,
+        currency=currency,
+        utilization=figures.utilization.value,
+        coverage=coverage.share.value,
+    )
+
+
+def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow]:
+    """By what was wasted, then by what was committed; the rest as one row."""
+    if facts.query.by == "none":
+        return []
+    groups: dict[tuple[str, ...], list[CommitmentSum]] = defaultdict(list)
+    for each in facts.sums:
+        if each.commitment and each.currency == currency:
+            key = (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
+            groups[key].append(each)
+    ranked = sorted((Figures(sums, facts.history.exports) for sums in groups.values()), key=_place)
+    rows = [_row(facts, figures, currency) for figures in ranked[:top]]
+    rest = ranked[top:]
+    if not rest:
+        return rows
+    every = Figures([each for figures in rest for each in figures.sums], facts.history.exports)
+    return [*rows, _other(every, currency, len(rest))]
+
+
+def _place(figures: Figures) -> tuple[Decimal, Decimal, str]:
+    return -figures.unused_cost, -figures.committed_cost, figures.sums[0].commitment
+
+
+def _type(each: CommitmentSum) -> str:
+    return each.type or each.category or "(none)"
+
+
+def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentRow:
+    one = facts.query.by == "commitment"
+    term = _term(facts, figures) if one else Term(None, "Ask by commitment.")
+    first = figures.sums[0]
+    return CommitmentRow(
+        **_utilization(figures, currency),
+        commitment=first.commitment if one else "",
+        name=max(each.name for each in figures.sums) if one else "",
+        type=max(map(_type, figures.sums)),
+        category=_only({each.category for each in figures.sums}),
+        provider=_only({each.provider for each in figures.sums}),
+        purchased_amount=figures.purchased,
+        used_quantity=figures.used_quantity,
+        unused_quantity=figures.unused_quantity,
+        unit=_only({each.unit or "" for each in figures.sums}) or None,
+        expires_on=term.ends_on,
+        expires_reason=term.reason,
+        other_commitments=0 if one else len(figures.commitments),
+    )
+
+
+def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
+    return CommitmentRow(
+        **_utilization(figures, currency),
+        commitment="other",
+        name="",
+        type="",
+        category="",
+        provider="",
+        purchased_amount=added(each.billed for each in figures.sums if each.charge_category == "Purchase"),
+        used_quantity=None,
+        unused_quantity=None,
+        unit=None,
+        expires_on=None,
+        expires_reason="Several commitments.",
+        other_commitments=groups,
+    )
+
+
+def _term(facts: CommitmentFacts, figures: Figures) -> Term:
+    names = {text for each in figures.sums for text in (each.name, each.type, each.description) if text}
+    return term_of(sorted(names), facts.history.bought.get(figures.sums[0].commitment))
+
+
+def _only(values: set[str]) -> str:
+    """The value, empty when there are several."""
+    found = values - {""}
+    return found.pop() if len(found) == 1 else ""

@@ -1,0 +1,76 @@
+"""What an answer about commitments says in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from accounts.models import Account
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.sources import Sources
+from finops.insights.commitments.answers import CommitmentRow, CommitmentTotal
+from finops.lib.periods import DateRange
+from finops.lib.spoken import listed, money, percent
+
+ELIGIBLE = (
+    "Coverage takes as eligible the usage at standard prices of services in which a commitment was used: bills before "
+    "FOCUS 1.4 do not say what a commitment could cover."
+)
+
+
+def summary_of(account: str, days: DateRange, totals: Sequence[CommitmentTotal]) -> str:
+    """One plain sentence: what was committed, used, wasted and saved."""
+    when = f"from {days.start} to {days.end}"
+    if not totals:
+        return f"{account} has no commitment in its bills {when}."
+    return f"{account}'s commitments {when}: {'; '.join(_said(total) for total in totals)}."
+
+
+def _said(total: CommitmentTotal) -> str:
+    if total.utilization is None:
+        parts = [f"{money(total.used_cost, total.currency)} used"]
+    else:
+        parts = [f"{percent(total.utilization)} of {money(total.committed_cost, total.currency)} used"]
+    if total.unused_cost:
+        parts.append(f"{money(total.unused_cost, total.currency)} wasted")
+    if total.coverage is not None:
+        parts.append(f"{percent(total.coverage)} of the eligible usage covered")
+    if total.net_savings is not None:
+        word = "saved" if total.net_savings >= 0 else "lost"
+        parts.append(f"{money(abs(total.net_savings), total.currency)} {word} against on-demand prices")
+    return listed(parts)
+
+
+def warnings_of(
+    account: Account,
+    days: DateRange,
+    sources: Sources,
+    findings: FilterFindings,
+    totals: Sequence[CommitmentTotal],
+) -> list[str]:
+    found = list(findings.warnings)
+    found += [total.utilization_reason for total in totals if total.utilization_reason]
+    if any(total.coverage is not None for total in totals):
+        found.append(ELIGIBLE)
+    if len(totals) > 1:
+        names = ", ".join(total.currency for total in totals)
+        found.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")
+    known = AnswerFacts(account, days, sources.coverage, sources.health)
+    return list(dict.fromkeys([*found, *warnings_for(known)]))
+
+
+def truncated_of(rows: Sequence[CommitmentRow]) -> str:
+    folded = sum(row.other_commitments for row in rows if row.commitment == "other")
+    return f"{folded:,} more are summed in the row other: raise top or filter." if folded else ""
+
+
+def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) -> str:
+    """What to ask next."""
+    if not totals:
+        return (
+            "Ask for other days, or drop the filters; querySpend by pricing_category shows what is on demand."
+        )
+    wasted = [row for row in rows if row.unused_cost and row.commitment not in ("", "other")]
+    if wasted:
+        return f"{wasted[0].name or wasted[0].commitment!r} wastes most; granularity day shows when."
+    return "listSavingsRecommendations says what a commitment could still cover."

@@ -1,0 +1,39 @@
+"""How commitments are used."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.insights.commitments.answers import CommitmentAnswer
+from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.question import CommitmentQuery
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "commitments/"
+
+
+@tool(
+    name="getCommitmentUtilization",
+    title="Get commitment utilization",
+    access=Access.READ,
+    description="""
+        Reserved instances and savings plans: utilization, coverage, waste, effective savings rate, expiry, by commitment
+        or type and over time. Amortized.
+    """,
+    examples=[{}, {"period": "last_3_months", "by": "type", "granularity": "month"}],
+)
+def get_commitment_utilization(call: ToolCall, arguments: CommitmentQuery) -> CommitmentAnswer:
+    url = call.console_url(PAGE, arguments.to_params())
+
+    def fits(answer: CommitmentAnswer) -> bool:
+        return len(encode_answer(replace(answer, console_url=url))) <= MAX_ANSWER_BYTES
+
+    answer = commitment_utilization(call.account, arguments, deadline=call.deadline, fits=fits)
+    if not fits(answer):
+        note = "The buckets are left out: ask for a coarser granularity or fewer days."
+        totals = [replace(total, buckets=[]) for total in answer.totals]
+        answer = replace(answer, totals=totals, truncated=f"{answer.truncated} {note}".strip())
+    return replace(answer, console_url=url)

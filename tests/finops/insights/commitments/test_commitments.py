@@ -1,0 +1,244 @@
+"""What commitments cost, cover and waste, against plain sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.insights.commitments.answers import CommitmentAnswer
+from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.question import CommitmentQuery
+from finops.insights.commitments.term import term_of
+from finops.lib.money import added, subtracted
+from tests.finops.costs.rows import Line, add_source, cost, put
+
+JANUARY = CommitmentQuery(start_date=date(2026, 1, 1), end_date=date(2026, 1, 31))
+DAY = date(2026, 1, 5)
+
+
+def committed(amount: str, status: str | None, /, day: date = DAY, **columns: Any) -> Line:
+    """A usage line of a commitment; worth twice its price on demand."""
+    worth = (
+        {"contracted_cost": Decimal(amount) * 2, "list_cost": Decimal(amount) * 4} if status == "Used" else {}
+    )
+    given = {
+        "commitment_id": "sp-1",
+        "commitment_name": "Savings Plan 1yr",
+        "commitment_type": "Savings Plan",
+        "commitment_category": "Spend",
+        "commitment_status": status,
+        "pricing_category": "Committed",
+        "provider": "AWS",
+        "service": "EC2",
+        **worth,
+        **columns,
+    }
+    return cost(day, 0, **given) | {"effective_cost": Decimal(amount)}
+
+
+def on_demand(amount: str, **columns: Any) -> Line:
+    given = {
+        "pricing_category": "Standard",
+        "provider": "AWS",
+        "service": "EC2",
+        "list_cost": Decimal(amount),
+        **columns,
+    }
+    return cost(DAY, amount, **given)
+
+
+def asked(acme: Account, lines: Sequence[Line], query: CommitmentQuery = JANUARY) -> CommitmentAnswer:
+    add_source(acme, lines)
+    return commitment_utilization(acme, query)
+
+
+def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Account) -> None:
+    answer = asked(acme, [committed("75", "Used"), committed("25", "Unused"), on_demand("100")])
+
+    (total,) = answer.totals
+    assert (total.committed_cost, total.used_cost, total.unused_cost) == (100, 75, 25)
+    assert (total.utilization, total.utilization_by) == (Decimal("0.75"), "cost")
+    assert (total.on_demand_cost, total.net_savings) == (150, 50)
+    assert total.effective_savings_rate is not None
+    assert round(total.effective_savings_rate, 6) == Decimal("0.333333")
+    assert (total.covered_cost, total.eligible_cost, total.coverage) == (300, 400, Decimal("0.75"))
+    assert "25.00 USD wasted" in answer.summary
+
+
+def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> None:
+    usage = {"commitment_category": "Usage", "commitment_unit": "Hours"}
+    answer = asked(
+        acme,
+        [
+            committed("10", "Used", commitment_quantity=Decimal(9), **usage),
+            committed("10", "Unused", commitment_quantity=Decimal(1), **usage),
+        ],
+    )
+
+    (row,) = answer.rows
+    assert (row.utilization, row.utilization_by) == (Decimal("0.9"), "quantity")
+    assert (row.used_quantity, row.unused_quantity, row.unit) == (9, 1, "Hours")
+
+
+def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
+    fee = committed(
+        "0", None, charge_category="Purchase", charge_frequency="One-Time", list_cost=Decimal(999)
+    )
+    answer = asked(
+        acme, [fee | {"billed_cost": Decimal(400)}, committed("3", "Used"), committed("1", "Unused")]
+    )
+
+    (row,) = answer.rows
+    assert (row.committed_cost, row.purchased_amount) == (4, 400)
+    assert row.savings_rate_over_list is not None
+    assert round(row.savings_rate_over_list, 6) == Decimal("0.666667")
+
+
+def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Account) -> None:
+    answer = asked(acme, [committed("3", "Used", contracted_cost=None), committed("1", "Unused")])
+
+    assert answer.totals[0].effective_savings_rate is None
+    assert "no ContractedCost" in answer.totals[0].savings_rate_reason
+
+
+def test_another_source_with_unused_lines_says_nothing_of_this_one(acme: Account) -> None:
+    add_source(acme, [committed("1", "Unused", commitment_id="other")], name="Complete export")
+    add_source(acme, [committed("1", "Used", provider="Azure")], name="Export without unused lines")
+
+    rows = commitment_utilization(acme, JANUARY).rows
+
+    assert {row.commitment: row.utilization for row in rows} == {"other": 0, "sp-1": None}
+
+
+def test_unused_lines_of_another_month_show_that_the_export_has_them(acme: Account) -> None:
+    answer = asked(acme, [committed("1", "Unused", date(2025, 11, 3)), committed("1", "Used")])
+
+    assert answer.rows[0].utilization == 1
+
+
+def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None:
+    lines = [
+        committed("3", "Used"),
+        committed("1", "Unused", date(2026, 1, 6)),
+        committed("5", "Used", commitment_id="ri-1", commitment_type="Reservation", currency="EUR"),
+    ]
+    answer = asked(
+        acme,
+        lines,
+        CommitmentQuery(start_date=date(2026, 1, 5), end_date=date(2026, 1, 6), by="type", granularity="day"),
+    )
+
+    assert [(row.type, row.currency) for row in answer.rows] == [
+        ("Reservation", "EUR"),
+        ("Savings Plan", "USD"),
+    ]
+    (dollars,) = [total for total in answer.totals if total.currency == "USD"]
+    assert [(bucket.used_cost, bucket.unused_cost) for bucket in dollars.buckets] == [(3, 0), (0, 1)]
+
+
+def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
+    lines = [committed(str(n), "Unused", commitment_id=f"sp-{n}") for n in range(1, 6)]
+    answer = asked(
+        acme, lines, CommitmentQuery(start_date=JANUARY.start_date, end_date=JANUARY.end_date, top=2)
+    )
+
+    assert [(row.commitment, row.unused_cost) for row in answer.rows] == [
+        ("sp-5", 5),
+        ("sp-4", 4),
+        ("other", 6),
+    ]
+    assert answer.truncated.startswith("3 more are summed")
+
+
+def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
+    answer = asked(acme, [on_demand("5")])
+
+    assert answer.totals == []
+    assert answer.summary == "Acme has no commitment in its bills from 2026-01-01 to 2026-01-31."
+
+
+def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Account) -> None:
+    fee = committed("0", None, charge_category="Purchase", charge_frequency="One-Time")
+    answer = asked(acme, [on_demand("1") | {"charge_date": date(2026, 1, 2)}, fee, committed("1", "Unused")])
+
+    assert answer.rows[0].expires_on == date(2027, 1, 4)
+    assert answer.rows[0].expires_reason.startswith("Estimated: bought on 2026-01-05")
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("Compute Savings Plan 3yr No Upfront", date(2029, 1, 4)),
+        ("VM_RI_D4sv5_1Y", date(2027, 1, 4)),
+        ("36 months", date(2029, 1, 4)),
+        ("1 year, all upfront", date(2027, 1, 4)),
+        ("m5.2xlarge", None),
+        ("db.r6g.2xl", None),
+        ("21 year", None),
+    ],
+)
+def test_the_term_is_read_from_its_name(text: str, ends: date | None) -> None:
+    assert term_of([text], DAY).ends_on == ends
+
+
+amounts = st.decimals(min_value=0, max_value="9e9", places=12, allow_nan=False)
+lines = st.builds(
+    lambda amount, status, **columns: committed(str(amount), status, **columns),
+    amounts,
+    st.sampled_from(["Used", "Unused"]),
+    day=st.dates(date(2026, 1, 1), date(2026, 1, 31)),
+    commitment_id=st.sampled_from(["a", "b", "c"]),
+    currency=st.sampled_from(["USD", "EUR"]),
+)
+
+
+@pytest.fixture
+def source(acme: Account) -> CostSource:
+    return add_source(acme, [])
+
+
+# Without shrinking: an example writes files.
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(rows=st.lists(lines, min_size=1, max_size=30), top=st.integers(1, 3))
+def test_rows_and_buckets_add_up_to_the_totals(
+    acme: Account, source: CostSource, rows: list[Line], top: int
+) -> None:
+    put(acme, source, rows)
+
+    answer = commitment_utilization(
+        acme,
+        CommitmentQuery(
+            start_date=JANUARY.start_date, end_date=JANUARY.end_date, granularity="week", top=top
+        ),
+    )
+
+    for total in answer.totals:
+        mine = [row for row in answer.rows if row.currency == total.currency]
+        for name in ("committed_cost", "used_cost", "unused_cost"):
+            assert added(getattr(row, name) for row in mine) == getattr(total, name)
+        assert added(bucket.used_cost for bucket in total.buckets) == total.used_cost
+        plain = [row for row in rows if row["currency"] == total.currency]
+        used = sum(
+            (Fraction(row["effective_cost"]) for row in plain if row["commitment_status"] == "Used"),
+            Fraction(),
+        )
+        whole = sum((Fraction(row["effective_cost"]) for row in plain), Fraction())
+        assert Fraction(total.used_cost) == used
+        if total.utilization is not None:
+            assert abs(Fraction(total.utilization) - used / whole) < Fraction(1, 10**30)
+        if total.net_savings is not None and total.on_demand_cost is not None:
+            assert total.net_savings == subtracted(total.on_demand_cost, total.committed_cost)

@@ -1,0 +1,111 @@
+"""The worked commitment examples of the FOCUS 1.2 specification, imported as files.
+
+tests/data/focus/spec-examples-1.2 is an unchanged copy of specification/data of FOCUS_Spec @ 04f8bb3, CC BY 4.0. The hours
+are of 1 January 2023; one file of 2023 is one account's whole bill.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounts.models import Account
+from finops.costs.models import CostImport, CostSource
+from finops.insights.commitments.answers import CommitmentTotal
+from finops.insights.commitments.queries import commitment_utilization
+from finops.insights.commitments.question import CommitmentQuery
+from tests.cast import Cast
+from tests.finops.costs.importing import imported
+
+EXAMPLES = Path(__file__).parents[3] / "data" / "focus" / "spec-examples-1.2"
+SCENARIOS, FLEXIBILITY = (
+    EXAMPLES / "commitment_discount_scenarios",
+    EXAMPLES / "commitment_discount_flexibility",
+)
+DEFAULTS = {"BillingCurrency": "USD", "ProviderName": "Cloud", "ServiceName": "Compute"}
+JANUARY = CommitmentQuery(start_date=date(2023, 1, 1), end_date=date(2023, 1, 31))
+
+
+@pytest.fixture
+def source(acme: Account) -> CostSource:
+    return CostSource.objects.create(account=acme, name="Examples")
+
+
+def total_of(cast: Cast, source: CostSource, path: Path) -> CommitmentTotal:
+    job = imported(cast, source, path, **DEFAULTS)
+    assert job.status == CostImport.Status.DONE, job.error
+    (total,) = commitment_utilization(cast.account, JANUARY).totals
+    return total
+
+
+def test_a_fully_used_hour_without_unused_lines_in_the_bill_is_not_called_100_percent(
+    cast: Cast, source: CostSource
+) -> None:
+    total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_1.csv")
+
+    assert (total.used_cost, total.unused_cost, total.utilization) == (1, 0, None)
+    assert "have no lines of unused commitment" in total.utilization_reason
+
+
+def test_an_unused_hour_is_wasted_whole(cast: Cast, source: CostSource) -> None:
+    total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_2.csv")
+
+    assert (total.used_cost, total.unused_cost, total.utilization) == (0, 1, 0)
+    assert (total.effective_savings_rate, total.savings_rate_reason[:16]) == (None, "Nothing was used")
+
+
+def test_an_hour_used_for_three_quarters(cast: Cast, source: CostSource) -> None:
+    total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_3.csv")
+
+    assert (total.used_cost, total.unused_cost) == (Decimal("0.75"), Decimal("0.25"))
+    assert total.utilization == Decimal("0.75")
+
+
+def test_a_flexible_commitment_used_up_by_a_larger_machine(cast: Cast, source: CostSource) -> None:
+    """No Unused line, but the recurring fee of the hour, 0.50, is what the used line costs."""
+    name = "one_hundred_percent_utilization_with_commitment_discount_flexibility_with_1_resource.csv"
+    total = total_of(cast, source, FLEXIBILITY / name)
+
+    assert (total.utilization, total.utilization_by) == (1, "quantity")
+    assert (total.committed_cost, total.covered_cost, total.eligible_cost) == (
+        Decimal("0.5"),
+        3,
+        Decimal("5.25"),
+    )
+    assert total.coverage is not None
+    assert round(total.coverage, 6) == Decimal("0.571429")
+
+
+def test_a_flexible_commitment_used_up_by_two_machines(cast: Cast, source: CostSource) -> None:
+    name = "one_hundred_percent_utilization_with_commitment_discount_flexibility_with_2_resources.csv"
+    total = total_of(cast, source, FLEXIBILITY / name)
+
+    assert (total.utilization, total.committed_cost, total.coverage) == (1, 2, 1)
+    assert total.savings_rate_over_list == Decimal("0.5")
+
+
+def test_a_commitment_used_up_without_flexibility(cast: Cast, source: CostSource) -> None:
+    name = "one_hundred_percent_utilization_without_commitment_discount_flexibility.csv"
+    total = total_of(cast, source, FLEXIBILITY / name)
+
+    assert (total.utilization, total.savings_rate_over_list) == (1, Decimal("0.5"))
+
+
+def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source: CostSource) -> None:
+    name = "zero_percent_utilization_without_commitment_discount_flexibility.csv"
+    total = total_of(cast, source, FLEXIBILITY / name)
+
+    assert (total.utilization, total.unused_cost) == (0, Decimal("1.5"))
+    assert total.savings_rate_over_list is None
+    assert "nothing says what one could cover" in total.coverage_reason
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_purchase_is_neither_used_nor_unused(cast: Cast, source: CostSource, number: int) -> None:
+    total = total_of(cast, source, SCENARIOS / f"commitment_discount_purchase_scenario_{number}.csv")
+
+    assert (total.committed_cost, total.utilization) == (0, None)
+    assert total.utilization_reason == "The days have no usage lines of it."
