@@ -60,7 +60,7 @@ def suggestion(
             whole=sources.coverage.days_with_data(days) == days.days,
         )
         for days in periods
-        if sources.coverage.has_data(days.start, days.end)
+        if chosen and sources.coverage.has_data(days.start, days.end)
     ]
     whole = [each.spent for each in earlier if each.whole]
     return Suggestion(ordered, chosen, earlier, suggested_amount(whole))
