@@ -1,0 +1,28 @@
+"""An account of its own whose cost has one spike, for the pages of anomalies."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from accounts.models import User
+from accounts.scoping import account_scope
+from accounts.services import create_account
+from finops.lib import clock
+from tests.cast import PASSWORD
+from tests.finops.costs.rows import add_source
+from tests.finops.insights.anomalies.bills import bill, look, with_extra
+
+DAYS = 240
+
+
+def spiky() -> str:
+    """In the server's world: spiky@example.com, who owns Spiky; gives the key of its one anomaly."""
+    owner = User.objects.create_user("spiky@example.com", PASSWORD, name="Spiky")
+    account = create_account(name="Spiky", owner=owner, slug="spiky")
+    last = clock.today() - timedelta(days=1)
+    day = last - timedelta(days=9)
+    amount = with_extra(day, day, "400")
+    with account_scope(account):
+        add_source(account, bill(amount, first=last - timedelta(days=DAYS), last=last, resource_id="vm-1"))
+        (found,) = look(account)
+    return found.key
