@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from finops.allocation.splits.rules import Split, SplitDimension
 from finops.allocation.splits.shares import shared_out
@@ -31,9 +32,11 @@ class Cell:
     amount: int
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A part of a cell after the splits. `allocated`: a split on one of the question's groups brought it here."""
+class Piece(NamedTuple):
+    """A part of a cell after the splits. `allocated`: a split on one of the question's groups brought it here.
+
+    A tuple, because there is one for each cell and target: a dataclass takes three times as long to make.
+    """
 
     keys: Keys
     passes: tuple[bool, ...]
@@ -62,7 +65,7 @@ def moved(
     """Every cell after the splits of each dimension, one dimension after the other, less what it was before.
 
     The moves of a cell that passes the filters before and after add up to 0. `labels` are the readable names of
-    targets by (dimension, value), which filters look at too. Cost: cells x targets, about a microsecond each.
+    targets by (dimension, value), which filters look at too. Cost: cells x targets, about four microseconds each.
     """
     run = _Run(dimensions, weights, labels or {})
     for cell in cells:
@@ -112,8 +115,11 @@ class _Run:
 
     def _piece(self, index: int, piece: Piece, target: str, amount: int) -> Piece:
         among = self.dimensions[index]
-        keys = tuple(target if place in among.places else key for place, key in enumerate(piece.keys))
-        passes = (*piece.passes[:index], self._lets_in(index, target), *piece.passes[index + 1 :])
+        keys, passes = piece.keys, piece.passes
+        for place in among.places:
+            keys = (*keys[:place], target, *keys[place + 1 :])
+        if among.filters:
+            passes = (*passes[:index], self._lets_in(index, target), *passes[index + 1 :])
         return Piece(keys, passes, amount, piece.allocated or bool(among.places))
 
     def _lets_in(self, index: int, target: str) -> bool:
