@@ -119,6 +119,8 @@
     find(body, "value").value = rule.value || "";
     find(body, "from").value = rule.valid_from || "";
     find(body, "to").value = rule.valid_to || "";
+    // One list of tag keys serves every rule.
+    find(find(body, "copies"), "filter-input").setAttribute("list", "tag-keys");
     if (rule.copy) fillCopy(body, rule.copy);
     showAction(body);
   }
@@ -435,7 +437,13 @@
     review.scrollIntoView({ block: "start" });
   }
 
+  // Values that are looked at stay open while the figures change.
+  let valuesOpen = false;
+  preview.addEventListener("toggle", (event) => (valuesOpen = event.target.isConnected ? event.target.open : valuesOpen), true);
+
   document.addEventListener("htmx:afterSettle", (event) => {
+    const values = preview.querySelector("details");
+    if (event.target === preview && values) values.open = valuesOpen;
     if (event.target === preview) showFigures();
     if (event.target === review) showReview();
   });

@@ -129,6 +129,25 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
     expect(page.get_by_role("heading", name="Tier", exact=True)).to_be_visible()
 
 
+def test_a_tag_is_copied_with_suggested_keys_in_small_letters_and_renamed(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto(f"{URL}new/?copy=env")
+    expect(page.locator("#tag-keys option")).to_have_count(2)
+
+    expect(page.get_by_label("Tag key to copy")).to_have_attribute("list", "tag-keys")
+    page.get_by_text("Rename values").click()
+    page.get_by_role("button", name="Rename a value").click()
+    page.get_by_label("Value as it is").fill("prod")
+    page.get_by_label("Value as it shall be").fill("production")
+
+    assert written(page) == [
+        {"copy": {"keys": ["env"], "normalise": ["trim", "lower"], "map": {"prod": "production"}}}
+    ]
+    expect(page.locator("#preview")).to_contain_text("1 renamed")
+    page.locator("#preview").get_by_text("By value").click()
+    expect(page.get_by_role("region", name="Cost by value")).to_contain_text("production")
+
+
 def test_an_error_is_shown_and_focused_at_its_field(new_page: NewPage, tag_id: int) -> None:
     page = new_page("member")
     page.goto(f"{URL}{tag_id}/edit/")

@@ -88,6 +88,8 @@ def _beside(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> di
         top=query.top,
     )
     found = query_cost_tag(request.account, asked_of)
+    if not found.applied_splits:
+        return {}
     moved = [(value, subtracted(value.after_splits, value.amount)) for value in found.values]
     return {"beside": found, "beside_values": moved}
 
