@@ -15,11 +15,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, list_splits, split_effect
+from finops.allocation.splits import moving
 from finops.costs.models import CostView
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import read_costs
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.cast import Cast
 from tests.finops.costs.rows import Line, add_source, cost
@@ -383,3 +385,13 @@ def test_the_list_says_what_each_moved_in_the_last_complete_month(acme: Account)
     ]
     assert any("Splits on cost_tag:gone move nothing" in warning for warning in answer.warnings)
     assert [each.name for each in list_splits(acme, search="WEB").splits] == ["Cluster"]
+
+
+def test_a_question_of_too_many_parts_says_how_to_ask_for_less(
+    billed: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "MAX_PARTS", 3)
+    split(billed)
+
+    with pytest.raises(UserError, match="fewer days or one group_by"):
+        asked(billed)
