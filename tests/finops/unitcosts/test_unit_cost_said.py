@@ -1,0 +1,135 @@
+"""What an answer about unit cost compares, warns of and refuses."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from finops.lib.errors import UserError
+from finops.unitcosts.queries import query_unit_cost
+from finops.unitcosts.unit_cost_query import UnitCostQuery
+from tests.finops.costs.rows import cost
+from tests.finops.unitcosts.world import asked, by_customer, day, fill, spent, used
+from tests.ingestion.events import event, push
+
+
+def ask(account: Account, query: UnitCostQuery) -> Any:
+    """The answer; untyped, so that figures compare with plain numbers."""
+    return query_unit_cost(account, query)
+
+
+def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:
+    lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
+    lines += [spent(n, 10, "acme") for n in range(1, 20)]
+    events = [event(date(2026, 2, n), "acme", 4) for n in range(1, 29)] + [
+        used(n, "acme", 5) for n in range(1, 21)
+    ]
+    fill(acme, lines, events)
+
+    answer = ask(acme, asked(period="month_to_date", compare_to="previous_period"))
+    change = answer.totals[0].change
+
+    assert change is not None
+    assert change.days is not None
+    assert (change.days.end_date, change.days.previous_end_date) == (day(19), date(2026, 2, 19))
+    assert (change.current_unit_cost, change.previous_unit_cost) == (2, 3)
+    assert change.change == -1
+    assert change.ratio is not None
+    assert round(change.ratio, 6) == Decimal("-0.333333")
+    assert (
+        "1.90 USD for each (2.00 USD on complete days, 33.3 % less than the 3.00 USD before)"
+        in answer.summary
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([], "The earlier days have no usage."),
+        (
+            [event(date(2026, 2, 27), "acme", 4)],
+            "Usage is there on 1 of the 9 earlier days and on 9 of these 9",
+        ),
+    ],
+    ids=["none", "pushing began late"],
+)
+def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[Any], said: str) -> None:
+    lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
+    fill(
+        acme,
+        [*lines, *[spent(n, 10, "acme") for n in range(1, 11)]],
+        [*events, *[used(n, "acme", 5) for n in range(1, 10)]],
+    )
+
+    answer = ask(acme, asked(start_date=day(1), end_date=day(9), compare_to="previous_period"))
+    change = answer.totals[0].change
+
+    assert change is not None
+    assert (change.change, change.ratio) == (None, None)
+    assert said in change.reason
+    assert change.current_unit_cost == 2
+
+
+def test_a_push_counts_in_the_next_answer(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")])
+    assert ask(acme, by_customer()).totals[0].unit_cost is None
+
+    push(acme, [used(2, "acme", 15)])
+
+    answer = ask(acme, by_customer())
+    assert [(t.usage, t.unit_cost) for t in answer.totals] == [(15, 4)]
+    assert (answer.rows[0].customer_id, answer.rows[0].unit_cost) == ("acme", 4)
+
+
+def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
+    fill(acme, [spent(1, "0.5", "acme")], [used(1, "acme", 1_000_000, metric="tokens")])
+
+    answer = ask(acme, by_customer("tokens"))
+
+    assert answer.totals[0].unit_cost == Decimal("0.0000005")
+    assert answer.totals[0].unit_cost_per_million == answer.rows[0].unit_cost_per_million == Decimal("0.5")
+    assert "0.0000005 USD for each" in answer.summary
+
+
+def test_an_account_without_any_cost_says_so(acme: Account) -> None:
+    push(acme, [used(1, "acme", 5)])
+
+    answer = ask(acme, asked())
+
+    assert answer.totals == []
+    assert "There is no cost" in answer.summary
+    assert "The account has no cost data yet." in answer.warnings
+
+
+def test_units_that_differ_are_warned_of(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5, unit="call"), used(1, "acme", 5, unit="calls")])
+
+    answer = ask(acme, asked())
+
+    assert answer.unit is None
+    assert "2 units (call and calls)" in " ".join(answer.warnings)
+
+
+def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:
+    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5)])
+
+    answer = ask(acme, asked(start_date=day(1), end_date=day(15)))
+
+    assert answer.data_through == day(10)
+    assert answer.period.unfinished
+    assert any(said.startswith("Source 'Bill' is stale") for said in answer.warnings)
+
+
+def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finops.costs.queries.spend.MAX_SUMS", 2)
+    fill(acme, [spent(1, 60, "acme"), spent(1, 60, "globex"), spent(1, 60)], [used(1, "acme", 5)])
+
+    with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity, or filter"):
+        ask(acme, by_customer())
+    assert ask(acme, asked()).totals[0].cost == 180
