@@ -13,6 +13,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import CostSource
+from finops.insights.models import Anomaly
 from finops.lake.schema import Kind, segment_schema
 from finops.lake.segments import swap_segments, write_segment
 from finops.lib import clock
@@ -48,6 +49,29 @@ def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None
             account=account, kind=Kind.COST, source_id=source.pk, months=list(batches), new=segments
         )
         _push_usage(account)
+        _find_anomaly(source)
+
+
+def _find_anomaly(source: CostSource) -> None:
+    """An open anomaly of today, with a cause and a note."""
+    cause = {"value": MARK, "actual": "9", "expected": "1", "excess": "8", "share": "1"}
+    Anomaly.objects.create(
+        source=source,
+        key="anom_marked",
+        value=f"{MARK} service",
+        currency="USD",
+        kind="spike",
+        severity="high",
+        first_day=clock.today(),
+        last_day=clock.today(),
+        actual=9,
+        expected=1,
+        impact=8,
+        month_end_impact=8,
+        days=[[str(clock.today()), "9", "1", "0", "2"]],
+        causes=[{"dimension": MARK, "title": MARK, "rows": [cause], "other_values": 0, "other_excess": "0"}],
+        note=MARK,
+    )
 
 
 def _push_usage(account: Account) -> None:

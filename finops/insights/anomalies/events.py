@@ -75,28 +75,41 @@ def events_around(facts: EventFacts) -> list[ChangeEvent]:
 
 _SAID = {
     "cost_source.create": "The cost source {target} was connected.",
-    "cost_tag.save": "The cost tag {target} was changed.",
     "cost_tag.create": "The cost tag {target} was made.",
+    "cost_tag.change": "The rules of cost tag {target} were changed.",
+    "team_key.set": "The team key was changed to {target}.",
     "team.change": "The team {target} was changed.",
-    "split.change": "The split {target} was changed.",
+    "team_value.own": "What teams own was changed: {target}.",
+    "team_value.release": "What teams own was changed: {target}.",
 }
+IMPORTED = "cost_import.finish"
+LATE = 3
+"""From this day of a month on, an import that brings the month before replaces what was complete."""
 
 
 @register("audit log")
 def _audited(facts: EventFacts) -> list[ChangeEvent]:
-    """What people changed about the cost itself in these days, and imports that replaced earlier months."""
-    rows = AuditEntry.objects.filter(
-        at__gte=facts.start, at__lte=facts.end, action__in=[*_SAID, "cost_import.finish"]
-    )
+    """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
+    rows = AuditEntry.objects.filter(at__gte=facts.start, at__lte=facts.end, action__in=[*_SAID, IMPORTED])
     found = [_event(row, facts) for row in rows.order_by("at")[:500]]
     return [event for event in found if event is not None]
 
 
 def _event(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
-    if row.action != "cost_import.finish":
-        return ChangeEvent(at=row.at, what=_SAID[row.action].format(target=row.target), who=row.actor_label)
+    if row.action == IMPORTED:
+        return _restated(row, facts)
+    about = {
+        "cost_source": row.target == facts.source_name,
+        "cost_tag": facts.dimension == f"cost_tag:{row.target}",
+    }
+    if not about.get(row.action.partition(".")[0], facts.dimension == "team"):
+        return None
+    return ChangeEvent(at=row.at, what=_SAID[row.action].format(target=row.target), who=row.actor_label)
+
+
+def _restated(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
     earlier = [month for month in row.detail.get("months", ()) if month < f"{row.at:%Y-%m}"]
-    if not earlier or not row.target.startswith(f"{facts.source_name}: ") or row.at.day <= AFTER.days + 2:
+    if not earlier or row.at.day < LATE or not row.target.startswith(f"{facts.source_name}: "):
         return None
     return ChangeEvent(
         at=row.at, what=f"An import replaced {min(earlier)} of {facts.source_name}.", who=row.actor_label
