@@ -1,7 +1,7 @@
 """Event ids: the same event sent again is taken once.
 
 An id is known for 35 days at least, by the first 128 bits of its SHA-256 and of what the event said: about 150 bytes a
-row with its index, and a fifth of a push's speed (docs/ingestion-api.md has the figures).
+row with its index, and half of a push's speed (docs/ingestion-api.md has the figures).
 """
 
 from __future__ import annotations
