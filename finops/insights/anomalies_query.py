@@ -14,11 +14,11 @@ STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
 
 
 class AnomaliesQuery(msgspec.Struct, frozen=True, kw_only=True):
-    state: Annotated[StateName, Meta(description="expected: a person said that it was meant.")] = "open"
-    start_date: Annotated[date | None, Meta(description="Those with days from here on.")] = None
+    state: Annotated[StateName, Meta(description="expected: meant to be so.")] = "open"
+    start_date: Annotated[date | None, Meta(description="With days from here on.")] = None
     end_date: Annotated[date | None, Meta(description="... and up to here.")] = None
-    min_impact: Annotated[Decimal | None, Meta(description="Of this size or more, up or down.")] = None
-    currency: Annotated[str, Meta(description="Left out: every one.")] = ""
-    search: Annotated[str, Meta(description="Part of a service, source, cause or note.")] = ""
+    min_impact: Annotated[Decimal | None, Meta(description="Its size, up or down.")] = None
+    currency: Annotated[str, Meta(description="Left out: all.")] = ""
+    search: Annotated[str, Meta(description="In service, source, cause, note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: Annotated[str, Meta(description="From the answer before.")] = ""
