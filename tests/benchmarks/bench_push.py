@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from statistics import median
 from typing import Any
 from uuid import uuid4
@@ -36,6 +37,7 @@ from ingestion.views.push import PATH, push
 from tests.benchmarks.cpu import cpu_seconds, postmaster, web_server
 from tests.benchmarks.http_load import Bodies, Load, load
 from tests.benchmarks.table import Row
+from tests.ingestion.world import Web, redis_server
 from tests.servers import serve
 
 SECONDS = float(os.environ.get("BENCH_PUSH_SECONDS", "4"))
@@ -49,7 +51,8 @@ CUSTOMERS = 400
 
 def measure() -> list[Row]:
     keys = [usage_key(f"bench-push-{number}") for number in range(ACCOUNTS)]
-    return [*_over_http(keys), _steps(keys[0])]
+    rows = list(_over_http(keys))
+    return [*rows, _two_processes(keys), _steps(keys[0])]
 
 
 def usage_key(slug: str) -> str:
@@ -91,6 +94,35 @@ def _over_http(keys: list[str]) -> Iterator[Row]:
         for name, size, _make in kinds:
             yield _row(name, size, loads[name], median(copied[name]))
         yield from _cores(url, headers, kinds[:3], buffer)
+
+
+def _two_processes(keys: list[str]) -> Row:
+    """The same with two web processes, which share the limit in Redis: one alone leaves a core idle in part."""
+    with redis_server() as redis:
+        same = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.live_settings",
+            "USAGE_RATE_LIMIT_PER_MINUTE": "10000000",
+            "REDIS_URL": redis,
+            "WEB_PROCESSES": "2",
+        }
+        web = Web(same, Path(os.environ["VAR_DIR"]) / "two.log", workers=2)
+        web.start()
+        try:
+            return _of_two(f"http://127.0.0.1:{web.port}{PATH}", keys)
+        finally:
+            web.kill()
+
+
+def _of_two(url: str, keys: list[str]) -> Row:
+    headers = [{"Authorization": f"Bearer {key}"} for key in keys]
+    make, buffer = _of(_bodies(BATCH)), _copy_buffer()
+    _sent(url, headers, make, seconds=1)
+    copied, loads = [], []
+    for _ in range(ROUNDS):
+        copied.append(_copied(buffer))
+        loads.append(_sent(url, headers, make, seconds=SECONDS))
+    return _row("1,000 events, two web processes and Redis", BATCH, loads, median(copied))
 
 
 def _cores(
@@ -185,6 +217,7 @@ def _event(chance: random.Random, at: int, wrong: int) -> dict[str, Any]:
 
 
 _EVENTS = """
+DROP TABLE IF EXISTS bench_event;
 CREATE TABLE bench_event (
     account_id bigint NOT NULL, source_id bigint NOT NULL, batch uuid NOT NULL, position integer NOT NULL,
     received_at timestamptz NOT NULL, event_time timestamptz NOT NULL, customer_id text NOT NULL, metric text NOT NULL,
