@@ -27,7 +27,8 @@ from finops.lib import clock
 from finops.lib.periods import DateRange
 from ingestion.queries import UsageAsked, read_usage
 from ingestion.views.push import PATH
-from tests.benchmarks.bench_push import BATCH, _bodies, usage_key
+from tests.benchmarks.bench_push import usage_key
+from tests.benchmarks.push_events import BATCH, bodies
 from tests.benchmarks.table import Row
 from tests.ingestion.world import Web
 from tests.servers import ROOT, _end, _end_with_the_tests
@@ -74,7 +75,7 @@ class _Seen:
 
 def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
     seen, count, lock = _Seen(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
-    bodies, began = _bodies(BATCH), time.perf_counter()
+    every, began = bodies(BATCH), time.perf_counter()
 
     def send() -> None:
         wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
@@ -85,7 +86,7 @@ def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
                 return
             time.sleep(max(0.0, began + number * 60 / A_MINUTE - time.perf_counter()))
             asked = time.perf_counter()
-            wire.request("POST", PATH, bodies[number % len(bodies)], {"Authorization": f"Bearer {key}"})
+            wire.request("POST", PATH, every[number % len(every)], {"Authorization": f"Bearer {key}"})
             answer = wire.getresponse()
             answer.read()
             if answer.status != 200:

@@ -1,0 +1,95 @@
+"""Where the time of one push goes, step by step, in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.test import RequestFactory
+
+from finops.lake import inbox
+from finops.lib import clock
+from finops.lib.ratelimit import windows
+from ingestion import parsing
+from ingestion.keys import authenticate_usage_key, lock_living_key
+from ingestion.parsing import Batch
+from ingestion.services import accept, event_ids, ledger
+from ingestion.views.push import PATH, push
+from tests.benchmarks.push_events import BATCH, bodies
+from tests.benchmarks.table import Row
+
+STEP_TURNS = 60
+
+
+def steps(key: str) -> Row:
+    body = bodies(BATCH, count=1)[0]
+    factory, headers = RequestFactory(), {"authorization": f"Bearer {key}"}
+
+    def whole() -> None:
+        answer = push(factory.post(PATH, body, content_type="application/json", headers=headers))
+        assert answer.status_code == 200
+
+    taken: dict[str, list[float]] = {}
+
+    def timed(name: str, action: Callable[[], Any]) -> Any:
+        began = time.perf_counter()
+        found = action()
+        taken.setdefault(name, []).append((time.perf_counter() - began) * 1_000)
+        return found
+
+    for turn in range(STEP_TURNS):
+        timed("whole", whole)
+        credential = timed("credential and last use", lambda: authenticate_usage_key(key))
+        timed("rate limit", lambda: windows().hit("bench", limit=10**7))
+        timed("JSON", lambda: parsing._TYPED.decode(body))
+        batch = timed("JSON and rules", lambda: parsing.check_batch(body))
+        _store(timed, credential, batch, turn)
+    return {
+        "one request of 1,000 events, ms": "median",
+        **{name: median(values[5:]) for name, values in taken.items()},
+    }
+
+
+def _store(
+    timed: Callable[[str, Callable[[], Any]], Any], credential: Any, batch: parsing.Batch, turn: int
+) -> None:
+    account, now, batch_id = credential.account, clock.now(), uuid4()
+    named = Batch(batch.events, batch.names, [f"{turn}-{at}" for at in range(len(batch.events))])
+
+    def ledger_row() -> None:
+        ledger.write_batch(
+            batch_id=batch_id,
+            credential=credential,
+            received_at=now,
+            stored=batch.events,
+            duplicates=0,
+            rejected=0,
+        )
+
+    def store() -> None:
+        inbox.append(
+            account=account,
+            source_id=credential.source_id,
+            batch=batch_id,
+            received_at=now,
+            events=batch.events,
+        )
+
+    names = parsing.last_names(batch.events, batch.names)
+    metrics = {event.metric for event in batch.events}
+    opened = transaction.atomic()
+    opened.__enter__()
+    timed("key, locked", lambda: lock_living_key(credential.key_id))
+    timed("customers and metrics", lambda: accept._know(account.pk, names, metrics, now))
+    timed("inbox", store)
+    timed("ledger", ledger_row)
+    timed("commit", lambda: opened.__exit__(None, None, None))
+    with transaction.atomic():
+        timed(
+            "(1,000 event ids)",
+            lambda: event_ids.judge(account_id=account.pk, batch=named, batch_id=batch_id),
+        )
