@@ -18,9 +18,7 @@ from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.registry import Access, Tool
-from mcpserver.results import Outcome, encode_within
-
-MAX_ANSWER_BYTES = 25_000
+from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_within
 
 log = logging.getLogger(__name__)
 

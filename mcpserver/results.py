@@ -34,6 +34,14 @@ def encode_answer(answer: msgspec.Struct) -> bytes:
     return _encoder.encode(_outside(msgspec.to_builtins(answer, builtin_types=(Decimal,))))
 
 
+MAX_ANSWER_BYTES = 25_000
+
+
+def fits(answer: msgspec.Struct) -> bool:
+    """Whether an answer is small enough for an assistant's context."""
+    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+
+
 _LENGTHS = (2000, 500, 200, 80, 40)
 _WHOLE = ("console_url", "cursor")
 

@@ -58,7 +58,7 @@ class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
     anomalies: list[AnomalyRow]
-    total: int
+    total_anomalies: int
     smallest_impacts: list[MoneyAmount]
     looked_at: datetime | None
     data_through: date | None

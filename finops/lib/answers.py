@@ -5,7 +5,9 @@ Docstrings of these types go to every assistant in the tools' output schemas, so
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
+from typing import TypeVar
 
 import msgspec
 
@@ -25,3 +27,15 @@ class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
     days: int
     name: str
     unfinished: bool
+
+
+Made = TypeVar("Made")
+
+
+def largest_that_fits(make: Callable[[int], Made], count: int, fits: Callable[[Made], bool] | None) -> Made:
+    """`make(count)`, or made with half as many until one fits; what is made with 1 is taken as it is."""
+    made = make(count)
+    while fits is not None and count > 1 and not fits(made):
+        count //= 2
+        made = make(count)
+    return made

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from finops.insights import queries
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer
+from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "anomalies/"
 MAX_TEXT = 300
@@ -28,14 +28,13 @@ MAX_TEXT = 300
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )
 def list_anomalies(call: ToolCall, arguments: AnomaliesQuery) -> AnomaliesAnswer:
-    limit = arguments.limit
     url = call.console_url(PAGE, {"state": arguments.state})
-    while True:
+
+    def made(limit: int) -> AnomaliesAnswer:
         answer = queries.list_anomalies(call.account, replace(arguments, limit=limit))
-        answer = _short(replace(answer, console_url=url))
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+        return _short(replace(answer, console_url=url))
+
+    return largest_that_fits(made, arguments.limit, fits)
 
 
 def _short(answer: AnomaliesAnswer) -> AnomaliesAnswer:

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from finops.budgets import queries
 from finops.budgets.answers import BudgetsAnswer
 from finops.budgets.budgets_query import BudgetsQuery
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "budgets/"
 
@@ -26,13 +26,13 @@ PAGE = "budgets/"
     examples=[{}, {"status": ["warning", "exceeded"], "scope": ["account"], "limit": 5}],
 )
 def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
-    limit, url = arguments.limit, _page(call, arguments)
-    while True:
+    url = _page(call, arguments)
+
+    def made(limit: int) -> BudgetsAnswer:
         asked = replace(arguments, limit=limit)
-        answer = replace(queries.list_budgets(call.account, asked, deadline=call.deadline), console_url=url)
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+        return replace(queries.list_budgets(call.account, asked, deadline=call.deadline), console_url=url)
+
+    return largest_that_fits(made, arguments.limit, fits)
 
 
 def _page(call: ToolCall, asked: BudgetsQuery) -> str:

@@ -8,9 +8,8 @@ from finops.insights.commitments.answers import CommitmentAnswer
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.question import CommitmentQuery
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "commitments/"
 
@@ -28,11 +27,13 @@ PAGE = "commitments/"
 def get_commitment_utilization(call: ToolCall, arguments: CommitmentQuery) -> CommitmentAnswer:
     url = call.console_url(PAGE, arguments.to_params())
 
-    def fits(answer: CommitmentAnswer) -> bool:
-        return len(encode_answer(replace(answer, console_url=url))) <= MAX_ANSWER_BYTES
-
-    answer = commitment_utilization(call.account, arguments, deadline=call.deadline, fits=fits)
-    if not fits(answer):
+    answer = commitment_utilization(
+        call.account,
+        arguments,
+        deadline=call.deadline,
+        fits=lambda tried: fits(replace(tried, console_url=url)),
+    )
+    if not fits(replace(answer, console_url=url)):
         note = "The buckets are left out: ask for a coarser granularity or fewer days."
         totals = [replace(total, buckets=[]) for total in answer.totals]
         answer = replace(answer, totals=totals, truncated=f"{answer.truncated} {note}".strip())

@@ -11,17 +11,13 @@ from msgspec.structs import replace
 from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagsAnswer
 from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.queries import cost_tags as queries
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "cost-tags/"
 EXPLORER = "cost-explorer/"
-
-
-def _fits(answer: msgspec.Struct) -> bool:
-    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
 
 
 class ListCostTagsArguments(msgspec.Struct, kw_only=True):
@@ -40,15 +36,13 @@ class ListCostTagsArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTagsAnswer:
-    limit = queries.MAX_LINES
-    while True:
+    def made(limit: int) -> CostTagsAnswer:
         answer = queries.cost_tags_answer(
             call.account, cost_tag=arguments.cost_tag, cursor=arguments.cursor, limit=limit
         )
-        answer = replace(answer, console_url=call.console_url(PAGE))
-        if limit == 1 or _fits(answer):
-            return answer
-        limit //= 2
+        return replace(answer, console_url=call.console_url(PAGE))
+
+    return largest_that_fits(made, queries.MAX_LINES, fits)
 
 
 @tool(
@@ -56,20 +50,17 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     title="Query cost tag",
     access=Access.READ,
     description="""
-        Cost by the values of one cost tag, before and after shared-cost splits, how much is untagged, and with by also by
-        account, team or product. Trends and comparisons: querySpend with group_by cost_tag:<key>.
-        Example: {"cost_tag": "env", "by": "account"}
+        Cost by the values of one cost tag before and after shared-cost splits, what is untagged, and by one more dimension.
+        Trends: querySpend with group_by cost_tag:<key>. Example: {"cost_tag": "env", "by": "account"}
     """,
     examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
 )
 def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
-    top = arguments.top
-    while True:
+    def made(top: int) -> CostTagAnswer:
         answer = queries.query_cost_tag(call.account, replace(arguments, top=top), deadline=call.deadline)
-        answer = replace(answer, console_url=_page(call, answer, arguments))
-        if top == 1 or _fits(answer):
-            return answer
-        top //= 2
+        return replace(answer, console_url=_page(call, answer, arguments))
+
+    return largest_that_fits(made, arguments.top, fits)
 
 
 def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:

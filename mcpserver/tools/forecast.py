@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from finops.budgets import queries
 from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "forecast/"
 MAX_URL = 4_000
@@ -37,14 +37,12 @@ MAX_URL = 4_000
     ],
 )
 def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
-    top = arguments.top
-    while True:
+    def made(top: int) -> ForecastAnswer:
         asked = replace(arguments, top=top)
         answer = queries.forecast_spend(call.account, asked, deadline=call.deadline)
-        answer = _linked(call, arguments, answer)
-        if top == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        top //= 2
+        return _linked(call, arguments, answer)
+
+    return largest_that_fits(made, arguments.top, fits)
 
 
 def _linked(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:

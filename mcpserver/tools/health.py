@@ -6,10 +6,10 @@ import msgspec
 
 from finops.insights.data_health.answers import HealthAnswer
 from finops.insights.data_health.queries import SHOWN, data_health
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 
 class GetDataHealthArguments(msgspec.Struct, kw_only=True):
@@ -27,10 +27,8 @@ class GetDataHealthArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def get_data_health(call: ToolCall, arguments: GetDataHealthArguments) -> HealthAnswer:
-    shown = SHOWN
-    while True:
+    def made(shown: int) -> HealthAnswer:
         answer = data_health(call.account, deadline=call.deadline, shown=shown)
-        answer = msgspec.structs.replace(answer, console_url=call.console_url("connections/health/"))
-        if shown == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        shown //= 2
+        return msgspec.structs.replace(answer, console_url=call.console_url("connections/health/"))
+
+    return largest_that_fits(made, SHOWN, fits)

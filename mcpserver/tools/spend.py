@@ -12,17 +12,13 @@ from msgspec.structs import replace
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
 from finops.costs.spend_query import Period, SpendQuery
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 EXPLORER = "cost-explorer/"
 MAX_URL = 4_000
-
-
-def _fits(answer: msgspec.Struct) -> bool:
-    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
 
 
 @tool(
@@ -51,7 +47,7 @@ def _fits(answer: msgspec.Struct) -> bool:
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
     answer = queries.query_spend(call.account, arguments, deadline=call.deadline)
-    return queries.shortened(_linked(call, arguments, answer), _fits)
+    return queries.shortened(_linked(call, arguments, answer), fits)
 
 
 def _linked(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
@@ -96,8 +92,8 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
 )
 def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArguments) -> DimensionValuesAnswer:
     days = queries.given_days(call.account, arguments.start_date, arguments.end_date, arguments.period)
-    limit = arguments.limit
-    while True:
+
+    def made(limit: int) -> DimensionValuesAnswer:
         answer = queries.list_dimension_values(
             call.account,
             arguments.dimension,
@@ -108,7 +104,6 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
             deadline=call.deadline,
         )
         url = call.console_url(EXPLORER, {"group_by": answer.dimension})
-        answer = replace(answer, console_url=url)
-        if limit == 1 or _fits(answer):
-            return answer
-        limit //= 2
+        return replace(answer, console_url=url)
+
+    return largest_that_fits(made, arguments.limit, fits)

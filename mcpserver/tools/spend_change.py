@@ -8,9 +8,8 @@ from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change as explain
 from finops.insights.spend_change.question import SpendChangeQuery
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "spend-change/"
 
@@ -45,7 +44,5 @@ def explain_spend_change(call: ToolCall, arguments: SpendChangeQuery) -> SpendCh
         ]
         return replace(answer, console_url=url, beside=beside)
 
-    def fits(answer: SpendChangeAnswer) -> bool:
-        return len(encode_answer(linked(answer))) <= MAX_ANSWER_BYTES
-
-    return linked(explain(call.account, arguments, deadline=call.deadline, fits=fits))
+    answer = explain(call.account, arguments, deadline=call.deadline, fits=lambda tried: fits(linked(tried)))
+    return linked(answer)

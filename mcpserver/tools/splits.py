@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from finops.allocation.queries.splits import list_splits
 from finops.allocation.splits.answers import SplitsAnswer
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "shared-costs/"
 
@@ -41,7 +40,7 @@ def _shortened(answer: SplitsAnswer) -> SplitsAnswer:
     """With fewer targets, then fewer splits, until it fits."""
     targets, count = 20, len(answer.splits)
     shown = answer
-    while len(encode_answer(shown)) > MAX_ANSWER_BYTES and count:
+    while not fits(shown) and count:
         targets, count = (targets // 2, count) if targets > 1 else (targets, count // 2)
         shown = replace(
             answer,

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from finops.allocation.queries.team_list import list_teams as read_teams
 from finops.allocation.team_answers import TeamsAnswer
+from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "teams/"
 MOST = 50
@@ -35,8 +35,7 @@ class ListTeamsArguments(msgspec.Struct, kw_only=True):
     examples=[{}, {"search": "a"}],
 )
 def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
-    limit = MOST
-    while True:
+    def made(limit: int) -> TeamsAnswer:
         answer = read_teams(
             call.account,
             search=arguments.search,
@@ -44,7 +43,6 @@ def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
             limit=limit,
             deadline=call.deadline,
         )
-        answer = replace(answer, console_url=call.console_url(PAGE, {"q": arguments.search}))
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+        return replace(answer, console_url=call.console_url(PAGE, {"q": arguments.search}))
+
+    return largest_that_fits(made, MOST, fits)

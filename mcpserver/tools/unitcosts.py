@@ -8,15 +8,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from finops.lib.answers import largest_that_fits
 from finops.unitcosts import queries
 from finops.unitcosts.answers import UnitCostAnswer, UnitMetricsAnswer
 from finops.unitcosts.queries.unit_metrics import MAX_LISTED
 from finops.unitcosts.queries.unit_metrics import list_unit_metrics as read_unit_metrics
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "unit-economics/"
 SAVED = "unit-economics/saved/"
@@ -46,11 +46,7 @@ MAX_URL = 4_000
 )
 def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
     answer = queries.query_unit_cost(call.account, arguments, deadline=call.deadline)
-    return queries.shortened(_linked(call, arguments, answer), _fits, arguments.top)
-
-
-def _fits(answer: UnitCostAnswer) -> bool:
-    return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+    return queries.shortened(_linked(call, arguments, answer), fits, arguments.top)
 
 
 def _linked(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
@@ -80,12 +76,10 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def list_unit_metrics(call: ToolCall, arguments: ListUnitMetricsArguments) -> UnitMetricsAnswer:
-    limit = MAX_LISTED
-    while True:
+    def made(limit: int) -> UnitMetricsAnswer:
         answer = read_unit_metrics(
             call.account, search=arguments.search, cursor=arguments.cursor, limit=limit
         )
-        answer = replace(answer, console_url=call.console_url(SAVED, {"q": arguments.search}))
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+        return replace(answer, console_url=call.console_url(SAVED, {"q": arguments.search}))
+
+    return largest_that_fits(made, MAX_LISTED, fits)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from ingestion import queries
 from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent, UsageRow
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import fits
 
 PAGE = "usage/"
 CONNECTIONS = "connections/"
@@ -23,7 +23,7 @@ SHOWN_DIMENSIONS = 50
 
 
 def _fits(answer: UsageAnswer) -> bool:
-    return len(encode_answer(_short(answer))) <= MAX_ANSWER_BYTES
+    return fits(_short(answer))
 
 
 def _short(answer: UsageAnswer) -> UsageAnswer:
@@ -89,19 +89,17 @@ def _linked(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnsw
     examples=[{}, {"period": "last_30_days", "limit": 2}],
 )
 def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
-    limit = arguments.limit
-    while True:
+    def made(limit: int) -> EventsAnswer:
         answer = queries.list_usage_events(
             call.account, replace(arguments, limit=limit), deadline=call.deadline
         )
-        answer = replace(
+        return replace(
             answer,
             events=[_short_event(event) for event in answer.events],
             console_url=_events_url(call, arguments),
         )
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+
+    return largest_that_fits(made, arguments.limit, fits)
 
 
 def _events_url(call: ToolCall, query: EventsQuery) -> str:

@@ -90,18 +90,18 @@ def test_the_severest_come_first_then_the_newest(acme: Account, door: Door) -> N
 @pytest.mark.parametrize(
     ("arguments", "values"),
     [
-        ({"state": "all"}, {"1", "2", "3", "4"}),
-        ({"state": "expected"}, {"4"}),
-        ({"start_date": "2026-03-05"}, {"3"}),
-        ({"end_date": "2026-02-10"}, {"2"}),
-        ({"min_impact": 150}, {"2"}),
-        ({"currency": "eur"}, {"3"}),
-        ({"search": "drop AWS"}, {"2"}),
-        ({"search": "vm-2", "currency": "EUR"}, {"3"}),
+        ({"state": "all"}, "1234"),
+        ({"state": "expected"}, "4"),
+        ({"start_date": "2026-03-05"}, "3"),
+        ({"end_date": "2026-02-10"}, "2"),
+        ({"min_impact": 150}, "2"),
+        ({"currency": "eur"}, "3"),
+        ({"search": "drop AWS"}, "2"),
+        ({"search": "vm-2", "currency": "EUR"}, "3"),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
-def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values: set[str]) -> None:
+def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values: str) -> None:
     an_anomaly(acme, 1)
     an_anomaly(acme, 2, impact=Decimal(-200), first_day=date(2026, 2, 1), kind="drop")
     an_anomaly(acme, 3, last_day=date(2026, 3, 9), currency="EUR")
@@ -109,7 +109,7 @@ def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values
 
     rows = answer_of(door, **arguments)["anomalies"]
 
-    assert {row["value"].removeprefix("Service ") for row in rows} == values
+    assert {row["value"].removeprefix("Service ") for row in rows} == set(values)
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:

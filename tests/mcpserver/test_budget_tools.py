@@ -14,7 +14,7 @@ from accounts.scoping import account_scope
 from finops.budgets.models import Budget
 from finops.lake import engine
 from finops.lib import clock
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
 from tests.finops.budgets.world import daily, make, of_source
 from tests.finops.costs.rows import add_source

@@ -12,7 +12,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint

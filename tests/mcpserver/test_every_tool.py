@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from accounts.models import MCPKey
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
+from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
 from tests.cast import Cast, signed_in
 from tests.conformance import schemas

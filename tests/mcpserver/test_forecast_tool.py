@@ -12,8 +12,8 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.budgets.forecast_query import ForecastQuery
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import registry
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint

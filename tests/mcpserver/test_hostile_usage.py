@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.ingestion.pushing import event, open_door
 from tests.mcpserver.door import Door

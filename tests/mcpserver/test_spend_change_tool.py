@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint

@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.lib.periods import add_months
 from finops.unitcosts.models import UnitMetric
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, know, source_of, store

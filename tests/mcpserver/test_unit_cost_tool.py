@@ -23,8 +23,8 @@ from finops.unitcosts.services.customer_key import add_customer_alias
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion import services
 from ingestion.models import Customer
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import registry
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, know, source_of, store

@@ -17,8 +17,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from ingestion.models import Customer
 from ingestion.usage_query import UsageQuery
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import registry
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.ingestion.events import event, know, push, source_of, store
 from tests.mcpserver.door import Door

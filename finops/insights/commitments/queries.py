@@ -31,6 +31,7 @@ from finops.insights.commitments.question import CommitmentQuery
 from finops.insights.commitments.term import Term, term_of
 from finops.lake import engine
 from finops.lake.schema import Kind
+from finops.lib.answers import largest_that_fits
 from finops.lib.money import added
 from finops.lib.periods import DateRange
 
@@ -73,12 +74,7 @@ def commitment_utilization(
     kept while no file changes), one or two more with filters.
     """
     facts = _read(account, query, deadline)
-    top = query.top
-    while True:
-        answer = _assemble(facts, top)
-        if fits is None or top == 1 or fits(answer):
-            return answer
-        top //= 2
+    return largest_that_fits(lambda top: _assemble(facts, top), query.top, fits)
 
 
 def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:

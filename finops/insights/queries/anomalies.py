@@ -45,7 +45,7 @@ def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, query, shown, total),
         anomalies=[row_of(each) for each in shown],
-        total=total,
+        total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
         data_through=run.data_through if run else None,

@@ -19,6 +19,7 @@ from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
 from finops.insights.spend_change.question import SpendChangeQuery, earlier_days, spend_question
 from finops.lake import engine
 from finops.lake.schema import Kind
+from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 
@@ -52,18 +53,7 @@ def explain_spend_change(
     question = resolve_query(account, spend_question(query), sources)
     compared = _compared(query, question, sources)
     facts = _facts(account, query, question, compared, sources, deadline)
-    for top in _fewer(query.top):
-        answer = assemble(facts, top)
-        if fits is None or fits(answer):
-            break
-    return answer
-
-
-def _fewer(top: int) -> list[int]:
-    found = [top]
-    while found[-1] > 1:
-        found.append(found[-1] // 2)
-    return found
+    return largest_that_fits(lambda top: assemble(facts, top), query.top, fits)
 
 
 def _compared(query: SpendChangeQuery, question: Question, sources: Sources) -> Compared:

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from finops.costs.spend_query import SpendQuery
-from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.mcpserver.door import Door
 
 pytestmark = pytest.mark.usefixtures("busy_account")

@@ -12,8 +12,8 @@ import pytest
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import registry
+from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door, mint
