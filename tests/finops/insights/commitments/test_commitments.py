@@ -65,17 +65,25 @@ def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Acco
     answer = asked(acme, [committed("75", "Used"), committed("25", "Unused"), on_demand("100")])
 
     (total,) = answer.totals
-    assert (total.committed_cost, total.used_cost, total.unused_cost) == (100, 75, 25)
+    assert (total.committed_cost, total.used_cost, total.unused_cost) == (
+        Decimal(100),
+        Decimal(75),
+        Decimal(25),
+    )
     assert (total.utilization, total.utilization_by) == (Decimal("0.75"), "cost")
-    assert (total.on_demand_cost, total.net_savings) == (150, 50)
+    assert (total.on_demand_cost, total.net_savings) == (Decimal(150), Decimal(50))
     assert total.effective_savings_rate is not None
     assert round(total.effective_savings_rate, 6) == Decimal("0.333333")
-    assert (total.covered_cost, total.eligible_cost, total.coverage) == (300, 400, Decimal("0.75"))
+    assert (total.covered_cost, total.eligible_cost, total.coverage) == (
+        Decimal(300),
+        Decimal(400),
+        Decimal("0.75"),
+    )
     assert "25.00 USD wasted" in answer.summary
 
 
 def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> None:
-    usage = {"commitment_category": "Usage", "commitment_unit": "Hours"}
+    usage: dict[str, Any] = {"commitment_category": "Usage", "commitment_unit": "Hours"}
     answer = asked(
         acme,
         [
@@ -86,7 +94,7 @@ def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> 
 
     (row,) = answer.rows
     assert (row.utilization, row.utilization_by) == (Decimal("0.9"), "quantity")
-    assert (row.used_quantity, row.unused_quantity, row.unit) == (9, 1, "Hours")
+    assert (row.used_quantity, row.unused_quantity, row.unit) == (Decimal(9), Decimal(1), "Hours")
 
 
 def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
@@ -98,7 +106,7 @@ def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
     )
 
     (row,) = answer.rows
-    assert (row.committed_cost, row.purchased_amount) == (4, 400)
+    assert (row.committed_cost, row.purchased_amount) == (Decimal(4), Decimal(400))
     assert row.savings_rate_over_list is not None
     assert round(row.savings_rate_over_list, 6) == Decimal("0.666667")
 
@@ -142,7 +150,10 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
         ("Savings Plan", "USD"),
     ]
     (dollars,) = [total for total in answer.totals if total.currency == "USD"]
-    assert [(bucket.used_cost, bucket.unused_cost) for bucket in dollars.buckets] == [(3, 0), (0, 1)]
+    assert [(bucket.used_cost, bucket.unused_cost) for bucket in dollars.buckets] == [
+        (Decimal(3), Decimal(0)),
+        (Decimal(0), Decimal(1)),
+    ]
 
 
 def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
@@ -152,9 +163,9 @@ def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
     )
 
     assert [(row.commitment, row.unused_cost) for row in answer.rows] == [
-        ("sp-5", 5),
-        ("sp-4", 4),
-        ("other", 6),
+        ("sp-5", Decimal(5)),
+        ("sp-4", Decimal(4)),
+        ("other", Decimal(6)),
     ]
     assert answer.truncated.startswith("3 more are summed")
 

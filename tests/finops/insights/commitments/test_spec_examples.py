@@ -46,14 +46,14 @@ def test_a_fully_used_hour_without_unused_lines_in_the_bill_is_not_called_100_pe
 ) -> None:
     total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_1.csv")
 
-    assert (total.used_cost, total.unused_cost, total.utilization) == (1, 0, None)
+    assert (total.used_cost, total.unused_cost, total.utilization) == (Decimal(1), Decimal(0), None)
     assert "have no lines of unused commitment" in total.utilization_reason
 
 
 def test_an_unused_hour_is_wasted_whole(cast: Cast, source: CostSource) -> None:
     total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_2.csv")
 
-    assert (total.used_cost, total.unused_cost, total.utilization) == (0, 1, 0)
+    assert (total.used_cost, total.unused_cost, total.utilization) == (Decimal(0), Decimal(1), Decimal(0))
     assert (total.effective_savings_rate, total.savings_rate_reason[:16]) == (None, "Nothing was used")
 
 
@@ -69,10 +69,10 @@ def test_a_flexible_commitment_used_up_by_a_larger_machine(cast: Cast, source: C
     name = "one_hundred_percent_utilization_with_commitment_discount_flexibility_with_1_resource.csv"
     total = total_of(cast, source, FLEXIBILITY / name)
 
-    assert (total.utilization, total.utilization_by) == (1, "quantity")
+    assert (total.utilization, total.utilization_by) == (Decimal(1), "quantity")
     assert (total.committed_cost, total.covered_cost, total.eligible_cost) == (
         Decimal("0.5"),
-        3,
+        Decimal(3),
         Decimal("5.25"),
     )
     assert total.coverage is not None
@@ -83,7 +83,7 @@ def test_a_flexible_commitment_used_up_by_two_machines(cast: Cast, source: CostS
     name = "one_hundred_percent_utilization_with_commitment_discount_flexibility_with_2_resources.csv"
     total = total_of(cast, source, FLEXIBILITY / name)
 
-    assert (total.utilization, total.committed_cost, total.coverage) == (1, 2, 1)
+    assert (total.utilization, total.committed_cost, total.coverage) == (Decimal(1), Decimal(2), Decimal(1))
     assert total.savings_rate_over_list == Decimal("0.5")
 
 
@@ -91,14 +91,14 @@ def test_a_commitment_used_up_without_flexibility(cast: Cast, source: CostSource
     name = "one_hundred_percent_utilization_without_commitment_discount_flexibility.csv"
     total = total_of(cast, source, FLEXIBILITY / name)
 
-    assert (total.utilization, total.savings_rate_over_list) == (1, Decimal("0.5"))
+    assert (total.utilization, total.savings_rate_over_list) == (Decimal(1), Decimal("0.5"))
 
 
 def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source: CostSource) -> None:
     name = "zero_percent_utilization_without_commitment_discount_flexibility.csv"
     total = total_of(cast, source, FLEXIBILITY / name)
 
-    assert (total.utilization, total.unused_cost) == (0, Decimal("1.5"))
+    assert (total.utilization, total.unused_cost) == (Decimal(0), Decimal("1.5"))
     assert total.savings_rate_over_list is None
     assert "nothing says what one could cover" in total.coverage_reason
 
@@ -107,5 +107,5 @@ def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source
 def test_a_purchase_is_neither_used_nor_unused(cast: Cast, source: CostSource, number: int) -> None:
     total = total_of(cast, source, SCENARIOS / f"commitment_discount_purchase_scenario_{number}.csv")
 
-    assert (total.committed_cost, total.utilization) == (0, None)
+    assert (total.committed_cost, total.utilization) == (Decimal(0), None)
     assert total.utilization_reason == "The days have no usage lines of it."

@@ -94,8 +94,11 @@ def test_the_parts_of_a_change_add_up_to_it(
         assert total.change == subtracted(now, before)
         moves = [move for move in answer.moves if move.currency == total.currency]
         assert added(move.change for move in moves) == total.change
-        for each in [total, *moves]:
-            assert added(getattr(each.effects, name) for name in EFFECTS) == each.change
+        for change, effects in [
+            (total.change, total.effects),
+            *((move.change, move.effects) for move in moves),
+        ]:
+            assert added(getattr(effects, name) for name in EFFECTS) == change
         for move in moves:
             if move.other_groups:
                 continue
