@@ -85,7 +85,7 @@ def _strict(schema: Schema) -> Schema:
         del kept["default"]
     if "anyOf" in kept:
         kept = _without_null(kept)
-    if "properties" in kept:
+    if "properties" in schema:
         kept["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
         kept["additionalProperties"] = False
         if schema.get("required"):

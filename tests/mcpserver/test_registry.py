@@ -8,7 +8,7 @@ import pytest
 
 from mcpserver.context import ToolCall
 from mcpserver.registry import ANSWER_FIELDS, Access, Prompt, Registry, RegistryError, registry
-from mcpserver.schema import SchemaError
+from mcpserver.schema import SchemaError, arguments_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.toys import Answer, NoArguments, make_toys
 
@@ -199,3 +199,20 @@ def test_an_output_schema_has_the_fields_of_its_own_and_leaves_open_what_may_be_
 
     assert schema["properties"]["nothing"] == {}
     assert not set(ANSWER_FIELDS) & set(schema["properties"])
+
+
+class _Place(msgspec.Struct):
+    x: int
+
+
+class _Placed(msgspec.Struct):
+    place: _Place | None = None
+
+
+def test_an_optional_object_keeps_its_fields() -> None:
+    assert arguments_schema(_Placed)["properties"]["place"] == {
+        "type": "object",
+        "properties": {"x": {"type": "integer"}},
+        "additionalProperties": False,
+        "required": ["x"],
+    }
