@@ -1,0 +1,147 @@
+"""The four expressions behind tag recommendations. Equal for equal questions, so that the lake keeps their answers.
+
+What keys and values cover is counted in amortized usage cost: taxes and fees carry no tags. What a draft would cover is
+counted as the account's cost view says, as the preview of its editor does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+
+from finops.allocation.cost_tags.expression import CostTagValue
+from finops.costs.dimensions import Dimension, Expression
+from finops.costs.queries.cost_view import CostViewSettings
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.insights.tag_recommendations.alike import MANY_VALUES
+from finops.lake.schema import tag_column
+
+VALUE_ROWS = 3 * MANY_VALUES
+"""Values by currency that are read of a key."""
+
+ASSOCIATED_ROWS = 5_000
+PREFIX = r"^[^-_./: ]{2,}[-_./: ]"
+"""The beginning of a resource's name, with the sign that ends it."""
+
+
+def _usage(table: Any) -> Any:
+    lines = table.filter(table.charge_category == "Usage")
+    return lines.mutate(currency=lines.currency.coalesce(NO_CURRENCY))
+
+
+@dataclass(frozen=True)
+class CoverageBuild:
+    """For each currency the cost, and that of lines with each of the keys."""
+
+    keys: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = _usage(table)
+        tagged = {
+            f"tagged{place}": lines.effective_cost.sum(where=lines[tag_column(key)].notnull())
+            for place, key in enumerate(self.keys)
+        }
+        return lines.group_by("currency").aggregate(total=lines.effective_cost.sum(), **tagged)
+
+
+@dataclass(frozen=True)
+class ValuesBuild:
+    """Cost by value and currency of each subject, by its place; those with most lines where there are very many."""
+
+    subjects: tuple[Expression, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = _usage(table)
+        return _stacked(self._of(lines, place, value) for place, value in enumerate(self.subjects))
+
+    def _of(self, lines: Any, place: int, value: Expression) -> Any:
+        rows = lines.select(value=value(lines), currency=lines.currency, cost=lines.effective_cost)
+        rows = rows.filter(rows.value.notnull())
+        sums = rows.group_by(["value", "currency"]).aggregate(cost=rows.cost.sum(), lines=rows.count())
+        return _most_lines(sums, ["value", "currency"], VALUE_ROWS).mutate(
+            subject=ibis.literal(place, "int64")
+        )
+
+
+@dataclass(frozen=True)
+class AssociationBuild:
+    """Cost by subject, dimension, what that is, the subject's value there (null: none) and currency."""
+
+    subjects: tuple[Expression, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = _usage(table)
+        name = lines.resource_name.coalesce(lines.resource_id)
+        beside = {
+            "account": lines.account_id,
+            "service": lines.service,
+            "resource": name.re_extract(PREFIX, 0).nullif(""),
+        }
+        return _stacked(
+            self._of(lines, place, value, dimension, column)
+            for place, value in enumerate(self.subjects)
+            for dimension, column in beside.items()
+        )
+
+    def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
+        rows = lines.select(
+            beside=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
+        )
+        rows = rows.filter(rows.beside.notnull())
+        names = ["beside", "value", "currency"]
+        sums = rows.group_by(names).aggregate(cost=rows.cost.sum(), lines=rows.count())
+        return _most_lines(sums, names, ASSOCIATED_ROWS).mutate(
+            subject=ibis.literal(place, "int64"), dimension=ibis.literal(dimension)
+        )
+
+
+def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:
+    return sums.order_by([ibis.desc("lines"), *names]).limit(count)
+
+
+def _stacked(parts: Iterable[Any]) -> Any:
+    return ibis.union(*parts)
+
+
+@dataclass(frozen=True)
+class Covering:
+    """Which lines of a draft's dimension count: those that one of these rules gives its value, or that have one of
+    these values."""
+
+    dimension: Dimension
+    rules: tuple[int, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def condition(self, lines: Any) -> Any:
+        value = self.dimension.value
+        assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
+        wanted = []
+        if self.rules:
+            wanted.append(value.number(lines).isin(list(self.rules)))
+        if self.values:
+            wanted.append(value(lines).isin(list(self.values)))
+        return reduce(and_, wanted)
+
+
+@dataclass(frozen=True)
+class CoveredBuild:
+    """For each currency the cost in the account's view, and what each draft would cover of it."""
+
+    drafts: tuple[Covering, ...]
+    view: CostViewSettings
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(counts(table, self.view.charge_categories))
+        amount = lines[COST_COLUMNS[self.view.basis]]
+        covered = {
+            f"covered{place}": amount.sum(where=draft.condition(lines))
+            for place, draft in enumerate(self.drafts)
+        }
+        return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
+            total=amount.sum(), **covered
+        )

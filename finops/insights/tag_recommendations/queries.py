@@ -1,0 +1,235 @@
+"""Tag recommendations: the reads behind the page Tag recommendations and the tool listTagRecommendations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from accounts.models import Account
+from finops.allocation.cost_tags.answers import CostTagInfo
+from finops.allocation.cost_tags.expression import CostTagValue
+from finops.allocation.cost_tags.resolving import context_of, dimension_of
+from finops.allocation.cost_tags.words import rule_words
+from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
+from finops.allocation.queries.cost_tags import list_cost_tags
+from finops.allocation.rules import CostTagDraft
+from finops.costs.answers import AccountRef
+from finops.costs.dimensions import Dimension, DimensionContext
+from finops.costs.queries.sources import load_sources
+from finops.insights.tag_recommendations import reading, words
+from finops.insights.tag_recommendations.alike import key_groups
+from finops.insights.tag_recommendations.answers import (
+    KeyCoverage,
+    TagRecommendation,
+    TagRecommendationsAnswer,
+)
+from finops.insights.tag_recommendations.drafts import owner_of
+from finops.insights.tag_recommendations.lake import Covering
+from finops.insights.tag_recommendations.question import TagRecommendationsQuery
+from finops.insights.tag_recommendations.reading import Reader
+from finops.insights.tag_recommendations.suggesting import (
+    Subject,
+    Suggestion,
+    alike_suggestions,
+    association_suggestions,
+    subject_of,
+)
+from finops.lake.manifest import cost_tag_keys
+from finops.lib.answers import largest_that_fits
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut
+
+COUNTED_KEYS = 300
+"""Keys whose cost is counted; each is a column to read."""
+
+COMPARED_KEYS = 40
+"""Of these, those with most cost, the values are read too."""
+
+COMPARED_COST_TAGS = 20
+
+ASSOCIATED_GROUPS = 8
+"""Groups of keys for which untagged cost is looked at, those with most cost."""
+
+MAX_SUGGESTIONS = 60
+"""Each is counted by a condition of its own."""
+
+SHOWN_KEYS = 20
+MAX_TEXT = 300
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """A suggestion, what it would cover, and the cost tag that it would change."""
+
+    suggestion: Suggestion
+    row: TagRecommendation
+    cost_tag: CostTagInfo | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Every recommendation, what would cover the largest share first."""
+
+    days: DateRange
+    recommended: tuple[Recommended, ...] = ()
+    keys: tuple[KeyCoverage, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def tag_recommendations(
+    account: Account,
+    query: TagRecommendationsQuery,
+    *,
+    deadline: float | None = None,
+    fits: Callable[[TagRecommendationsAnswer], bool] | None = None,
+) -> TagRecommendationsAnswer:
+    """The recommendations of a kind, with the tag keys by coverage. Cost: that of `find_recommendations`."""
+    found = find_recommendations(account, deadline=deadline)
+    rows = [each.row for each in found.recommended if query.kind in ("all", each.row.kind)]
+
+    def made(count: int) -> TagRecommendationsAnswer:
+        shown = rows[:count]
+        more = len(rows) - len(shown)
+        return TagRecommendationsAnswer(
+            account=AccountRef(slug=account.slug, name=account.name),
+            summary=words.summary_of(account.name, rows, found.keys),
+            start_date=found.days.start,
+            end_date=found.days.end,
+            recommendations=shown,
+            keys=list(found.keys[: min(SHOWN_KEYS, count)]),
+            truncated=f"{more} more cover smaller shares: raise limit, or ask for one kind." if more else "",
+            warnings=list(found.warnings),
+            hint=words.hint_of(shown),
+        )
+
+    return largest_that_fits(made, query.limit, fits)
+
+
+def find_recommendations(account: Account, *, deadline: float | None = None) -> Found:
+    """All of the last 30 days with data. Cost: at most four lake queries, whose answers the lake keeps."""
+    sources = load_sources(account)
+    days = last_days(sources.coverage, PREVIEW_DAYS)
+    reader = Reader(account, sources, days, deadline)
+    context = context_of(account, sources)
+    every = cost_tag_keys(account, sources.manifest)
+    currencies, keys = reader.coverage(every[:COUNTED_KEYS])
+    compared = [each.key for each in keys[:COMPARED_KEYS]]
+    infos = {info.key: info for info in list_cost_tags(account)}
+    evaluated, warnings = _evaluated(context, [_draft(info) for info in infos.values()], compared)
+    if len(every) > len(compared):
+        warnings.append(words.COMPARED.format(compared=len(compared), keys=len(every)))
+    subjects = _subjects(reader, compared, evaluated, currencies)
+    suggestions = [each for subject in subjects for each in alike_suggestions(subject)]
+    suggestions += _associated(reader, context, subjects, evaluated, currencies)
+    recommended = _covered(reader, context, suggestions[:MAX_SUGGESTIONS], infos)
+    return Found(days, tuple(sorted(recommended, key=_place)), tuple(keys), tuple(warnings))
+
+
+def _draft(info: CostTagInfo) -> CostTagDraft:
+    return CostTagDraft(
+        key=info.key, rules=info.rules, default_value=info.default_value, description=info.description
+    )
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    """A cost tag that is about tag keys, and what its rules, without a default value, give lines."""
+
+    draft: CostTagDraft
+    subject: reading.Subject
+
+
+def _evaluated(
+    context: DimensionContext, drafts: Sequence[CostTagDraft], keys: Sequence[str]
+) -> tuple[list[_Evaluated], list[str]]:
+    """The cost tags that are about one of the keys, and why others that are cannot be."""
+    found: list[_Evaluated] = []
+    warnings: list[str] = []
+    groups = key_groups(keys, {})
+    about = [draft for draft in drafts if any(owner_of(group, [draft]) for group in groups)]
+    for draft in about[:COMPARED_COST_TAGS]:
+        try:
+            found.append(_Evaluated(draft, _subject(dimension_of(context, draft))))
+        except UserError as problem:
+            warnings.append(words.NOT_READ.format(key=draft.key, problem=problem.message))
+    return found, warnings
+
+
+def _subject(dimension: Dimension) -> reading.Subject:
+    value = dimension.value
+    assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
+    return reading.Subject(dataclasses.replace(value, default=""), dimension.tag_keys)
+
+
+def _subjects(
+    reader: Reader, keys: Sequence[str], evaluated: Sequence[_Evaluated], currencies: Sequence[str]
+) -> list[Subject]:
+    """The keys by meaning, with what their values cost."""
+    asked = {f"tag:{key}": reading.of_key(key) for key in keys}
+    asked |= {f"cost_tag:{each.draft.key}": each.subject for each in evaluated}
+    costs = reader.values(asked)
+    values = {key: costs[f"tag:{key}"] for key in keys}
+    given = {each.draft.key: costs[f"cost_tag:{each.draft.key}"] for each in evaluated}
+    drafts = [each.draft for each in evaluated]
+    return [subject_of(group, drafts, values, given, currencies) for group in key_groups(keys, values)]
+
+
+def _associated(
+    reader: Reader,
+    context: DimensionContext,
+    subjects: Sequence[Subject],
+    evaluated: Sequence[_Evaluated],
+    currencies: Sequence[str],
+) -> list[Suggestion]:
+    asked = [subject for subject in subjects if subject.is_categorical][:ASSOCIATED_GROUPS]
+    known = {each.draft.key: each.subject for each in evaluated}
+    values = [
+        known[subject.owner.key] if subject.owner else _subject(dimension_of(context, subject.base))
+        for subject in asked
+    ]
+    found = zip(asked, reader.beside(values), strict=True)
+    return [
+        each for subject, beside in found for each in association_suggestions(subject, beside, currencies)
+    ]
+
+
+def _covered(
+    reader: Reader,
+    context: DimensionContext,
+    suggestions: Sequence[Suggestion],
+    infos: Mapping[str, CostTagInfo],
+) -> Iterator[Recommended]:
+    """Those that would cover anything."""
+    dimensions = [dimension_of(context, each.draft) for each in suggestions]
+    asked = [
+        (dimension, Covering(dimension, each.rules, each.values))
+        for each, dimension in zip(suggestions, dimensions, strict=True)
+    ]
+    for each, covers in zip(suggestions, reader.covered(asked), strict=True):
+        if not any(cover.amount > 0 for cover in covers):
+            continue
+        row = TagRecommendation(
+            id=each.id,
+            kind=each.kind,
+            sentence=each.sentence,
+            tag_keys=[cut(key, MAX_TEXT) for key in each.keys],
+            covers=covers,
+            cost_tag=each.draft.key,
+            is_new=each.is_new,
+            rules=[cut(rule_words(rule), MAX_TEXT) for rule in each.shown],
+        )
+        yield Recommended(each, row, None if each.is_new else infos[each.draft.key])
+
+
+def _place(recommended: Recommended) -> tuple[object, ...]:
+    row = recommended.row
+    return -row.share, row.id
+
+
+def recommendation(account: Account, recommendation_id: str) -> Recommended | None:
+    """The one with this id, as things are now."""
+    return next(
+        (each for each in find_recommendations(account).recommended if each.row.id == recommendation_id), None
+    )

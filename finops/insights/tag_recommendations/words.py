@@ -1,0 +1,78 @@
+"""Tag recommendations in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from finops.insights.tag_recommendations.alike import KeyGroup, Merge
+from finops.insights.tag_recommendations.answers import KeyCoverage, TagRecommendation
+from finops.insights.tag_recommendations.associations import CERTAIN, Association
+from finops.lib.spoken import cut, listed, percent
+
+SHOWN = 4
+LENGTH = 60
+
+COMPARED = "Only the {compared} tag keys that cover most cost are compared, of {keys}; the others are not looked into."
+NOT_READ = "Cost tag {key} cannot be evaluated, so nothing is suggested for it: {problem}"
+
+
+def few(names: Sequence[str], shown: int = SHOWN) -> str:
+    """`a, b and 3 more`."""
+    more = len(names) - shown
+    parts = [cut(name, LENGTH) for name in names[:shown]]
+    return listed([*parts, f"{more} more"] if more > 0 else parts)
+
+
+def same_keys(group: KeyGroup) -> str:
+    why = ", by the values that they have in common" if group.by_values else ""
+    return f"Tags {few(group.keys)} mean the same{why}: one cost tag copies whichever a line has."
+
+
+def more_keys(missing: Sequence[str], cost_tag: str, copies: Sequence[str]) -> str:
+    noun, verb = ("Tag", "means") if len(missing) == 1 else ("Tags", "mean")
+    if not copies:
+        return f"{noun} {few(missing)} {verb} the same as cost tag {cost_tag}, which does not copy it yet."
+    return (
+        f"{noun} {few(missing)} {verb} the same as {few(copies)}, which cost tag {cost_tag} copies already."
+    )
+
+
+def same_values(named: str, merged: Sequence[Merge]) -> str:
+    said = [few(merge.spellings) for merge in merged[:SHOWN]]
+    more = f"; {len(merged) - SHOWN} more" if len(merged) > SHOWN else ""
+    noun = "One value" if len(merged) == 1 else f"{len(merged)} values"
+    verb = "is" if len(merged) == 1 else "are"
+    return f"{noun} of {named} {verb} spelt in several ways: {'; '.join(said)}{more}."
+
+
+_BESIDE = {"account": "account", "service": "service", "resource": "the resource's name begins with"}
+
+
+def untagged_cost(named: str, association: Association) -> str:
+    word = _BESIDE[association.dimension]
+    names = few(association.names)
+    place = f"Where {word} {names}" if association.dimension == "resource" else f"In {word} {names}"
+    return f"{place}, at least {percent(CERTAIN)} of the cost with {named} is {cut(association.value, LENGTH)}: the rest likely is too."
+
+
+def summary_of(
+    account: str, recommendations: Sequence[TagRecommendation], keys: Sequence[KeyCoverage]
+) -> str:
+    if not keys:
+        return f"{account}'s cost of the last 30 days with data has no tags."
+    first = next((each for each in keys[0].covers if each.share is not None), None)
+    best = f" Key {cut(keys[0].key, LENGTH)} covers most"
+    best += f": {percent(first.share)} of {first.currency} usage cost." if first and first.share else "."
+    if not recommendations:
+        return f"{account}'s tags have nothing to put right.{best}"
+    noun = "recommendation" if len(recommendations) == 1 else "recommendations"
+    return f"{account}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
+
+
+def hint_of(recommendations: Sequence[TagRecommendation]) -> str:
+    if not recommendations:
+        return "listCostTags shows the cost tags; listDimensionValues of a tag its values."
+    return (
+        "console_url of each opens its draft in the cost tag editor; nothing is saved before a person saves. They "
+        "overlap: covers cannot be added up."
+    )

@@ -1,0 +1,211 @@
+"""What is recommended for bills with known tags, and that it covers what the editor's preview says."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.allocation.queries.cost_tags import preview
+from finops.allocation.rules import read_rules
+from finops.allocation.services.cost_tags import create_cost_tag
+from finops.costs.models import CostSource
+from finops.insights.tag_recommendations.queries import (
+    Recommended,
+    find_recommendations,
+    tag_recommendations,
+)
+from finops.insights.tag_recommendations.question import TagRecommendationsQuery
+from finops.lake import schema
+from finops.lib.money import added
+from tests.cast import Cast
+from tests.finops.costs.rows import Line, add_source, add_up, cost, put
+
+START, END = date(2026, 3, 1), date(2026, 3, 19)
+
+
+def tagged(amount: str, tags: dict[str, str], **columns: Any) -> Line:
+    return cost(END, amount, tags=tags, **columns)
+
+
+UNTIDY = [
+    tagged("60", {"env": "prod"}, account_id="1", service="EC2", resource_name="web-1"),
+    tagged("20", {"Env": "Production"}, account_id="1", service="S3", resource_name="web-2"),
+    tagged("10", {"user:env": "dev"}, account_id="2", service="EC2", resource_name="lab-1"),
+    tagged("7", {}, account_id="1", service="EC2", resource_name="web-3"),
+    tagged("3", {}, account_id="3", service="Tax"),
+]
+
+
+def by_kind(account: Account) -> dict[str, list[Recommended]]:
+    found: dict[str, list[Recommended]] = {}
+    for each in find_recommendations(account).recommended:
+        found.setdefault(each.row.kind, []).append(each)
+    return found
+
+
+def covers(found: Recommended) -> dict[str, Decimal]:
+    return {cover.currency: cover.amount for cover in found.row.covers}
+
+
+def test_keys_by_coverage_of_cost(acme: Account) -> None:
+    add_source(acme, [*UNTIDY, tagged("500", {"env": "prod"}, charge_category="Tax")])
+
+    keys = find_recommendations(acme).keys
+
+    assert [(each.key, each.covers[0].amount, each.covers[0].share) for each in keys] == [
+        ("env", Decimal(60), Decimal("0.6")),
+        ("Env", Decimal(20), Decimal("0.2")),
+        ("user:env", Decimal(10), Decimal("0.1")),
+    ]
+
+
+def test_keys_that_mean_the_same_become_one_cost_tag(acme: Account) -> None:
+    add_source(acme, UNTIDY)
+
+    (found,) = by_kind(acme)["same_keys"]
+
+    assert found.row.sentence.startswith("Tags env, Env and user:env mean the same")
+    assert covers(found) == {"USD": Decimal(90)}
+    assert found.row.covers[0].share == Decimal("0.9")
+    (rule,) = found.suggestion.draft.rules
+    assert rule.copy
+    assert rule.copy.keys == ("env", "Env", "user:env")
+    assert found.suggestion.draft.key == "env"
+
+
+def test_values_that_mean_the_same_are_put_right(acme: Account) -> None:
+    add_source(acme, UNTIDY)
+
+    (found,) = by_kind(acme)["same_values"]
+
+    assert "prod and Production" in found.row.sentence
+    assert covers(found) == {"USD": Decimal(80)}
+    (rule,) = found.suggestion.draft.rules
+    assert rule.copy
+    assert (rule.copy.normalise, rule.copy.map) == (("trim", "lower"), (("production", "prod"),))
+
+
+def test_untagged_cost_gets_the_rule_that_the_rest_says(acme: Account) -> None:
+    add_source(acme, UNTIDY)
+
+    found = {each.suggestion.draft.rules[-1].when: each for each in by_kind(acme)["untagged_cost"]}
+    dimensions = {when.dimension: each for when, each in found.items() if when and hasattr(when, "dimension")}
+
+    assert set(dimensions) == {"account", "resource"}  # EC2 is 14 % dev
+    assert covers(dimensions["account"]) == {"USD": Decimal(7)}
+    assert dimensions["account"].row.rules[-1] == "account is 1 → prod"
+    assert dimensions["resource"].row.rules[-1] == "resource starts with web- → prod"
+
+
+def test_an_existing_cost_tag_gains_rules_at_its_end(acme: Account, cast: Cast) -> None:
+    add_source(acme, UNTIDY)
+    rules = read_rules([{"copy": {"keys": ["env"], "normalise": ["trim", "lower"]}}])
+    create_cost_tag(account=acme, actor=cast.actor, key="environment", rules=rules, default_value="shared")
+
+    found = by_kind(acme)
+    (keys,) = found["same_keys"]
+
+    assert keys.cost_tag
+    assert keys.suggestion.draft.key == "environment"
+    assert keys.suggestion.draft.rules[:1] == rules
+    assert covers(keys) == {"USD": Decimal(30)}
+    assert "copies already" in keys.row.sentence
+    account = next(each for each in found["untagged_cost"] if "account is" in each.row.rules[-1])
+    assert account.row.rules == [
+        "account is 1, and tag:Env has no value, and tag:user:env has no value → prod"
+    ]
+    assert covers(account) == {"USD": Decimal(7)}
+
+
+def test_an_existing_cost_tag_has_its_own_values_put_right(acme: Account, cast: Cast) -> None:
+    add_source(acme, UNTIDY)
+    rules = read_rules([{"copy": {"keys": ["env", "Env", "user:env"], "map": {"dev": "Development"}}}])
+    create_cost_tag(account=acme, actor=cast.actor, key="stage", rules=rules)
+
+    found = by_kind(acme)
+    (values,) = found["same_values"]
+
+    assert "same_keys" not in found
+    (rule,) = values.suggestion.draft.rules
+    assert rule.copy
+    assert dict(rule.copy.map) == {"dev": "Development", "Production": "prod"}
+    assert covers(values) == {"USD": Decimal(80)}
+
+
+def test_tidy_tags_are_left_alone(acme: Account) -> None:
+    add_source(acme, [tagged("60", {"env": "prod"}), tagged("40", {"env": "dev"})])
+
+    answer = tag_recommendations(acme, TagRecommendationsQuery())
+
+    assert answer.recommendations == []
+    assert "nothing to put right" in answer.summary
+    assert answer.keys[0].covers[0].share == 1
+
+
+def test_bills_without_tags_say_so(acme: Account) -> None:
+    assert "has no tags" in tag_recommendations(acme, TagRecommendationsQuery()).summary
+
+
+def test_ids_stay_as_cost_grows(acme: Account) -> None:
+    source = add_source(acme, UNTIDY)
+    before = {each.row.id for each in find_recommendations(acme).recommended}
+    put(acme, source, [*UNTIDY, tagged("100", {"Env": "prod"}, account_id="1", service="S3")])
+
+    assert before == {each.row.id for each in find_recommendations(acme).recommended}
+
+
+KEYS = ("env", "Env", "stage", "team")
+lines = st.builds(
+    lambda amount, tags, **columns: cost(END, amount, tags=tags, effective_cost=amount, **columns),
+    st.decimals(min_value="-1e3", max_value="9e14", places=18, allow_nan=False),
+    st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["prod", "Prod ", "production", "dev", "x", ""])),
+    account_id=st.sampled_from(["1", "2", None]),
+    service=st.sampled_from(["EC2", "S3"]),
+    resource_name=st.sampled_from(["web-1", "web-2", "db_1", None]),
+    currency=st.sampled_from(["USD", "EUR"]),
+)
+
+
+@pytest.fixture
+def empty(acme: Account) -> CostSource:
+    return CostSource.objects.create(account=acme, name="Bill")
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(lines, min_size=1, max_size=14))
+def test_coverage_is_plain_sums_and_a_draft_covers_what_its_preview_says(
+    acme: Account, empty: CostSource, found: list[Line]
+) -> None:
+    put(acme, empty, found)
+
+    answer = find_recommendations(acme)
+
+    for each in answer.keys:
+        column = schema.tag_column(each.key)
+        plain = add_up(
+            (one for one in found if one.get(column) is not None),
+            lambda one: one["currency"],
+            column="effective_cost",
+        )
+        assert {cover.currency: cover.amount for cover in each.covers} == {
+            currency: amount for currency, amount in plain.items() if amount
+        }
+    for recommended in answer.recommended:
+        assert covers(recommended) == _previewed(acme, recommended)
+
+
+def _previewed(account: Account, recommended: Recommended) -> dict[str, Decimal]:
+    suggestion = recommended.suggestion
+    seen = preview(account, suggestion.draft)
+    caught = [rule.amounts for rule in seen.rules if rule.number in suggestion.rules]
+    caught += [each.amounts for each in seen.values if each.value in suggestion.values]
+    amounts: dict[str, Decimal] = {}
+    for part in [one for each in caught for one in each]:
+        amounts[part.currency] = added([amounts.get(part.currency, Decimal(0)), part.amount])
+    return {currency: amount for currency, amount in amounts.items() if amount}
