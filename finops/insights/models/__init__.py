@@ -1,5 +1,6 @@
 """What insights found, and what people said about it."""
 
 from finops.insights.models.anomalies import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.models.savings import SavingsDismissal
 
-__all__ = ["Anomaly", "AnomalyRun", "AnomalySettings"]
+__all__ = ["Anomaly", "AnomalyRun", "AnomalySettings", "SavingsDismissal"]

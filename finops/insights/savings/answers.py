@@ -1,0 +1,86 @@
+"""The form of the answer about savings, the same for the tool and the page. Amounts are of a month of 30 days."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import msgspec
+
+from finops.costs.answers import AccountRef, PeriodUsed
+
+
+# cost: of these lines in the month. saving None: see saving_reason of the recommendation.
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    resource: str
+    name: str
+    usage_type: str
+    account: str
+    region: str
+    cost: Decimal
+    saving: Decimal | None
+    currency: str
+    note: str
+
+
+# What the scope cost in the 30 days before the day it was acted on and since then, for 30 days. saved = before - after.
+class Realised(msgspec.Struct, frozen=True, kw_only=True):
+    before: Decimal | None
+    after: Decimal | None
+    saved: Decimal | None
+    currency: str
+    reason: str
+
+
+# instead_of: rules that found the same lines and do not count them. lowered: what others count instead.
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    rule: str
+    status: str
+    title: str
+    advice: str
+    monthly_saving: Decimal | None
+    monthly_cost: Decimal
+    currency: str
+    effort: str
+    risk: str
+    risk_reason: str
+    formula: str
+    source: str
+    provider: str
+    service: str
+    account: str
+    evidence: list[Evidence]
+    evidence_count: int
+    saving_reason: str = ""
+    instead_of: list[str] = []
+    lowered: str = ""
+    note: str = ""
+    marked_by: str = ""
+    marked_at: datetime | None = None
+    acted_on: date | None = None
+    realised: Realised | None = None
+
+
+# unknown: recommendations without a provable saving.
+class SavingsTotal(msgspec.Struct, frozen=True, kw_only=True):
+    monthly_saving: Decimal
+    currency: str
+    recommendations: int
+    unknown: int
+
+
+class SavingsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    period: PeriodUsed | None
+    totals: list[SavingsTotal]
+    recommendations: list[Recommendation]
+    total: int
+    realised: list[Realised]
+    data_through: date | None
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,129 @@
+"""What a rule finds, before rules are weighed against each other. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+import msgspec
+
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+
+WINDOW_DAYS = 30
+"""A month of all amounts here: the last thirty days that every source has delivered."""
+
+MINIMUM = Decimal(1)
+"""Savings below one unit of their currency a month are not listed."""
+
+_WIDE = Context(prec=38, rounding=ROUND_HALF_EVEN)
+
+
+def part(amount: Decimal, share: Decimal) -> Decimal:
+    """amount * share in 38 digits."""
+    return _WIDE.multiply(amount, share)
+
+
+def each_day(days: DateRange) -> list[date]:
+    return [days.start + timedelta(days=index) for index in range(days.days)]
+
+
+@dataclass(frozen=True)
+class LineKey:
+    """Which lines of the bills: those of one resource and usage type."""
+
+    source: str
+    currency: str
+    account: str
+    region: str
+    usage_type: str
+    resource: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Evidence: lines that add up to `cost` in the window. `saving` None: not provable from the bills."""
+
+    line: LineKey
+    name: str
+    cost: Decimal
+    saving: Decimal | None
+    note: str
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whose cost is compared after acting: resources, a commitment, or the on-demand compute of a source."""
+
+    source: str
+    currency: str
+    resources: list[str] = []
+    commitment: str = ""
+    compute: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A recommendation of one rule. `unit` tells it from others of its rule in the source and currency.
+
+    `reason`: why there is no saving."""
+
+    rule: str
+    unit: tuple[str, ...]
+    title: str
+    advice: str
+    formula: str
+    provider: str
+    service: str
+    account_name: str
+    pieces: Sequence[Piece]
+    reason: str = ""
+    commitment: str = ""
+    compute: bool = False
+    instead_of: frozenset[str] = frozenset()
+    lowered: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.pieces[0].line.source
+
+    @property
+    def currency(self) -> str:
+        return self.pieces[0].line.currency
+
+    @property
+    def key(self) -> str:
+        """Stable: the same rule, source, scope and currency have it again, whatever the amounts."""
+        text = "\x1f".join([self.rule, self.source, self.currency, *self.unit])
+        return f"sav_{hashlib.blake2s(text.encode(), digest_size=8).hexdigest()}"
+
+    @property
+    def cost(self) -> Decimal:
+        return added(piece.cost for piece in self.pieces)
+
+    @property
+    def saving(self) -> Decimal | None:
+        found = [piece.saving for piece in self.pieces]
+        if any(saving is None for saving in found):
+            return None
+        return added(saving or Decimal(0) for saving in found)
+
+    @property
+    def is_worth_listing(self) -> bool:
+        return (self.cost if self.saving is None else self.saving) >= MINIMUM
+
+    @property
+    def scope(self) -> Scope:
+        resources = {piece.line.resource for piece in self.pieces if piece.line.resource}
+        return Scope(
+            source=self.source,
+            currency=self.currency,
+            resources=[] if self.commitment or self.compute else sorted(resources),
+            commitment=self.commitment,
+            compute=self.compute,
+        )
+
+    def with_pieces(self, pieces: Sequence[Piece], lowered: str) -> Candidate:
+        return replace(self, pieces=pieces, lowered=lowered)

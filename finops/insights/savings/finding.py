@@ -1,0 +1,120 @@
+"""The rules over an account's bills: at most three grouped reads of the lake, then everything in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from accounts.models import Account
+from finops.costs.queries.sources import Sources
+from finops.insights.savings.candidates import WINDOW_DAYS, Candidate
+from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
+from finops.insights.savings.growth import growing_storage, months_before, read_stored
+from finops.insights.savings.lake import (
+    ENV_KEYS,
+    MAX_ROWS,
+    DailyBuild,
+    GrowthBuild,
+    OutcomeBuild,
+    ResourceBuild,
+)
+from finops.insights.savings.resource_rules import read_resources, successors, weekends_off
+from finops.insights.savings.weighing import weighed
+from finops.lake import engine
+from finops.lake import queries as lake_queries
+from finops.lake.schema import Kind
+from finops.lib.periods import DateRange
+
+
+@dataclass(frozen=True)
+class Found:
+    """`open` are weighed against each other; `aside` are those that a person dismissed, which count nothing."""
+
+    days: DateRange | None = None
+    open: Sequence[Candidate] = ()
+    aside: Sequence[Candidate] = ()
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Asks the lake about one account."""
+
+    account: Account
+    sources: Sources
+    deadline: float | None
+
+    def __call__(
+        self,
+        days: DateRange,
+        build: ResourceBuild | GrowthBuild | DailyBuild | OutcomeBuild,
+        tag_keys: Sequence[str] = (),
+    ) -> list[dict[str, Any]]:
+        table = engine.run(
+            self.account,
+            Kind.COST,
+            days.start,
+            days.end,
+            build,
+            tag_keys=tag_keys,
+            manifest=self.sources.manifest,
+            deadline=self.deadline,
+        )
+        rows: list[dict[str, Any]] = table.to_pylist()
+        return rows
+
+
+def find(read: Reader, dismissed: Collection[str]) -> Found:
+    """What the rules find in the last thirty days that every source has delivered. Three lake queries."""
+    through = read.sources.coverage.complete_through
+    if through is None:
+        return Found()
+    days = DateRange(through - timedelta(days=WINDOW_DAYS - 1), through)
+    by_resource, warnings = _resource_rules(read, days)
+    counted = weighed(each for each in by_resource if each.key not in dismissed)
+    daily = read_daily(read(days, _rest(counted)))
+    everything = [*by_resource, *unused_commitments(daily), *steady_on_demand(daily, days)]
+    return Found(
+        days,
+        weighed(each for each in everything if each.key not in dismissed),
+        [each for each in everything if each.key in dismissed],
+        [*warnings, *_blind(daily, read.sources)],
+    )
+
+
+def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], list[str]]:
+    tag_keys = lake_queries.tag_keys(read.account)
+    keys = tuple(key for key in tag_keys if key.casefold() in ENV_KEYS)
+    resources = read_resources(read(days, ResourceBuild(keys), keys))
+    months = months_before(days.end)
+    build = GrowthBuild(tuple(month.start for month in months))
+    stored = read_stored(read(DateRange(months[0].start, months[-1].end), build))
+    warnings = []
+    if not keys:
+        warnings.append(
+            "No tag says what is dev or test (env, environment, stage), so that is not looked for."
+        )
+    if max(len(resources), len(stored)) >= MAX_ROWS:
+        warnings.append(f"Of very many resources the costliest {MAX_ROWS:,} are looked at.")
+    found = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
+    return found, warnings  # fmt: skip
+
+
+def _rest(counted: Sequence[Candidate]) -> DailyBuild:
+    """On-demand compute without the lines that are in other recommendations, with a saving."""
+    pieces = [piece for each in counted if each.saving is not None for piece in each.pieces]
+    resources = {piece.line.resource for piece in pieces}
+    loose = {piece.line.usage_type for piece in pieces if not piece.line.resource}
+    return DailyBuild(tuple(sorted(resources - {""})), tuple(sorted(loose)))
+
+
+def _blind(daily: Sequence[DailySum], sources: Sources) -> list[str]:
+    """Exports that show commitments and never anything unused."""
+    with_unused = {each.source for each in daily if each.status == "Unused"}
+    blind = {each.source for each in daily if each.status == "Used"} - with_unused
+    return [
+        f"{sources.names.get(source, source)!r} has no lines of unused commitment: all is used, or its export leaves them out."
+        for source in sorted(blind)
+    ]

@@ -1,0 +1,111 @@
+"""Storage that grew in every one of the last months: to be looked through. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Final
+
+from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, part
+from finops.insights.savings.resource_rules import line_of
+from finops.insights.savings.rules import GROWTH
+from finops.lib.money import added, ratio, subtracted
+from finops.lib.periods import DateRange, add_months, month_end, month_start
+from finops.lib.spoken import money, percent
+
+MONTHS: Final = 4
+"""Complete months: three times more than the month before."""
+
+GROWN: Final = Decimal("1.05")
+REASON: Final = "Bills do not say what of it is still needed, so what deleting would save is not known."
+
+
+@dataclass(frozen=True)
+class StoredSum:
+    """Quantity and cost of one resource and usage type in each month, the oldest first."""
+
+    line: LineKey
+    provider: str
+    service: str
+    quantities: tuple[Decimal, ...]
+    costs: tuple[Decimal, ...]
+    name: str
+    account_name: str
+
+
+def months_before(through: date) -> list[DateRange]:
+    """The last complete months on that day, the oldest first."""
+    newest = month_start(through) if through == month_end(through) else add_months(through, -1)
+    firsts = [add_months(newest, -back) for back in reversed(range(MONTHS))]
+    return [DateRange(first, month_end(first)) for first in firsts]
+
+
+def read_stored(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
+    """The result of `GrowthBuild` as typed rows."""
+    return [
+        StoredSum(
+            line=line_of(row),
+            provider=row["provider"],
+            service=row["service"],
+            quantities=tuple(row[f"quantity{place}"] or Decimal(0) for place in range(MONTHS)),
+            costs=tuple(row[f"cost{place}"] or Decimal(0) for place in range(MONTHS)),
+            name=row["resource_name"] or "",
+            account_name=row["account_name"] or row["account_id"],
+        )
+        for row in rows
+    ]
+
+
+def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[Candidate]:
+    """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a month."""
+    found: dict[tuple[str, ...], list[StoredSum]] = defaultdict(list)
+    for each in sums:
+        if _only_grows(each, months):
+            line = each.line
+            found[(line.source, line.currency, line.account, each.service)].append(each)
+    return [_candidate(group, months) for group in found.values() if _more(group) >= MINIMUM]
+
+
+def _only_grows(each: StoredSum, months: Sequence[DateRange]) -> bool:
+    if not all(quantity > 0 for quantity in each.quantities):
+        return False
+    daily = [
+        part(quantity, ratio(Decimal(1), Decimal(month.days)) or Decimal(0))
+        for quantity, month in zip(each.quantities, months, strict=True)
+    ]
+    rises = all(before < after for before, after in pairwise(daily))
+    return rises and daily[-1] >= part(daily[0], GROWN)
+
+
+def _more(group: Sequence[StoredSum]) -> Decimal:
+    return subtracted(added(each.costs[-1] for each in group), added(each.costs[0] for each in group))
+
+
+def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candidate:
+    first = group[0]
+    since = f"{months[0].start:%Y-%m}"
+    more = money(_more(group), first.line.currency)
+    return Candidate(
+        rule=GROWTH.name,
+        unit=(first.line.account, first.service),
+        title=f"Review what only grows: {first.service} in {first.account_name}",
+        advice="Set a retention or lifecycle rule, or move what nobody reads to a colder class.",
+        formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
+        provider=first.provider,
+        service=first.service,
+        account_name=first.account_name,
+        pieces=[
+            Piece(each.line, each.name, each.costs[-1], None, f"{_grown(each)} stored since {since}")
+            for each in group
+        ],
+        reason=REASON,
+    )
+
+
+def _grown(each: StoredSum) -> str:
+    share = ratio(subtracted(each.quantities[-1], each.quantities[0]), each.quantities[0])
+    return f"{percent(share or Decimal(0))} more"

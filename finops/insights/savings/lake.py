@@ -1,0 +1,178 @@
+"""What the rules read: three expressions, each grouped in the lake. Amounts are amortized (EffectiveCost)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+import ibis
+
+from finops.costs.queries.spend_lake import NO_CURRENCY, part_of
+from finops.insights.savings.generations import AWS, AZURE, GOOGLE, IN_ANY
+from finops.lake.schema import tag_column
+
+MAX_ROWS = 5_000
+"""The costliest lines that a rule looks at; what costs less than all of these is not looked at."""
+
+DEV_VALUES = (
+    *("dev", "devel", "development", "test", "testing", "qa", "uat", "staging", "stage", "stg", "sandbox", "sbx"),
+    *("nonprod", "non-prod", "non-production", "preview", "integration"),
+)  # fmt: skip
+ENV_KEYS = ("env", "environment", "stage", "deployment-environment", "deployment_environment")
+
+_KEYS = ("source", "provider", "service", "currency", "account_id", "region", "usage_type", "resource_id")
+_PROVIDERS = {AWS: "aws|amazon", AZURE: "azure|microsoft", GOOGLE: "google|gcp"}
+_STORED = r"(?i)^(?:[kmgt]i?b|bytes?)[-_ ]?(?:mo|month)"
+
+
+def _matches(column: Any, pattern: str) -> Any:
+    return column.re_search(f"(?i){pattern.removeprefix('(?i)')}").fill_null(False)
+
+
+def _usage(table: Any) -> Any:
+    """Plain usage: no correction, credit or fee."""
+    ordinary = part_of(table, table.effective_cost).isnull()
+    return (table.charge_category == "Usage").fill_null(False) & ordinary
+
+
+def _on_demand(table: Any) -> Any:
+    """At standard prices, without a commitment. Some exports have no pricing category: those lines count too."""
+    return table.commitment_id.isnull() & (table.pricing_category.coalesce("Standard") == "Standard")
+
+
+def _keyed(table: Any) -> Any:
+    empty = {name: table[name].coalesce("") for name in _KEYS if name not in ("source", "currency")}
+    return table.mutate(currency=table.currency.coalesce(NO_CURRENCY), **empty)
+
+
+def _by_the_hour(table: Any) -> Any:
+    return _matches(table.consumed_unit, r"hour|^v?hrs?\b")
+
+
+@dataclass(frozen=True)
+class ResourceBuild:
+    """On-demand usage of an older generation, and what runs by the hour with a dev or test tag; by resource and usage
+    type, the costliest first, with what of it weekends cost."""
+
+    env_keys: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        tags = [table[tag_column(key)].lower() for key in self.env_keys]
+        tagged = ibis.coalesce(*tags).isin(DEV_VALUES).fill_null(False) if tags else ibis.literal(False)
+        runs = table.service_category.isin(["Compute", "Databases"]).fill_null(False) & _by_the_hour(table)
+        dev = tagged & runs
+        old = _matches(table.usage_type, IN_ANY)
+        lines = _keyed(table.mutate(dev=dev).filter(_usage(table) & _on_demand(table) & (dev | old)))
+        weekend = lines.charge_date.day_of_week.index() >= 5
+        nothing = ibis.null("date")
+        sums = lines.group_by([*_KEYS, "dev"]).aggregate(
+            cost=lines.effective_cost.sum(),
+            weekend_cost=ibis.ifelse(weekend, lines.effective_cost, 0).sum(),
+            weekdays=ibis.ifelse(weekend, nothing, lines.charge_date).nunique(),
+            weekend_days=ibis.ifelse(weekend, lines.charge_date, nothing).nunique(),
+            resource_name=lines.resource_name.max(),
+            account_name=lines.account_name.max(),
+        )
+        return sums.order_by(sums.cost.desc()).limit(MAX_ROWS)
+
+
+@dataclass(frozen=True)
+class GrowthBuild:
+    """What is stored, by resource and usage type, in each of some months (first day of each, oldest first)."""
+
+    months: tuple[date, ...]
+
+    def __call__(self, table: Any) -> Any:
+        stored = _matches(table.consumed_unit, _STORED)
+        compute = (table.service_category == "Compute").fill_null(False)
+        lines = _keyed(table.filter(_usage(table) & stored & ~compute))
+        month = lines.charge_date.truncate("M")
+        sums = {}
+        for place, first in enumerate(self.months):
+            inside = month == ibis.literal(first)
+            sums[f"quantity{place}"] = ibis.ifelse(inside, lines.consumed_quantity, 0).sum()
+            sums[f"cost{place}"] = ibis.ifelse(inside, lines.effective_cost, 0).sum()
+        found = lines.group_by(list(_KEYS)).aggregate(
+            **sums, resource_name=lines.resource_name.max(), account_name=lines.account_name.max()
+        )
+        return found.order_by(found[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
+
+
+def coverable(table: Any) -> Any:
+    """Compute that a savings plan, reservation or flexible committed-use discount of its provider covers."""
+    service, usage = table.service, table.usage_type
+    aws = _matches(service, r"elastic compute|ec2$|elastic container|amazonecs|lambda|fargate") & _matches(
+        usage, r"BoxUsage|DedicatedUsage|Fargate-(?:vCPU|GB)|Lambda-GB-Second"
+    )
+    azure = _matches(service, r"virtual machines") & _by_the_hour(table)
+    google = _matches(service, r"compute engine") & _matches(usage, r"(?:core|ram) running")
+    chosen = [
+        _matches(table.provider, _PROVIDERS[cloud]) & condition
+        for cloud, condition in ((AWS, aws), (AZURE, azure), (GOOGLE, google))
+    ]
+    return reduce(or_, chosen) & _usage(table)
+
+
+@dataclass(frozen=True)
+class DailyBuild:
+    """By day: lines of commitments by what they are, and the on-demand compute that one could cover, without what other
+    rules have counted already (`resources`; `usage_types` of lines that name no resource)."""
+
+    resources: tuple[str, ...]
+    usage_types: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        covers = coverable(table)
+        conditions = [covers, _on_demand(table)]
+        if self.resources:
+            conditions.append(~table.resource_id.isin(self.resources).fill_null(False))
+        if self.usage_types:
+            loose = table.resource_id.isnull() & table.usage_type.isin(self.usage_types)
+            conditions.append(~loose.fill_null(False))
+        of_commitment = table.commitment_id.notnull() & (table.charge_category == "Usage").fill_null(False)
+        wanted = table.mutate(covers=covers).filter(of_commitment | reduce(and_, conditions))
+        lines = wanted.mutate(
+            currency=wanted.currency.coalesce(NO_CURRENCY),
+            provider=wanted.provider.coalesce(""),
+            service=wanted.service.coalesce(""),
+            commitment=wanted.commitment_id.coalesce(""),
+            status=wanted.commitment_status.coalesce(""),
+            compute=(wanted.service_category == "Compute").fill_null(False),
+        )
+        return lines.group_by(
+            ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "charge_date"]
+        ).aggregate(
+            cost=lines.effective_cost.sum(),
+            contracted=lines.contracted_cost.sum(),
+            lines=lines.count(),
+            priced=lines.contracted_cost.count(),
+            name=lines.commitment_name.max(),
+            account_name=lines.account_name.max(),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OutcomeBuild:
+    """By day: the cost of resources, of what commitments leave unused, and of all compute that one could cover."""
+
+    resources: tuple[str, ...]
+    commitments: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        unused = table.commitment_id.isin(self.commitments) & (table.commitment_status == "Unused")
+        ours = table.resource_id.isin(self.resources)
+        keyed = table.mutate(
+            resource=ibis.ifelse(ours.fill_null(False), table.resource_id, ""),
+            commitment=ibis.ifelse(unused.fill_null(False), table.commitment_id, ""),
+            covers=coverable(table),
+            usage=_usage(table),
+            currency=table.currency.coalesce(NO_CURRENCY),
+        )
+        wanted = (keyed.resource != "") | (keyed.commitment != "") | keyed.covers
+        found = keyed.filter(wanted & keyed.usage)
+        return found.group_by(
+            ["source", "currency", "resource", "commitment", "covers", "charge_date"]
+        ).aggregate(cost=found.effective_cost.sum())

@@ -1,0 +1,263 @@
+"""Savings: the one query behind the page and the tool `listSavingsRecommendations`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef, PeriodUsed
+from finops.costs.queries.sources import load_sources
+from finops.insights.models import SavingsDismissal
+from finops.insights.savings.answers import (
+    Evidence,
+    Realised,
+    Recommendation,
+    SavingsAnswer,
+    SavingsTotal,
+)
+from finops.insights.savings.candidates import Candidate, Piece
+from finops.insights.savings.finding import Found, Reader, find
+from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.realised import outcomes
+from finops.insights.savings.rules import PRECEDENCE, RULES
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.money import added
+from finops.lib.spoken import listed, money
+
+OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
+GONE = "The bills of the last 30 days do not show it any more."
+SHOWN_EVIDENCE = 5
+ALL_ROWS = 1_000_000
+
+
+def list_savings(
+    account: Account,
+    query: SavingsQuery,
+    *,
+    deadline: float | None = None,
+    evidence: int = SHOWN_EVIDENCE,
+) -> SavingsAnswer:
+    """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
+
+    `evidence`: how many resources each names. Totals are of all open ones, whatever the filters. Raises UserError for a
+    cursor of another question. Cost: three lake queries, a fourth when something was acted on two weeks ago or more;
+    each is kept while no file changes.
+    """
+    question = [query.status, query.rule, query.min_saving]
+    offset = offset_of(query.cursor, *question)
+    sources = load_sources(account)
+    marks = {row.key: row for row in SavingsDismissal.objects.all()}
+    read = Reader(account, sources, deadline)
+    found = find(read, [key for key, row in marks.items() if row.status == DISMISSED])
+    everything = _everything(found, marks, outcomes(read, marks.values()), sources.names, evidence)
+    rows = [row for row in everything if _is_asked(row, query)]
+    shown = rows[offset : offset + query.limit]
+    more = offset + len(shown) < len(rows)
+    totals = _totals(everything)
+    return SavingsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, totals, everything),
+        period=_period(found),
+        totals=totals,
+        recommendations=shown,
+        total=len(rows),
+        realised=_realised(everything),
+        data_through=sources.coverage.complete_through,
+        cursor=next_cursor(offset + len(shown), *question) if more else "",
+        truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
+        warnings=found.warnings,
+        hint=_hint(rows),
+    )
+
+
+def recommendation(account: Account, key: str) -> tuple[Candidate | None, SavingsDismissal | None]:
+    """What the bills show of it now, and what people said of it; None for what there is not."""
+    mark = SavingsDismissal.objects.filter(key=key).first()
+    dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
+    found = find(Reader(account, load_sources(account), None), list(dismissed))
+    return next((each for each in [*found.open, *found.aside] if each.key == key), None), mark
+
+
+def _period(found: Found) -> PeriodUsed | None:
+    if found.days is None:
+        return None
+    days = found.days
+    return PeriodUsed(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
+
+
+def _is_asked(row: Recommendation, query: SavingsQuery) -> bool:
+    return (
+        query.status in ("all", row.status)
+        and query.rule in (None, row.rule)
+        and (query.min_saving is None or (row.monthly_saving or Decimal(0)) >= query.min_saving)
+    )
+
+
+def _everything(
+    found: Found,
+    marks: Mapping[str, SavingsDismissal],
+    realised: Mapping[str, Realised],
+    names: Mapping[str, str],
+    evidence: int,
+) -> list[Recommendation]:
+    """Those of the bills, and those that were marked and are in the bills no more."""
+    candidates = [*found.open, *found.aside]
+    rows = [_row(each, marks.get(each.key), realised.get(each.key), names, evidence) for each in candidates]
+    seen = {each.key for each in candidates}
+    rows += [_gone(mark, realised.get(key), names) for key, mark in marks.items() if key not in seen]
+    place = {rule.name: at for at, rule in enumerate(PRECEDENCE)}
+    return sorted(rows, key=lambda row: (-(row.monthly_saving or Decimal(0)), place.get(row.rule, 0), row.id))
+
+
+def _row(
+    each: Candidate,
+    mark: SavingsDismissal | None,
+    realised: Realised | None,
+    names: Mapping[str, str],
+    evidence: int,
+) -> Recommendation:
+    rule = RULES[each.rule]
+    pieces = sorted(each.pieces, key=lambda piece: (-(piece.saving or piece.cost), piece.line.resource))
+    return Recommendation(
+        id=each.key,
+        rule=each.rule,
+        status=mark.status if mark else OPEN,
+        title=each.title,
+        advice=each.advice,
+        monthly_saving=each.saving,
+        monthly_cost=each.cost,
+        currency=each.currency,
+        effort=rule.effort,
+        risk=rule.risk,
+        risk_reason=rule.why,
+        formula=each.formula,
+        source=names.get(each.source, each.source),
+        provider=each.provider,
+        service=each.service,
+        account=each.account_name,
+        evidence=[_evidence(piece) for piece in pieces[:evidence]],
+        evidence_count=len(pieces),
+        saving_reason=each.reason,
+        instead_of=sorted(each.instead_of),
+        lowered=each.lowered,
+        realised=realised,
+        **_marked(mark),
+    )
+
+
+def _marked(mark: SavingsDismissal | None) -> dict[str, object]:
+    if mark is None:
+        return {}
+    return {
+        "note": mark.reason,
+        "marked_by": mark.marked_by_label,
+        "marked_at": mark.marked_at,
+        "acted_on": mark.acted_on,
+    }
+
+
+def _evidence(piece: Piece) -> Evidence:
+    line = piece.line
+    return Evidence(
+        resource=line.resource,
+        name=piece.name,
+        usage_type=line.usage_type,
+        account=line.account,
+        region=line.region,
+        cost=piece.cost,
+        saving=piece.saving,
+        currency=line.currency,
+        note=piece.note,
+    )
+
+
+def _gone(mark: SavingsDismissal, realised: Realised | None, names: Mapping[str, str]) -> Recommendation:
+    rule = RULES[mark.rule]
+    source = str(mark.scope.get("source", ""))
+    return Recommendation(
+        id=mark.key,
+        rule=mark.rule,
+        status=mark.status,
+        title=mark.title,
+        advice="",
+        monthly_saving=None,
+        monthly_cost=Decimal(0),
+        currency=mark.currency,
+        effort=rule.effort,
+        risk=rule.risk,
+        risk_reason=rule.why,
+        formula="",
+        source=names.get(source, source),
+        provider="",
+        service="",
+        account="",
+        evidence=[],
+        evidence_count=0,
+        saving_reason=GONE,
+        realised=realised,
+        **_marked(mark),
+    )
+
+
+def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
+    """Of the open ones, by currency: each line of the bills is in one of them at most."""
+    by_currency: dict[str, list[Recommendation]] = defaultdict(list)
+    for row in rows:
+        if row.status == OPEN:
+            by_currency[row.currency].append(row)
+    found = [
+        SavingsTotal(
+            monthly_saving=added(row.monthly_saving or Decimal(0) for row in ours),
+            currency=currency,
+            recommendations=len(ours),
+            unknown=sum(row.monthly_saving is None for row in ours),
+        )
+        for currency, ours in by_currency.items()
+    ]
+    return sorted(found, key=lambda total: (-total.monthly_saving, total.currency))
+
+
+def _realised(rows: Sequence[Recommendation]) -> list[Realised]:
+    """What all that was acted on saved so far, by currency; only what is old enough."""
+    known: dict[str, list[Realised]] = defaultdict(list)
+    for row in rows:
+        if row.realised is not None and row.realised.saved is not None:
+            known[row.currency].append(row.realised)
+    return [
+        Realised(
+            before=added(each.before or Decimal(0) for each in ours),
+            after=added(each.after or Decimal(0) for each in ours),
+            saved=added(each.saved or Decimal(0) for each in ours),
+            currency=currency,
+            reason="",
+        )
+        for currency, ours in sorted(known.items())
+    ]
+
+
+def _summary(account: Account, totals: Sequence[SavingsTotal], rows: Sequence[Recommendation]) -> str:
+    if not totals:
+        return f"{account.name} has no open recommendation: its bills prove no saving of 1 a month or more."
+    count = sum(total.recommendations for total in totals)
+    amounts = listed(
+        [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
+    )
+    noun = "recommendation" if count == 1 else "recommendations"
+    unknown = sum(total.unknown for total in totals)
+    rest = f"; {unknown} of them to review, without a provable amount" if unknown else ""
+    first = next(row for row in rows if row.status == OPEN)
+    return (
+        f"{account.name} could save {amounts or 'an amount not known'} a month by {count} open {noun}{rest}. "
+        f"Largest: {first.title}."
+    )
+
+
+def _hint(rows: Sequence[Recommendation]) -> str:
+    if not rows:
+        return "status all lists dismissed and acted ones; getCommitmentUtilization and querySpend show more."
+    return (
+        "Amortized cost; a month is the 30 days of period. A line counts once: instead_of and lowered say where rules met. "
+        "People dismiss a recommendation or mark it as acted on in the console."
+    )

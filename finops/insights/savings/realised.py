@@ -1,0 +1,114 @@
+"""What was saved after acting: the cost of the same scope before and after, by the bills. Pure but for one read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from finops.insights.models import SavingsDismissal
+from finops.insights.savings.answers import Realised
+from finops.insights.savings.candidates import WINDOW_DAYS, Scope, part
+from finops.insights.savings.finding import Reader
+from finops.insights.savings.lake import OutcomeBuild
+from finops.lib.money import added, ratio, subtracted
+from finops.lib.periods import DateRange
+
+SETTLING_DAYS: Final = 14
+"""A change takes a day or two and weeks differ: two whole weeks of bills are the least to compare."""
+
+CAVEAT: Final = (
+    "The same resources' cost for 30 days before and after, both by the bills; growth and everything else that changed is "
+    "in it, and what took their place under other ids is not."
+)
+
+
+@dataclass(frozen=True)
+class Acted:
+    """A recommendation that was acted on, and whose cost that concerns."""
+
+    key: str
+    day: date
+    scope: Scope
+
+
+def acted_of(row: SavingsDismissal) -> Acted | None:
+    if row.acted_on is None:
+        return None
+    return Acted(row.key, row.acted_on, msgspec.convert(row.scope, Scope))
+
+
+def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, Realised]:
+    """By key, for all that was acted on. No lake query while nothing was long enough ago, else one."""
+    acted = [each for each in map(acted_of, rows) if each is not None]
+    known = {each.key: _known_days(read, each) for each in acted}
+    ripe = [each for each in acted if not _gap(each, known[each.key])]
+    sums: Sequence[Mapping[str, Any]] = []
+    if ripe:
+        first = min(each.day for each in ripe) - timedelta(days=WINDOW_DAYS)
+        last = max(days.end for days in known.values() if days is not None)
+        sums = read(DateRange(first, last), _build(ripe))
+    return {each.key: _outcome(each, sums, known[each.key]) for each in acted}
+
+
+def _known_days(read: Reader, each: Acted) -> DateRange | None:
+    """The days that its own source has delivered, today left out."""
+    coverage = read.sources.coverage
+    span = coverage.sources.get(int(each.scope.source))
+    if span is None:
+        return None
+    return DateRange(span.first_day, min(span.last_day, coverage.today - timedelta(days=1)))
+
+
+def _gap(each: Acted, days: DateRange | None) -> str:
+    """Why the two sides cannot be compared; empty when they can."""
+    if days is None:
+        return "The bills of its source are gone."
+    if days.end < _ripe_on(each):
+        return (
+            f"Too new: two whole weeks of bills after {each.day} are needed, those through {_ripe_on(each)}."
+        )
+    if each.day - timedelta(days=WINDOW_DAYS) < days.start:
+        return f"The bills begin on {days.start}, less than {WINDOW_DAYS} days before."
+    return ""
+
+
+def _ripe_on(each: Acted) -> date:
+    return each.day + timedelta(days=SETTLING_DAYS)
+
+
+def _build(acted: Sequence[Acted]) -> OutcomeBuild:
+    resources = {name for each in acted for name in each.scope.resources}
+    commitments = {each.scope.commitment for each in acted} - {""}
+    return OutcomeBuild(tuple(sorted(resources)), tuple(sorted(commitments)))
+
+
+def _outcome(each: Acted, sums: Sequence[Mapping[str, Any]], days: DateRange | None) -> Realised:
+    """The day of acting itself is in neither side. After: at most the newest 30 days."""
+    currency, gap = each.scope.currency, _gap(each, days)
+    if gap or days is None:
+        return Realised(before=None, after=None, saved=None, currency=currency, reason=gap)
+    before = DateRange(each.day - timedelta(days=WINDOW_DAYS), each.day - timedelta(days=1))
+    newest = max(each.day + timedelta(days=1), days.end - timedelta(days=WINDOW_DAYS - 1))
+    ours = [row for row in sums if _is_of(row, each.scope)]
+    past, since = _monthly(ours, before), _monthly(ours, DateRange(newest, days.end))
+    return Realised(before=past, after=since, saved=subtracted(past, since), currency=currency, reason=CAVEAT)
+
+
+def _is_of(row: Mapping[str, Any], scope: Scope) -> bool:
+    if (row["source"], row["currency"]) != (scope.source, scope.currency):
+        return False
+    if scope.compute:
+        return bool(row["covers"])
+    if scope.commitment:
+        return bool(row["commitment"] == scope.commitment)
+    return row["resource"] in scope.resources
+
+
+def _monthly(rows: Iterable[Mapping[str, Any]], days: DateRange) -> Decimal:
+    inside = [row["cost"] or Decimal(0) for row in rows if days.start <= row["charge_date"] <= days.end]
+    return part(ratio(added(inside), Decimal(days.days)) or Decimal(0), Decimal(WINDOW_DAYS))

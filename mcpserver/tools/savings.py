@@ -1,0 +1,65 @@
+"""What could be saved."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.insights.savings.answers import SavingsAnswer
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.question import SavingsQuery
+from finops.lib.spoken import cut
+from mcpserver.context import ToolCall
+from mcpserver.execution import MAX_ANSWER_BYTES
+from mcpserver.registry import Access, tool
+from mcpserver.results import encode_answer
+
+PAGE = "savings/"
+MAX_TEXT = 300
+EVIDENCE = 3
+
+
+@tool(
+    name="listSavingsRecommendations",
+    title="List savings recommendations",
+    access=Access.READ,
+    description="""
+        What cost lines prove could be saved, largest first: monthly saving, formula, effort, risk, resources; what was
+        saved after acting. Every line counts once.
+    """,
+    examples=[{}, {"status": "all", "rule": "unused_commitment", "limit": 5}],
+)
+def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> SavingsAnswer:
+    params = {"status": arguments.status, **({"rule": arguments.rule} if arguments.rule else {})}
+    url = call.console_url(PAGE, params)
+    limit = arguments.limit
+    while True:
+        answer = list_savings(
+            call.account, replace(arguments, limit=limit), deadline=call.deadline, evidence=EVIDENCE
+        )
+        answer = _short(replace(answer, console_url=url))
+        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
+            return answer
+        limit //= 2
+
+
+def _short(answer: SavingsAnswer) -> SavingsAnswer:
+    """Bills may name things at any length."""
+    rows = [
+        replace(
+            row,
+            title=cut(row.title, MAX_TEXT),
+            note=cut(row.note, MAX_TEXT),
+            account=cut(row.account, MAX_TEXT),
+            evidence=[
+                replace(
+                    each,
+                    resource=cut(each.resource, MAX_TEXT),
+                    name=cut(each.name, MAX_TEXT),
+                    usage_type=cut(each.usage_type, MAX_TEXT),
+                )
+                for each in row.evidence
+            ],
+        )
+        for row in answer.recommendations
+    ]
+    return replace(answer, recommendations=rows)

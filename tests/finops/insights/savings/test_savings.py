@@ -1,0 +1,247 @@
+"""What each rule finds in bills made by hand, and the near miss that it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from finops.insights.savings.answers import Recommendation, SavingsAnswer
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.question import SavingsQuery
+from tests.finops.costs.rows import Line, add_source
+from tests.finops.insights.savings.bills import FIRST, LAST, committed, daily, dev, old, stored, volume
+
+WEEKEND = (5, 6)
+
+
+def asked(acme: Account, lines: Sequence[Line], **query: Any) -> SavingsAnswer:
+    add_source(acme, lines)
+    return list_savings(acme, SavingsQuery(**query))
+
+
+def of_rule(answer: SavingsAnswer, rule: str) -> list[Recommendation]:
+    return [row for row in answer.recommendations if row.rule == rule]
+
+
+def found(acme: Account, lines: Sequence[Line], rule: str) -> list[Recommendation]:
+    return of_rule(asked(acme, lines), rule)
+
+
+def test_without_bills_there_is_nothing_and_no_window(acme: Account) -> None:
+    answer = list_savings(acme, SavingsQuery())
+
+    assert (answer.recommendations, answer.totals, answer.period) == ([], [], None)
+    assert "no open recommendation" in answer.summary
+
+
+def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account) -> None:
+    (row,) = found(acme, old("10"), "previous_generation")
+
+    assert (row.monthly_cost, row.monthly_saving, row.currency) == (300, 12, "USD")
+    assert row.title == "Move m4 to m6i: Amazon Elastic Compute Cloud in prod"
+    assert "0.960 is m6i ÷ m4 by AWS list prices" in row.formula
+    (evidence,) = row.evidence
+    assert (evidence.resource, evidence.usage_type) == ("i-old", "BoxUsage:m4.xlarge")
+    assert (evidence.cost, evidence.saving, evidence.currency) == (300, 12, "USD")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"usage_type": "BoxUsage:m6i.xlarge"},
+        {"usage_type": "SpotUsage:m4.xlarge"},
+        {"pricing_category": "Dynamic"},
+        {"commitment_id": "sp-1", "commitment_status": "Used", "pricing_category": "Committed"},
+        {"provider": "Somebody"},
+        {"charge_category": "Credit"},
+    ],
+    ids=["of today", "spot", "dynamic price", "covered", "another provider", "credit"],
+)
+def test_what_is_no_on_demand_usage_of_an_old_generation_is_left_alone(
+    acme: Account, columns: dict[str, Any]
+) -> None:
+    assert found(acme, old("10", **columns), "previous_generation") == []
+
+
+def test_gp2_volumes_move_to_gp3_for_a_fifth_less(acme: Account) -> None:
+    (row,) = found(acme, volume("10"), "volume_type")
+
+    assert (row.monthly_saving, row.effort, row.risk) == (60, "low", "low")
+
+
+def test_gp2_of_rds_costs_what_gp3_does(acme: Account) -> None:
+    assert found(acme, volume("10", usage_type="RDS:GP2-Storage"), "volume_type") == []
+
+
+def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -> None:
+    lines = daily(
+        "10",
+        provider="Google Cloud",
+        service="Compute Engine",
+        usage_type="N1 Predefined Instance Core running in Iowa",
+    )
+    answer = asked(acme, lines)
+
+    (row,) = of_rule(answer, "previous_generation")
+    assert (row.monthly_saving, row.monthly_cost) == (None, 300)
+    assert "sustained-use" in row.saving_reason
+    assert answer.totals[0].unknown == 1
+
+
+def test_a_dev_machine_that_is_on_at_weekends_saves_two_sevenths(acme: Account) -> None:
+    (row,) = found(acme, dev("7"), "weekends_off")
+
+    assert row.monthly_cost == 210
+    assert row.monthly_saving is not None
+    assert round(row.monthly_saving, 12) == 60
+    assert "100.0 % of a weekday" in row.evidence[0].note
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        dev(lambda day: 6 if day.weekday() in WEEKEND else 7),
+        [line for line in dev("7") if line["charge_date"].weekday() != 6],
+        dev("7", **{"tag:env": "prod"}),
+        dev("7", consumed_unit="GB-Mo", service_category="Storage"),
+        [line for line in dev("7") if line["charge_date"] > date(2026, 2, 9)],
+    ],
+    ids=["86 % at weekends", "off on Sundays", "prod", "a disk", "new"],
+)
+def test_what_is_off_or_less_at_weekends_or_no_dev_machine_is_left_alone(
+    acme: Account, lines: list[Line]
+) -> None:
+    assert found(acme, lines, "weekends_off") == []
+
+
+def test_the_tag_may_be_written_otherwise(acme: Account) -> None:
+    lines = dev("7", **{"tag:env": None, "tag:^environment": "STAGING"})
+
+    assert len(found(acme, lines, "weekends_off")) == 1
+
+
+def test_one_line_counts_for_one_rule_and_the_other_is_named(acme: Account) -> None:
+    answer = asked(acme, old("7", **{"tag:env": "test"}))
+
+    (row,) = answer.recommendations
+    assert (row.rule, row.instead_of) == ("weekends_off", ["previous_generation"])
+    assert round(answer.totals[0].monthly_saving, 12) == 60
+
+
+def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
+    answer = asked(acme, [*old("7", **{"tag:env": "test"}), *old("10", resource_id="i-other")])
+
+    (row,) = of_rule(answer, "previous_generation")
+    assert (row.monthly_saving, row.evidence_count) == (12, 1)
+    assert row.lowered == "1 resource is counted by Dev and test on at weekends instead."
+
+
+def test_an_unused_commitment_is_worth_what_was_not_used(acme: Account) -> None:
+    (row,) = found(acme, [*committed("9", "Used"), *committed("1", "Unused")], "unused_commitment")
+
+    assert (row.monthly_saving, row.title) == (30, "Use what is paid for: Compute SP")
+    assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
+
+
+def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> None:
+    lines = [*committed("98", "Used"), *committed("2", "Unused")]
+
+    assert found(acme, lines, "unused_commitment") == []
+
+
+def test_an_export_without_unused_lines_is_said(acme: Account) -> None:
+    assert "leaves them out" in asked(acme, committed("9", "Used")).warnings[-1]
+
+
+def test_steady_on_demand_is_saved_at_a_stated_assumption(acme: Account) -> None:
+    (row,) = found(acme, daily("10"), "steady_on_demand")
+
+    assert row.monthly_saving == 48  # 10 * 80 % * 30 days * 20 %
+    assert "ASSUMPTION" in row.formula
+    assert row.monthly_cost == 300
+
+
+def test_an_own_commitment_gives_the_realised_rate(acme: Account) -> None:
+    (row,) = found(acme, [*daily("10"), *committed("5", "Used")], "steady_on_demand")
+
+    assert row.monthly_saving == 120  # half price: 10 * 80 % * 30 days * 50 %
+    assert "Realised" in row.formula
+
+
+def test_the_smallest_day_is_the_floor_and_unused_commitment_comes_off(acme: Account) -> None:
+    lines = daily(lambda day: 5 if day == LAST else 10)
+    unused = committed("1", "Unused")
+
+    (row,) = found(acme, [*lines, *unused], "steady_on_demand")
+
+    assert row.monthly_saving == Decimal("19.2")  # (5 - 1) * 80 % * 30 days * 20 %
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [line for line in daily("10") if line["charge_date"] != FIRST],
+        daily("10", pricing_category="Dynamic"),
+        daily("10", usage_type="DataTransfer-Out-Bytes"),
+        daily("10", provider="Somebody"),
+    ],
+    ids=["a day without", "spot", "traffic", "another provider"],
+)
+def test_what_no_commitment_would_cover_is_left_alone(acme: Account, lines: list[Line]) -> None:
+    assert found(acme, [*lines, *volume("0.1")], "steady_on_demand") == []
+
+
+def test_what_other_rules_count_is_no_part_of_the_floor(acme: Account) -> None:
+    answer = asked(acme, [*old("10"), *daily("10")])
+
+    (row,) = of_rule(answer, "steady_on_demand")
+    assert (row.monthly_cost, row.monthly_saving) == (300, 48)
+
+
+def test_storage_that_only_grows_is_to_be_reviewed(acme: Account) -> None:
+    (row,) = found(acme, stored([1000, 1020, 1040, 1100]), "growing_storage")
+
+    assert (row.monthly_saving, row.monthly_cost) == (None, Decimal("308.00"))
+    assert "what deleting would save is not known" in row.saving_reason
+    assert "2025-11" in row.formula
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [[1000, 1100, 1090, 1200], [1000, 1010, 1020, 1030], [0, 1000, 1100, 1200], [10, 11, 12, 13]],
+    ids=["once less", "3 % in all", "three months old", "too small"],
+)
+def test_storage_that_shrank_or_hardly_grew_is_left_alone(acme: Account, sizes: list[int]) -> None:
+    assert found(acme, stored(sizes), "growing_storage") == []
+
+
+def test_less_than_one_unit_a_month_is_not_listed(acme: Account) -> None:
+    assert found(acme, volume("0.16"), "volume_type") == []
+
+
+def test_currencies_are_never_added_and_ids_are_stable(acme: Account) -> None:
+    answer = asked(acme, [*volume("10"), *volume("20", currency="EUR")])
+
+    assert {(total.currency, total.monthly_saving) for total in answer.totals} == {("USD", 60), ("EUR", 120)}
+    again = list_savings(acme, SavingsQuery())
+    assert [row.id for row in again.recommendations] == [row.id for row in answer.recommendations]
+    assert len({row.id for row in answer.recommendations}) == 2
+
+
+def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
+    add_source(acme, [*old("10"), *volume("10"), *daily("10")])
+
+    first = list_savings(acme, SavingsQuery(limit=2))
+    rest = list_savings(acme, SavingsQuery(limit=2, cursor=first.cursor))
+
+    assert [row.rule for row in first.recommendations] == ["volume_type", "steady_on_demand"]
+    assert [row.rule for row in rest.recommendations] == ["previous_generation"]
+    assert first.totals == rest.totals
+    (row,) = list_savings(acme, SavingsQuery(rule="volume_type")).recommendations
+    assert row.rule == "volume_type"
+    assert len(list_savings(acme, SavingsQuery(min_saving=Decimal(50))).recommendations) == 1
