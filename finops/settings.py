@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "finops.budgets",
     "finops.insights",
     "finops.unitcosts",
+    "finops.dashboards",
     "finops.demo",
     "mcpserver",
 ]
@@ -170,6 +171,8 @@ USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
 
 # The same in the app and in the tool create_budget.
 BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)
+# Shared ones; the same in the app and in the tool create_dashboard.
+DASHBOARDS_PER_ACCOUNT: int = env.int("DASHBOARDS_PER_ACCOUNT", 20)
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"

@@ -1,0 +1,74 @@
+"""What the dashboard tools are asked with and answer. Docstrings go to every assistant, so they are short."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from finops.lib.answers import AccountRef
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """Columns 0 to 11, rows from 0; w and h: the type's own if left out."""
+
+    x: int
+    y: int
+    w: int | None = None
+    h: int | None = None
+
+
+class WidgetLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """A widget."""
+
+    __doc__ = None
+    type: Annotated[str, Meta(description="From listWidgetTypes.")]
+    title: Annotated[str, Meta(max_length=100)] = ""
+    config: Annotated[dict[str, Any], Meta(description="By the type's schema.")] = {}
+    position: Annotated[Position | None, Meta(description="Left out: the first free place.")] = None
+
+
+class BoardLayout(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    name: str
+    widgets: list[WidgetLayout]
+
+
+class BoardAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    dashboard: BoardLayout | None
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class DashboardRow(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    name: str
+    widgets: int
+    changed_at: datetime
+    console_url: str = ""
+
+
+class DashboardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    dashboards: list[DashboardRow]
+    places_left: int
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class DeletedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    deleted_id: int
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

@@ -1,0 +1,186 @@
+"""The types of widgets: what each shows, what it is configured with, how it is checked and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from accounts.models import Account
+from finops.dashboards import checking, reading
+from finops.dashboards.asked import Asked
+from finops.dashboards.configs import (
+    AnomaliesConfig,
+    BudgetStatusConfig,
+    CommitmentUtilizationConfig,
+    Config,
+    CostTagBreakdownConfig,
+    DatedConfig,
+    SpendByConfig,
+    SpendOverTimeConfig,
+    TableConfig,
+    TextConfig,
+    TopMoversConfig,
+    TotalConfig,
+    UnitCostConfig,
+    UsageConfig,
+)
+from finops.lib.errors import unknown_value
+
+Read = Callable[[Asked[Any]], Mapping[str, Any]]
+Check = Callable[[Account, Any, checking.Known], None]
+
+
+@dataclass(frozen=True)
+class WidgetType:
+    """`read` gives the context of the template `dashboards/widgets/<name>.html`; `check` raises UserError for what the
+    settings name and the account does not have; `page` is the name of the page that shows the same at length. Width in
+    columns and height in rows are what it takes unless said otherwise."""
+
+    name: str
+    title: str
+    description: str
+    config: type[Config]
+    read: Read
+    check: Check
+    width: int
+    height: int
+    page: str = ""
+
+    @property
+    def takes_days(self) -> bool:
+        return issubclass(self.config, DatedConfig) or self.config is AnomaliesConfig
+
+    @property
+    def takes_filters(self) -> bool:
+        return "filters" in self.config.__struct_fields__
+
+
+_TYPES: Final = (
+    WidgetType(
+        "spend_over_time",
+        "Spend over time",
+        "A chart of cost by day, week or month, in total or stacked by a dimension.",
+        SpendOverTimeConfig,
+        reading.spend_over_time,
+        checking.spend_over_time,
+        *(6, 5, "cost_explorer"),
+    ),
+    WidgetType(
+        "spend_by",
+        "Spend by",
+        "The costliest values of a dimension with their shares.",
+        SpendByConfig,
+        reading.spend_by,
+        checking.spend_by,
+        *(6, 5, "cost_explorer"),
+    ),
+    WidgetType(
+        "total",
+        "Total with change",
+        "One amount for each currency, its trend, and its change.",
+        TotalConfig,
+        reading.total,
+        checking.total,
+        *(3, 3, "cost_explorer"),
+    ),
+    WidgetType(
+        "top_movers",
+        "Top movers",
+        "What went up and down most between two periods.",
+        TopMoversConfig,
+        reading.top_movers,
+        checking.top_movers,
+        *(6, 5, "spend_change"),
+    ),
+    WidgetType(
+        "unit_cost",
+        "Unit cost",
+        "A saved unit metric: its unit cost, trend and change.",
+        UnitCostConfig,
+        reading.unit_cost,
+        checking.unit_cost,
+        *(4, 4, "unit_economics"),
+    ),
+    WidgetType(
+        "budget_status",
+        "Budget status",
+        "Budgets in their current period, the worst first.",
+        BudgetStatusConfig,
+        reading.budget_status,
+        checking.budget_status,
+        *(4, 4, "budgets"),
+    ),
+    WidgetType(
+        "anomalies",
+        "Anomalies",
+        "Unexpected cost, the worst first.",
+        AnomaliesConfig,
+        reading.anomalies,
+        checking.anomalies,
+        *(4, 4, "anomalies"),
+    ),
+    WidgetType(
+        "commitment_utilization",
+        "Commitment utilization",
+        "Utilization, coverage and savings rate of commitments, and the most wasteful ones.",
+        CommitmentUtilizationConfig,
+        reading.commitment_utilization,
+        checking.commitment_utilization,
+        *(6, 5, "commitments"),
+    ),
+    WidgetType(
+        "usage",
+        "Usage",
+        "A chart of a usage metric, in total or by customer or dimension.",
+        UsageConfig,
+        reading.usage,
+        checking.usage,
+        *(6, 5, "usage"),
+    ),
+    WidgetType(
+        "cost_tag_breakdown",
+        "Cost tag breakdown",
+        "The cost of a cost tag's values with their shares.",
+        CostTagBreakdownConfig,
+        reading.cost_tag_breakdown,
+        checking.cost_tag_breakdown,
+        *(6, 5, "cost_explorer"),
+    ),
+    WidgetType(
+        "table",
+        "Table",
+        "Cost by one or two dimensions, with shares and change.",
+        TableConfig,
+        reading.table,
+        checking.table,
+        *(12, 6, "cost_explorer"),
+    ),
+    WidgetType(
+        "text",
+        "Text",
+        "A heading, a note, a link to what the board is about.",
+        TextConfig,
+        reading.text,
+        checking.text,
+        *(12, 2),
+    ),
+)
+
+CATALOGUE: Final[Mapping[str, WidgetType]] = {each.name: each for each in _TYPES}
+
+
+def find_type(name: str, *, field: str = "type") -> WidgetType:
+    """The type of this name, kindly read (`Spend by`). Raises UserError with the nearest."""
+    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+    found = CATALOGUE.get(folded)
+    if found is None:
+        raise unknown_value(field, name, CATALOGUE, listed_by="listWidgetTypes")
+    return found
+
+
+def read_config(kind: WidgetType, stored: Mapping[str, Any]) -> Config:
+    """Stored settings as the type's own. They were checked when they were stored."""
+    return msgspec.convert(stored, kind.config, strict=False)

@@ -1,0 +1,145 @@
+"""Widgets as somebody wants them, and what of that a board takes. Pure but for the checks of what settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from accounts.models import Account
+from finops.dashboards.answers import Position, WidgetLayout
+from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
+from finops.dashboards.checking import Known
+from finops.dashboards.configs import Config
+from finops.dashboards.models import Widget
+from finops.dashboards.placement import Place, Wanted, places_of
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut
+
+MAX_WIDGETS: Final = 40
+MAX_LAYOUT_BYTES: Final = 18_000
+"""A board's widgets as JSON: with the rest of its answer they stay under a tool's 25 KB."""
+
+MAX_TITLE: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidgetDraft:
+    """A widget as somebody wants it. Without a place it takes the first free one."""
+
+    type: WidgetType
+    config: Config
+    title: str = ""
+    place: Place | None = None
+
+    @property
+    def shown_title(self) -> str:
+        return self.title or self.type.title
+
+    @property
+    def stored_config(self) -> dict[str, Any]:
+        stored: dict[str, Any] = msgspec.to_builtins(self.config)
+        return stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """A widget that a board takes, at its place."""
+
+    draft: WidgetDraft
+    place: Place
+
+
+def draft_of(widget: Widget) -> WidgetDraft:
+    """A stored widget as one that would be wanted the same."""
+    kind = CATALOGUE[widget.type]
+    return WidgetDraft(
+        type=kind, config=read_config(kind, widget.config), title=widget.title, place=place_of(widget)
+    )
+
+
+def place_of(widget: Widget) -> Place:
+    return Place(widget.x, widget.y, widget.w, widget.h)
+
+
+def layout_of(widget: Widget) -> WidgetLayout:
+    """A stored widget as tools say it; given back, it is the same widget."""
+    config = read_config(CATALOGUE[widget.type], widget.config)
+    return WidgetLayout(
+        type=widget.type,
+        title=widget.title,
+        config=msgspec.to_builtins(config, builtin_types=(Decimal,)),
+        position=Position(x=widget.x, y=widget.y, w=widget.w, h=widget.h),
+    )
+
+
+def arranged(
+    account: Account, drafts: Sequence[WidgetDraft], stored: Collection[tuple[str, str]] = ()
+) -> list[Placed]:
+    """The widgets at their places. `stored` are the settings (`settings_of`) that the board has already: what they name
+    is not looked for again, so that a board is kept as it is when a budget or a unit metric of it is gone.
+
+    Raises UserError that names the widget: too many, a title or layout too long, settings that name what is not there, a
+    place that cannot be.
+    """
+    if len(drafts) > MAX_WIDGETS:
+        raise UserError(
+            f"widgets: a dashboard has at most {MAX_WIDGETS} widgets, {len(drafts)} were given.",
+            field="widgets",
+        )
+    names = [_name(index, draft) for index, draft in enumerate(drafts)]
+    known = Known(account)
+    for name, draft in zip(names, drafts, strict=True):
+        _check_title(name, draft.title)
+        if settings_of(draft) not in stored:
+            _check_settings(account, name, draft, known)
+    wanted = [
+        Wanted(name, draft.place, draft.type.width, draft.type.height)
+        for name, draft in zip(names, drafts, strict=True)
+    ]
+    found = [Placed(draft=draft, place=place) for draft, place in zip(drafts, places_of(wanted), strict=True)]
+    _check_size(found)
+    return found
+
+
+def settings_of(draft: WidgetDraft) -> tuple[str, str]:
+    """What a widget shows, to compare it."""
+    return draft.type.name, msgspec.json.encode(draft.config, order="deterministic").decode()
+
+
+def _name(index: int, draft: WidgetDraft) -> str:
+    """As messages call it; the index is that of the tool's list."""
+    return f"widgets[{index}] {cut(draft.shown_title, 60)!r}"
+
+
+def _check_title(name: str, title: str) -> None:
+    if len(title) > MAX_TITLE or "\x00" in title:
+        raise UserError(
+            f"{name}: a title has at most {MAX_TITLE} characters, none of them NUL.", field="title"
+        )
+
+
+def _check_settings(account: Account, name: str, draft: WidgetDraft, known: Known) -> None:
+    if "\\u0000" in settings_of(draft)[1]:
+        raise UserError(f"{name}: its config has a NUL character, which cannot be stored.", field="config")
+    try:
+        draft.type.check(account, draft.config, known)
+    except UserError as problem:
+        raise UserError(f"{name}: {problem.message}", field=problem.field, value=problem.value) from problem
+
+
+def _check_size(found: Sequence[Placed]) -> None:
+    sizes = [
+        len(msgspec.json.encode([each.draft.type.name, each.draft.title, each.draft.config])) + 80
+        for each in found
+    ]
+    if sum(sizes) > MAX_LAYOUT_BYTES:
+        longest = max(range(len(sizes)), key=sizes.__getitem__)
+        raise UserError(
+            f"widgets: the layout has {sum(sizes):,} bytes, at most {MAX_LAYOUT_BYTES:,} fit into one answer. The longest is "
+            f"{_name(longest, found[longest].draft)} with {sizes[longest]:,}: shorten its text or filters.",
+            field="widgets",
+        )

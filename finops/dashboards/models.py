@@ -1,0 +1,93 @@
+"""Dashboards: boards of widgets, shared with the account or of one person."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class Dashboard(AccountOwned):
+    """Shared when it has no owner; else that person's alone."""
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the dashboard a name."})
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    changed_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                condition=Q(owner=None),
+                name="dashboard_shared_name_unique",
+                violation_error_message="A shared dashboard of this name exists already.",
+            ),
+            models.UniqueConstraint(
+                "account",
+                "owner",
+                Lower("name"),
+                condition=Q(owner__isnull=False),
+                name="dashboard_own_name_unique",
+                violation_error_message="You have a dashboard of this name already.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(name=""),
+                name="dashboard_has_a_name",
+                violation_error_message="Give the dashboard a name.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_shared(self) -> bool:
+        return self.owner_id is None
+
+
+class Widget(AccountOwned):
+    """One piece of a board. `type` and what `config` holds are the catalogue's; x and w are columns, y and h rows."""
+
+    dashboard = models.ForeignKey(Dashboard, on_delete=models.CASCADE, related_name="widgets")
+    order = models.PositiveSmallIntegerField()
+    type = models.CharField(max_length=40)
+    title = models.CharField(max_length=100, blank=True)
+    config = models.JSONField(default=dict, blank=True)
+    x = models.PositiveSmallIntegerField()
+    y = models.PositiveSmallIntegerField()
+    w = models.PositiveSmallIntegerField()
+    h = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["order"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dashboard", "order"],
+                name="widget_order_unique",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+            models.UniqueConstraint(
+                fields=["dashboard", "x", "y"],
+                name="widget_place_unique",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+            models.CheckConstraint(
+                condition=Q(w__gte=1, h__gte=1, x__lte=12 - F("w")),
+                name="widget_is_on_the_board",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.type

@@ -1,0 +1,109 @@
+"""Where widgets stand on a board of twelve columns. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from finops.lib.errors import UserError
+
+COLUMNS: Final = 12
+MAX_Y: Final = 999
+MAX_HEIGHT: Final = 20
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Columns x to x + w - 1, rows y to y + h - 1, both from 0."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+    @property
+    def bottom(self) -> int:
+        return self.y + self.h
+
+    def overlaps(self, other: Place) -> bool:
+        beside = self.x + self.w <= other.x or other.x + other.w <= self.x
+        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A widget as messages name it, and its place; None takes the first free one of the given size."""
+
+    name: str
+    place: Place | None
+    width: int
+    height: int
+
+
+def places_of(wanted: Sequence[Wanted]) -> list[Place]:
+    """The place of each widget, in their order: given places as they are, overlaps included; the others in reading order
+    into the first gap that all before them leave.
+
+    Raises UserError for a place beyond the board, and for two widgets with the same x and y, naming both. Cost: the
+    square of the widgets.
+    """
+    for each in wanted:
+        if each.place is not None:
+            _check(each.name, each.place)
+    _check_apart(wanted)
+    taken = [each.place for each in wanted if each.place is not None]
+    found = []
+    for each in wanted:
+        place = each.place or first_free(taken, each.width, each.height)
+        if each.place is None:
+            taken.append(place)
+        found.append(place)
+    return found
+
+
+def first_free(taken: Sequence[Place], width: int, height: int) -> Place:
+    """The highest, then leftmost place of this size that overlaps none. It begins at the top, or right below a widget:
+    else it could move up."""
+    for y in sorted({0, *(place.bottom for place in taken)}):
+        for x in range(COLUMNS - width + 1):
+            place = Place(x, y, width, height)
+            if not any(place.overlaps(other) for other in taken):
+                return place
+    raise AssertionError("below the lowest widget is always room")
+
+
+def _check(name: str, place: Place) -> None:
+    limits = (
+        ("x", place.x, 0, COLUMNS - 1),
+        ("y", place.y, 0, MAX_Y),
+        ("w", place.w, 1, COLUMNS),
+        ("h", place.h, 1, MAX_HEIGHT),
+    )
+    for field, value, low, high in limits:
+        if not low <= value <= high:
+            raise UserError(
+                f"{name}: position.{field} is {low} to {high}, not {value}.", field="position", value=value
+            )
+    if place.x + place.w > COLUMNS:
+        raise UserError(
+            f"{name}: x {place.x} and w {place.w} reach column {place.x + place.w}, beyond the board's {COLUMNS} columns. "
+            f"At x {place.x} a widget is at most {COLUMNS - place.x} wide.",
+            field="position",
+            value=place.x + place.w,
+        )
+
+
+def _check_apart(wanted: Sequence[Wanted]) -> None:
+    first: dict[tuple[int, int], str] = {}
+    for each in wanted:
+        if each.place is None:
+            continue
+        at = (each.place.x, each.place.y)
+        if at in first:
+            raise UserError(
+                f"{first[at]} and {each.name} have the same position, x {at[0]} and y {at[1]}. Change one of them, or leave "
+                "position out: then the widget takes the first free place.",
+                field="position",
+            )
+        first[at] = each.name

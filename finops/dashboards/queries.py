@@ -1,0 +1,117 @@
+"""Reads about dashboards, the same for tools and pages. The account must be in scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+
+from accounts.models import Account, User
+from finops.costs.answers import AccountRef
+from finops.dashboards.answers import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
+from finops.dashboards.asked import Asked
+from finops.dashboards.board_query import BoardQuery
+from finops.dashboards.catalogue import CATALOGUE, read_config
+from finops.dashboards.layouts import layout_of
+from finops.dashboards.models import Dashboard, Widget
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut
+
+SHOWN_NAMES = 20
+
+
+def dashboards_of(user: User) -> QuerySet[Dashboard]:
+    """The shared ones and the person's own, by name, with how many widgets each has."""
+    mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=user)).select_related("created_by")
+    return mine.annotate(widget_count=Count("widgets"))
+
+
+def shared_dashboard(dashboard_id: int) -> Dashboard:
+    """One of the shared. Raises UserError that names those there are; a person's own is as if it were not there."""
+    found = Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
+    if found is None:
+        names = Dashboard.objects.filter(owner=None).values_list("pk", "name")[:SHOWN_NAMES]
+        valid = ", ".join(f"{pk} ({cut(name, 40)})" for pk, name in names) or "none"
+        raise UserError(
+            f"dashboard_id: {dashboard_id} is not known. Valid: {valid}. listDashboards lists them.",
+            field="dashboard_id",
+            value=dashboard_id,
+        )
+    return found
+
+
+def first_shared_dashboard() -> Dashboard | None:
+    return Dashboard.objects.filter(owner=None).first()
+
+
+def read_widget(
+    account: Account, widget: Widget, board: BoardQuery, *, deadline: float | None = None
+) -> Mapping[str, Any]:
+    """What a widget shows on a board with these days and filters, as its type's template takes it. Cost and errors as the
+    query of its type."""
+    kind = CATALOGUE[widget.type]
+    return kind.read(Asked(account, read_config(kind, widget.config), board, deadline))
+
+
+def list_dashboards(
+    account: Account, *, search: str = "", limit: int = 50, cursor: str = ""
+) -> DashboardsAnswer:
+    """The shared dashboards by name, page by page. Two queries."""
+    offset = offset_of(cursor, "dashboards", search)
+    every = list(Dashboard.objects.filter(owner=None).annotate(widget_count=Count("widgets")))
+    found = [each for each in every if search.strip().casefold() in each.name.casefold()]
+    page = found[offset : offset + limit]
+    following = offset + len(page)
+    rest = len(found) - following
+    noun = "dashboard" if len(every) == 1 else "dashboards"
+    asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
+    return DashboardsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"{account.name} has {len(every)} shared {noun}{asked}.",
+        dashboards=[_row(each) for each in page],
+        places_left=max(0, settings.DASHBOARDS_PER_ACCOUNT - len(every)),
+        cursor=next_cursor(following, "dashboards", search) if rest else "",
+        truncated=f"{rest} more dashboards: ask again with cursor." if rest else "",
+        warnings=[],
+        hint="getDashboard gives one's widgets; create_dashboard makes one.",
+    )
+
+
+def _row(dashboard: Dashboard) -> DashboardRow:
+    return DashboardRow(
+        id=dashboard.pk,
+        name=dashboard.name,
+        widgets=getattr(dashboard, "widget_count", 0),
+        changed_at=dashboard.changed_at,
+    )
+
+
+def board_answer(dashboard: Dashboard, *, said: str = "") -> BoardAnswer:
+    """A shared dashboard with its whole layout; `said` is what was done with it. One query."""
+    widgets: Sequence[Widget] = list(dashboard.widgets.all())
+    account = dashboard.account
+    noun = "widget" if len(widgets) == 1 else "widgets"
+    what = said or f"Dashboard {cut(dashboard.name, 60)!r} has {len(widgets)} {noun}"
+    return BoardAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"{what}.",
+        dashboard=BoardLayout(
+            id=dashboard.pk, name=dashboard.name, widgets=[layout_of(each) for each in widgets]
+        ),
+        warnings=[],
+        hint="set_dashboard_widgets takes the whole list again, changed; the figures are on the page.",
+    )
+
+
+def no_board_answer(account: Account) -> BoardAnswer:
+    """For an account that has no shared dashboard."""
+    return BoardAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"{account.name} has no shared dashboard.",
+        dashboard=None,
+        warnings=[],
+        hint="create_dashboard makes one; listWidgetTypes says what it can show.",
+    )

@@ -1,0 +1,270 @@
+"""Writes on dashboards. Who may call them is the door's matter; the cap and the checks are the same for every door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, User
+from accounts.scoping import account_scope
+from finops.dashboards.layouts import Placed, WidgetDraft, arranged, draft_of, settings_of
+from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.placement import Place
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut
+
+Rows = list[tuple[int | None, WidgetDraft]]
+"""Widgets with the id of the row that each has, None for a new one."""
+
+
+@transaction.atomic
+def create_dashboard(
+    *,
+    account: Account,
+    actor: Actor,
+    name: str,
+    owner: User | None = None,
+    widgets: Sequence[WidgetDraft] = (),
+) -> Dashboard:
+    """A new dashboard with its widgets, shared unless it has an owner; all or nothing.
+
+    Raises UserError for a name that is taken (it says which dashboard has it), a full account (cap and count; boards of
+    one person do not count), and for widgets as `arranged` does; ValidationError for what the database would refuse.
+    """
+    with account_scope(account):
+        _one_at_a_time(account)
+        _check_name(name, owner, but=None)
+        if owner is None:
+            _check_cap()
+        dashboard = Dashboard(account=account, name=name.strip(), owner=owner, created_by=actor.user)
+        dashboard.full_clean(exclude=["account"])
+        placed = arranged(account, widgets)
+        dashboard.save(force_insert=True)
+        _write(dashboard, [None] * len(placed), placed)
+        _record(dashboard, actor, "dashboard.create", _said(dashboard, placed))
+    return dashboard
+
+
+@transaction.atomic
+def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: User | None) -> Dashboard:
+    """Rename a dashboard, share it (no owner), or take it for oneself. Raises as `create_dashboard` does, and UserError
+    for a dashboard that is gone."""
+    account = dashboard.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(dashboard)
+        _check_name(name, owner, but=row.pk)
+        if owner is None and not row.is_shared:
+            _check_cap()
+        was_shared, before = row.is_shared, {"name": row.name, "shared": row.is_shared}
+        row.name, row.owner, row.changed_at = name.strip(), owner, timezone.now()
+        row.full_clean(exclude=["account"])
+        row.save()
+        if was_shared or row.is_shared:
+            detail = {"from": before if was_shared else {"shared": False}, "to": _head(row)}
+            audit.record(
+                account=account, actor=actor, action="dashboard.change", target=_target(row), detail=detail
+            )
+        else:
+            _record(row, actor, "dashboard.change", {})
+    return row
+
+
+@transaction.atomic
+def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
+    """Remove a dashboard with its widgets; its id. Raises UserError for one that is gone already."""
+    account = dashboard.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(dashboard)
+        deleted, said = row.pk, _said(row, _placed(row))
+        row.delete()
+        _record(row, actor, "dashboard.delete", {"id": deleted, **said})
+    return deleted
+
+
+@transaction.atomic
+def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequence[WidgetDraft]) -> Dashboard:
+    """Make a dashboard's widgets these, all or nothing; what it has already stays as it is, and the same again changes
+    nothing. Raises UserError as `arranged` does, and for a dashboard that is gone."""
+
+    def wanted(rows: Rows) -> Rows:
+        ids = [pk for pk, _draft in rows]
+        return [(ids[index] if index < len(ids) else None, draft) for index, draft in enumerate(widgets)]
+
+    return _rewrite(dashboard, actor, wanted)
+
+
+def add_widget(*, dashboard: Dashboard, actor: Actor, widget: WidgetDraft) -> Dashboard:
+    """One more widget. Raises as `set_dashboard_widgets` does."""
+    return _rewrite(dashboard, actor, lambda rows: [*rows, (None, widget)])
+
+
+def change_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int, widget: WidgetDraft) -> Dashboard:
+    """Another title and other settings for a widget, at its place. Raises UserError for one that is gone too."""
+
+    def changed(rows: Rows) -> Rows:
+        _check_there(rows, [widget_id])
+        return [(pk, replace(widget, place=draft.place) if pk == widget_id else draft) for pk, draft in rows]
+
+    return _rewrite(dashboard, actor, changed)
+
+
+def remove_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashboard:
+    """One widget less. Raises UserError for one that is gone already."""
+
+    def without(rows: Rows) -> Rows:
+        _check_there(rows, [widget_id])
+        return [(pk, draft) for pk, draft in rows if pk != widget_id]
+
+    return _rewrite(dashboard, actor, without)
+
+
+def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Place]) -> Dashboard:
+    """Other places for the widgets of these ids; the others stay. Raises as `set_dashboard_widgets` does."""
+
+    def moved(rows: Rows) -> Rows:
+        _check_there(rows, list(places))
+        return [
+            (pk, replace(draft, place=places.get(pk, draft.place)) if pk is not None else draft)
+            for pk, draft in rows
+        ]
+
+    return _rewrite(dashboard, actor, moved)
+
+
+@transaction.atomic
+def _rewrite(dashboard: Dashboard, actor: Actor, wanted: Callable[[Rows], Rows]) -> Dashboard:
+    account = dashboard.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(dashboard)
+        there: Rows = [(widget.pk, draft_of(widget)) for widget in row.widgets.all()]
+        after = wanted(there)
+        placed = arranged(
+            account, [draft for _pk, draft in after], {settings_of(draft) for _pk, draft in there}
+        )
+        before = _placed(row)
+        ids = [pk for pk, _draft in after]
+        if ids == [pk for pk, _draft in there] and _same(before, placed):
+            return row
+        _write(row, ids, placed)
+        row.changed_at = timezone.now()
+        row.save(update_fields=["changed_at"])
+        _record(row, actor, "dashboard.set_widgets", {"from": _said(row, before), "to": _said(row, placed)})
+    return row
+
+
+def _same(before: Sequence[Placed], after: Sequence[Placed]) -> bool:
+    return [(each.place, each.draft.title, settings_of(each.draft)) for each in before] == [
+        (each.place, each.draft.title, settings_of(each.draft)) for each in after
+    ]
+
+
+def _one_at_a_time(account: Account) -> None:
+    """Writers of an account's dashboards wait for each other, so that counts, names and layouts hold until the commit."""
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def _row(dashboard: Dashboard) -> Dashboard:
+    row = Dashboard.objects.filter(pk=dashboard.pk).first()
+    if row is None:
+        raise UserError("That dashboard is gone already.")
+    return row
+
+
+def _check_there(rows: Rows, ids: Sequence[int]) -> None:
+    there = {pk for pk, _draft in rows}
+    if not there.issuperset(ids):
+        raise UserError("That widget is gone: somebody changed the dashboard meanwhile. Load the page again.")
+
+
+def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
+    if "\x00" in name:
+        raise UserError("name: a name has no NUL character.", field="name")
+    taken = Dashboard.objects.filter(owner=owner, name__iexact=name.strip()).first()
+    if taken is not None and taken.pk != but:
+        raise UserError(
+            f"name: the dashboard {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose another "
+            "name.",
+            field="name",
+            value=name[:100],
+        )
+
+
+def _check_cap() -> None:
+    cap, count = settings.DASHBOARDS_PER_ACCOUNT, Dashboard.objects.filter(owner=None).count()
+    if count >= cap:
+        raise UserError(
+            f"An account has at most {cap} shared dashboards, and this one has {count}. Delete one that is not needed first."
+        )
+
+
+def _placed(dashboard: Dashboard) -> list[Placed]:
+    drafts = [draft_of(widget) for widget in dashboard.widgets.all()]
+    return [Placed(draft=draft, place=draft.place) for draft in drafts if draft.place is not None]
+
+
+def _write(dashboard: Dashboard, ids: Sequence[int | None], placed: Sequence[Placed]) -> None:
+    """The rows of a board; those whose id is not named go. Few statements, whatever the number of widgets."""
+    kept = [pk for pk in ids if pk is not None]
+    Widget.objects.filter(dashboard=dashboard).exclude(pk__in=kept).delete()
+    rows = [
+        _widget(dashboard, pk, order, each) for order, (pk, each) in enumerate(zip(ids, placed, strict=True))
+    ]
+    fields = ["order", "type", "title", "config", "x", "y", "w", "h"]
+    Widget.objects.bulk_update([row for row in rows if row.pk], fields)
+    Widget.objects.bulk_create([row for row in rows if not row.pk])
+
+
+def _widget(dashboard: Dashboard, pk: int | None, order: int, placed: Placed) -> Widget:
+    draft, place = placed.draft, placed.place
+    return Widget(
+        pk=pk,
+        account=dashboard.account,
+        dashboard=dashboard,
+        order=order,
+        type=draft.type.name,
+        title=draft.title,
+        config=draft.stored_config,
+        x=place.x,
+        y=place.y,
+        w=place.w,
+        h=place.h,
+    )
+
+
+def _head(dashboard: Dashboard) -> dict[str, Any]:
+    return {"name": dashboard.name, "shared": True} if dashboard.is_shared else {"shared": False}
+
+
+def _target(dashboard: Dashboard) -> str:
+    """What one person keeps for herself, administrators do not read in the log."""
+    return dashboard.name if dashboard.is_shared else "a personal dashboard"
+
+
+def _said(dashboard: Dashboard, placed: Sequence[Placed]) -> dict[str, Any]:
+    """What the audit log keeps."""
+    if not dashboard.is_shared:
+        return {}
+    return {**_head(dashboard), "widgets": [_line(each) for each in placed]}
+
+
+def _line(placed: Placed) -> str:
+    place, draft = placed.place, placed.draft
+    at = f"{place.w} x {place.h} at {place.x}, {place.y}"
+    return f"{draft.shown_title} ({draft.type.name}), {at}: {cut(settings_of(draft)[1], 300)}"
+
+
+def _record(dashboard: Dashboard, actor: Actor, action: str, detail: dict[str, Any]) -> None:
+    kept = detail if dashboard.is_shared else {}
+    audit.record(
+        account=dashboard.account, actor=actor, action=action, target=_target(dashboard), detail=kept
+    )

@@ -1,0 +1,41 @@
+"""Boards for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from accounts.audit import Actor
+from accounts.models import Account, User
+from finops.dashboards.catalogue import CATALOGUE
+from finops.dashboards.layouts import WidgetDraft
+from finops.dashboards.models import Dashboard
+from finops.dashboards.placement import Place
+from finops.dashboards.services import create_dashboard
+
+ACTOR = Actor.command("test")
+
+LEAST: dict[str, dict[str, Any]] = {
+    "unit_cost": {"unit_metric": "Per request"},
+    "cost_tag_breakdown": {"cost_tag": "env"},
+}
+"""Settings of the types that cannot do without."""
+
+
+def widget(
+    type_: str = "total", place: tuple[int, int, int, int] | None = None, /, title: str = "", **config: Any
+) -> WidgetDraft:
+    kind = CATALOGUE[type_]
+    return WidgetDraft(
+        type=kind,
+        title=title,
+        config=msgspec.convert(config, kind.config),
+        place=Place(*place) if place else None,
+    )
+
+
+def board(
+    account: Account, name: str = "Weekly", /, *widgets: WidgetDraft, owner: User | None = None
+) -> Dashboard:
+    return create_dashboard(account=account, actor=ACTOR, name=name, owner=owner, widgets=widgets)

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.finops.costs.conftest import acme
+
+__all__ = ["acme"]
