@@ -1,0 +1,263 @@
+"""Shared boards of widgets. A credential is no signed-in person, so it never sees a personal one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from finops.costs.answers import AccountRef
+from finops.dashboards import queries, services
+from finops.dashboards.answers import (
+    BoardAnswer,
+    DashboardsAnswer,
+    DeletedAnswer,
+    WidgetLayout,
+)
+from finops.dashboards.catalogue import CATALOGUE, WidgetType, find_type
+from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
+from finops.dashboards.models import Dashboard
+from finops.dashboards.placement import COLUMNS, Place
+from finops.lib.answers import largest_that_fits
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut
+from mcpserver.coerce import decode_arguments
+from mcpserver.context import ToolCall
+from mcpserver.registry import Access, tool
+from mcpserver.results import fits
+from mcpserver.schema import Schema, arguments_schema
+
+PAGE = "dashboards/"
+
+DashboardId = Annotated[int, Meta(description="From listDashboards.")]
+# The services refuse more than MAX_WIDGETS, and say so.
+Widgets = list[WidgetLayout]
+
+
+class ListDashboardsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    search: str = ""
+    limit: Annotated[int, Meta(ge=1, le=50)] = 50
+    cursor: str = ""
+
+
+@tool(
+    name="listDashboards",
+    title="List dashboards",
+    access=Access.READ,
+    description="The account's shared dashboards. Personal ones are not listed. Layout: getDashboard.",
+    examples=[{}, {"search": "week", "limit": 5}],
+)
+def list_dashboards(call: ToolCall, arguments: ListDashboardsArguments) -> DashboardsAnswer:
+    def made(limit: int) -> DashboardsAnswer:
+        answer = queries.list_dashboards(
+            call.account, search=arguments.search, limit=limit, cursor=arguments.cursor
+        )
+        rows = [replace(row, console_url=_url(call, row.id)) for row in answer.dashboards]
+        return replace(answer, dashboards=rows, console_url=call.console_url(PAGE))
+
+    return largest_that_fits(made, arguments.limit, fits)
+
+
+class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    dashboard_id: Annotated[int | None, Meta(description="Left out: the first by name.")] = None
+
+
+@tool(
+    name="getDashboard",
+    title="Get a dashboard",
+    access=Access.READ,
+    description="""
+        A shared dashboard's whole layout, as set_dashboard_widgets takes it back. For figures ask querySpend and its like.
+        Example: {"dashboard_id": 3}
+    """,
+    examples=[{}],
+)
+def get_dashboard(call: ToolCall, arguments: GetDashboardArguments) -> BoardAnswer:
+    if arguments.dashboard_id is not None:
+        return _answer(call, queries.shared_dashboard(arguments.dashboard_id))
+    first = queries.first_shared_dashboard()
+    if first is not None:
+        return _answer(call, first)
+    return replace(queries.no_board_answer(call.account), console_url=call.console_url(PAGE))
+
+
+class WidgetTypeInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """w and h: what it takes without a position; board_days and board_filters: whether the board's apply."""
+
+    type: str
+    title: str
+    description: str
+    w: int
+    h: int
+    board_days: bool
+    board_filters: bool
+    config_schema: dict[str, Any]
+
+
+class WidgetTypesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    columns: int
+    max_widgets: int
+    widget_types: list[WidgetTypeInfo]
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class ListWidgetTypesArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    type: Annotated[str, Meta(description="Only this one.")] = ""
+
+
+@tool(
+    name="listWidgetTypes",
+    title="List widget types",
+    access=Access.READ,
+    description="The widgets that a dashboard can have, with each config's JSON schema. Read it before writing widgets.",
+    examples=[{}, {"type": "spend_by"}],
+)
+def list_widget_types(call: ToolCall, arguments: ListWidgetTypesArguments) -> WidgetTypesAnswer:
+    found = [find_type(arguments.type)] if arguments.type.strip() else list(CATALOGUE.values())
+    return WidgetTypesAnswer(
+        account=AccountRef(slug=call.account.slug, name=call.account.name),
+        summary=f"{len(found)} of {len(CATALOGUE)} widget types.",
+        columns=COLUMNS,
+        max_widgets=MAX_WIDGETS,
+        widget_types=[_type_info(each) for each in found],
+        warnings=[],
+        hint="Dimensions and filters are those of querySpend; a board's own days and filters are set on its page.",
+        console_url=call.console_url(PAGE),
+    )
+
+
+def _type_info(kind: WidgetType) -> WidgetTypeInfo:
+    schema: Schema = arguments_schema(kind.config)
+    return WidgetTypeInfo(
+        type=kind.name,
+        title=kind.title,
+        description=kind.description,
+        w=kind.width,
+        h=kind.height,
+        board_days=kind.takes_days,
+        board_filters=kind.takes_filters,
+        config_schema=schema,
+    )
+
+
+class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    name: Annotated[str, Meta(description="Not taken yet.", min_length=1, max_length=100)]
+    widgets: Annotated[Widgets, Meta(description="Types and configs: listWidgetTypes.")] = []
+
+
+@tool(
+    name="create_dashboard",
+    title="Create a dashboard",
+    access=Access.WRITE,
+    description="""
+        A new shared dashboard, with widgets if given; all or nothing.
+        Example: {"name": "Weekly", "widgets": [{"type": "total"}]}
+    """,
+    examples=[
+        {"name": "Walk", "widgets": [{"type": "total"}, {"type": "text", "config": {"text": "Hello"}}]}
+    ],
+)
+def create_dashboard(call: ToolCall, arguments: CreateDashboardArguments) -> BoardAnswer:
+    made = services.create_dashboard(
+        account=call.account,
+        actor=call.credential.actor,
+        name=arguments.name,
+        widgets=_drafts(arguments.widgets),
+    )
+    return _answer(call, made, said=f"Dashboard {cut(made.name, 60)!r} is made, with id {made.pk}")
+
+
+class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    dashboard_id: DashboardId
+    widgets: Annotated[Widgets, Meta(description="All of them: others go.")]
+
+
+@tool(
+    name="set_dashboard_widgets",
+    title="Set a dashboard's widgets",
+    access=Access.WRITE,
+    idempotent=True,
+    description="""
+        Replaces all widgets of a shared dashboard; all or nothing. Change what getDashboard gives and give it back. Two
+        at the same x and y are refused.
+    """,
+    examples=[{"dashboard_id": 1, "widgets": [{"type": "spend_by", "config": {"group_by": "region"}}]}],
+)
+def set_dashboard_widgets(call: ToolCall, arguments: SetDashboardWidgetsArguments) -> BoardAnswer:
+    changed = services.set_dashboard_widgets(
+        dashboard=queries.shared_dashboard(arguments.dashboard_id),
+        actor=call.credential.actor,
+        widgets=_drafts(arguments.widgets),
+    )
+    return _answer(call, changed)
+
+
+class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    dashboard_id: DashboardId
+
+
+@tool(
+    name="delete_dashboard",
+    title="Delete a dashboard",
+    access=Access.WRITE,
+    destructive=True,
+    description="Deletes a shared dashboard with its widgets, for good. Ask the person first.",
+    examples=[{"dashboard_id": 1}],
+)
+def delete_dashboard(call: ToolCall, arguments: DeleteDashboardArguments) -> DeletedAnswer:
+    dashboard = queries.shared_dashboard(arguments.dashboard_id)
+    deleted = services.delete_dashboard(dashboard=dashboard, actor=call.credential.actor)
+    return DeletedAnswer(
+        account=AccountRef(slug=call.account.slug, name=call.account.name),
+        summary=f"Dashboard {cut(dashboard.name, 60)!r}, id {deleted}, is deleted.",
+        deleted_id=deleted,
+        warnings=[],
+        hint="listDashboards has those that are left.",
+        console_url=call.console_url(PAGE),
+    )
+
+
+def _answer(call: ToolCall, dashboard: Dashboard, *, said: str = "") -> BoardAnswer:
+    answer = queries.board_answer(dashboard, said=said)
+    return replace(answer, console_url=_url(call, dashboard.pk))
+
+
+def _url(call: ToolCall, dashboard_id: int) -> str:
+    return call.console_url(f"{PAGE}{dashboard_id}/")
+
+
+def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
+    return [_draft(f"widgets[{index}]", each) for index, each in enumerate(widgets)]
+
+
+def _draft(path: str, widget: WidgetLayout) -> WidgetDraft:
+    """Settings are taken as kindly, and refused as helpfully, as a tool's own arguments."""
+    kind = find_type(widget.type, field=f"{path}.type")
+    try:
+        config = decode_arguments(kind.config, widget.config, tool=f"config of {kind.name}")
+    except UserError as problem:
+        message = f"{path}.config: {problem.message} listWidgetTypes has its schema."
+        raise UserError(message, field=f"{path}.config", value=problem.value) from problem
+    return WidgetDraft(type=kind, config=config, title=widget.title.strip(), place=_place(kind, widget))
+
+
+def _place(kind: WidgetType, widget: WidgetLayout) -> Place | None:
+    at = widget.position
+    if at is None:
+        return None
+    width = kind.width if at.w is None else at.w
+    height = kind.height if at.h is None else at.h
+    return Place(at.x, at.y, width, height)

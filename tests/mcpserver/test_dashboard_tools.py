@@ -1,0 +1,225 @@
+"""The dashboard tools: what they write, refuse, and whom they let."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from accounts.models import AuditEntry, MCPKey
+from accounts.scoping import account_scope
+from finops.dashboards.models import Dashboard, Widget
+from mcpserver.registry import registry
+from tests.accounts.oauth.flow import OAuthClient
+from tests.cast import Cast
+from tests.finops.dashboards.boards import board, widget
+from tests.mcpserver.door import Door, mint
+
+WRITES = [
+    ("create_dashboard", {"name": "New"}),
+    ("set_dashboard_widgets", {"dashboard_id": 1, "widgets": []}),
+    ("delete_dashboard", {"dashboard_id": 1}),
+]
+
+
+@pytest.fixture
+def writer(cast: Cast) -> Door:
+    return Door(mint(cast, "read_write"))
+
+
+def answered(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    result = door.call(tool, **arguments)
+    assert not result["isError"], result["content"][0]["text"]
+    answer: dict[str, Any] = result["structuredContent"]
+    return answer
+
+
+def shared(cast: Cast) -> list[str]:
+    with account_scope(cast.account):
+        return list(Dashboard.objects.filter(owner=None).values_list("name", flat=True))
+
+
+def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> None:
+    widgets = [
+        {"type": "Spend by", "title": "Regions", "config": '{"group_by": "region", "top": "3"}'},
+        {"type": "total", "position": {"x": 6, "y": 0}},
+        {"type": "anomalies", "config": {"min_impact": 12.5, "currency": "EUR"}},
+    ]
+    made = answered(writer, "create_dashboard", name="Weekly", widgets=widgets)
+    pk = made["dashboard"]["id"]
+
+    assert made["console_url"].endswith(f"/a/acme/dashboards/{pk}/")
+    assert made["dashboard"]["widgets"] == [
+        {
+            "type": "spend_by",
+            "title": "Regions",
+            "config": {"group_by": "region", "top": 3},
+            "position": {"x": 0, "y": 0, "w": 6, "h": 5},
+        },
+        {"type": "total", "title": "", "config": {}, "position": {"x": 6, "y": 0, "w": 3, "h": 3}},
+        {
+            "type": "anomalies",
+            "title": "",
+            "config": {"min_impact": 12.5, "currency": "EUR"},
+            "position": {"x": 6, "y": 3, "w": 4, "h": 4},
+        },
+    ]
+    assert answered(writer, "getDashboard", dashboard_id=pk)["dashboard"] == made["dashboard"]
+    listed = answered(writer, "listDashboards")
+    assert [(row["id"], row["name"], row["widgets"]) for row in listed["dashboards"]] == [(pk, "Weekly", 3)]
+    assert listed["places_left"] == 19
+
+    deleted = answered(writer, "delete_dashboard", dashboard_id=pk)
+    assert deleted["deleted_id"] == pk
+    assert f"dashboard_id: {pk} is not known" in writer.problem("delete_dashboard", dashboard_id=pk)
+
+
+def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) -> None:
+    with account_scope(cast.account):
+        made = board(
+            cast.account,
+            "Weekly",
+            widget("anomalies", min_impact="0.125", currency="USD"),
+            widget("table", (3, 2, 9, 4), group_by=["service", "region"]),
+            widget("total", (2, 2, 9, 4), filters=[{"dimension": "service", "values": ["x"]}]),
+            widget("text", text="Überall ünïcode"),
+        )
+    before = list(Widget.objects.unscoped().order_by("pk").values())
+    entries = AuditEntry.objects.unscoped().count()
+
+    read = answered(writer, "getDashboard")["dashboard"]
+    after = answered(writer, "set_dashboard_widgets", dashboard_id=made.pk, widgets=read["widgets"])
+
+    assert after["dashboard"] == read
+    assert list(Widget.objects.unscoped().order_by("pk").values()) == before
+    assert AuditEntry.objects.unscoped().count() == entries
+
+
+def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: Door) -> None:
+    widgets = [{"type": "text", "title": "\"'" * 50, "config": {"text": '"é' * 110}} for _ in range(40)]
+    while "layout has" in (
+        text := writer.call("create_dashboard", name="Full", widgets=widgets)["content"][0]["text"]
+    ):
+        widgets = widgets[:-1]
+
+    made = json.loads(text)
+    assert len(widgets) > 20
+    assert [each["config"] for each in made["dashboard"]["widgets"]] == [each["config"] for each in widgets]
+
+
+def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door) -> None:
+    twins = [
+        {"type": "total", "title": "One", "position": {"x": 0, "y": 4}},
+        {"type": "text"},
+        {"type": "spend_by", "title": "Other", "position": {"x": 0, "y": 4, "w": 2, "h": 2}},
+    ]
+
+    said = writer.problem("create_dashboard", name="Twins", widgets=twins)
+
+    assert "widgets[0] 'One' and widgets[2] 'Other' have the same position, x 0 and y 4" in said
+    assert shared(cast) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"type": "spend_bye"}, "widgets[0].type: 'spend_bye' is not known. Nearest: spend_by"),
+        (
+            {"type": "spend_by", "config": {"groupby": "x"}},
+            "widgets[0].config: config of spend_by has no argument",
+        ),
+        ({"type": "spend_by", "config": {"groupby": "x"}}, "Nearest: group_by"),
+        ({"type": "total", "config": {"period": "last_moth"}}, "Nearest: last_month"),
+        ({"type": "total", "config": {"filters": [{"dimension": "regoin", "values": ["x"]}]}}, "region"),
+        ({"type": "budget_status", "config": {"budgets": [77]}}, "budgets: 77 is not known"),
+        ({"type": "unit_cost"}, "unit_metric is required"),
+        ({"type": "total", "size": 3}, "widgets[0] has no field"),
+    ],
+    ids=["type", "field", "nearest field", "period", "dimension", "budget", "required", "widget field"],
+)
+def test_an_error_says_what_to_mend(cast: Cast, writer: Door, bad: dict[str, Any], says: str) -> None:
+    assert says in writer.problem("create_dashboard", name="Bad", widgets=[bad])
+    assert shared(cast) == []
+
+
+def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
+    made = answered(writer, "create_dashboard", name="Weekly")["dashboard"]
+
+    assert f"'Weekly' exists already, with id {made['id']}" in writer.problem(
+        "create_dashboard", name="weekly"
+    )
+
+
+def test_the_cap_of_the_app_binds_the_tool(cast: Cast, writer: Door, settings: LazySettings) -> None:
+    settings.DASHBOARDS_PER_ACCOUNT = 1
+    with account_scope(cast.account):
+        board(cast.account, "Made in the app")
+
+    assert "at most 1 shared dashboards, and this one has 1" in writer.problem(
+        "create_dashboard", name="More"
+    )
+
+
+def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
+    cast: Cast, writer: Door
+) -> None:
+    with account_scope(cast.account):
+        mine = board(cast.account, "Mine", widget("total"), owner=cast.member)
+        board(cast.account, "Shared")
+    with account_scope(cast.other_account):
+        theirs = board(cast.other_account, "Theirs")
+
+    for tool, rest in (
+        ("getDashboard", {}),
+        ("set_dashboard_widgets", {"widgets": []}),
+        ("delete_dashboard", {}),
+    ):
+        said = [
+            writer.problem(tool, dashboard_id=pk, **rest).replace(str(pk), "N")
+            for pk in (mine.pk, theirs.pk, 999_999, 2**70)
+        ]
+        assert len(set(said)) == 1
+        assert "Mine" not in said[0]
+        assert "Theirs" not in said[0]
+    assert [row["name"] for row in answered(writer, "listDashboards")["dashboards"]] == ["Shared"]
+    with account_scope(cast.account):
+        assert mine.widgets.count() == 1
+
+
+@pytest.mark.parametrize(("tool", "arguments"), WRITES, ids=[name for name, _arguments in WRITES])
+def test_a_credential_that_may_only_read_writes_nothing(
+    cast: Cast, tool: str, arguments: dict[str, Any]
+) -> None:
+    key, token = mint(cast), OAuthClient().connect(cast.member).access
+    with account_scope(cast.account):
+        pk = board(cast.account, "Weekly", widget("total")).pk
+    asked = {**arguments, **({"dashboard_id": pk} if "dashboard_id" in arguments else {})}
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": asked},
+    }
+
+    assert "may only read. Nothing was changed." in Door(key).problem(tool, **asked)
+    refused = Door(token).http(json.dumps(message).encode())
+
+    assert (refused.status_code, "insufficient_scope" in refused["WWW-Authenticate"]) == (403, True)
+    assert shared(cast) == ["Weekly"]
+    assert Widget.objects.unscoped().count() == 1
+
+
+def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
+    answered(writer, "create_dashboard", name="Weekly")
+
+    key = MCPKey.objects.unscoped().get()
+    entry = AuditEntry.objects.unscoped().get(action="dashboard.create")
+    assert entry.actor_label == f"MCP key {key.name} ({key.masked})"
+
+
+def test_only_deleting_is_destructive() -> None:
+    hints = {name: registry.get(name).annotations["destructiveHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
+
+    assert hints == {"create_dashboard": False, "set_dashboard_widgets": False, "delete_dashboard": True}
