@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TypeVar
 
-from finops.allocation.splits import Cell, Moving, Split, SplitDimension, unscaled
+from finops.allocation.splits import Lot, Moving, Split, SplitDimension, unscaled
 from finops.allocation.splits.rules import PROPORTIONAL, USAGE
 from finops.costs.answers import AppliedSplit
 from finops.costs.queries.spend_lake import SpendPlan
@@ -32,24 +32,23 @@ class _Did:
 def effects_of(dimensions: Sequence[SplitDimension], plan: SpendPlan, found: Moving) -> list[SplitEffect]:
     """One for each split, by name; of the asked days and the charge categories that count."""
     did = {split.id: _Did() for each in dimensions for split in each.splits}
-    for split, cell, amount in found.moved:
-        if _counts(plan, cell):
-            _add(did[split.id].moved, cell.currency, amount)
-    for split, cell, target, amount in found.received:
-        if _counts(plan, cell):
-            _add(did[split.id].received, (target, cell.currency), amount)
-    for split, cell, amount in found.stayed:
-        if _counts(plan, cell) and amount:
-            _add(did[split.id].stayed, cell.currency, amount)
-            did[split.id].days.add(cell.day)
+    for split, lot, amount in found.moved:
+        if _counts(plan, lot):
+            _add(did[split.id].moved, lot.currency, amount)
+    for split, lot, received in found.received:
+        if _counts(plan, lot):
+            for target, amount in received.items():
+                _add(did[split.id].received, (target, lot.currency), amount)
+    for split, lot, day, amount in found.stayed:
+        if _counts(plan, lot) and amount:
+            _add(did[split.id].stayed, lot.currency, amount)
+            did[split.id].days.add(day)
     splits = {split.id: split for each in dimensions for split in each.splits}
     return [_effect(split, did[split.id]) for split in sorted(splits.values(), key=lambda each: each.name)]
 
 
-def _counts(plan: SpendPlan, cell: Cell) -> bool:
-    return plan.days.start <= cell.day <= plan.days.end and (
-        not plan.categories or cell.other[0] in plan.categories
-    )
+def _counts(plan: SpendPlan, lot: Lot) -> bool:
+    return lot.when.inside and (not plan.categories or lot.other[0] in plan.categories)
 
 
 def _add(sums: dict[Key, int], key: Key, amount: int) -> None:

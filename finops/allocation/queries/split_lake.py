@@ -1,22 +1,30 @@
-"""The two expressions behind splits: cost of sources day by day, and what targets weigh. Pure: only the engine runs them."""
+"""The two expressions behind splits: cost of sources, and what targets weigh. Pure: only the engine runs them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date
-from functools import reduce
+from datetime import date, timedelta
+from functools import cache, reduce
 from operator import and_, or_
 from typing import Any
 
 import ibis
 import pyarrow as pa
 
-from finops.allocation.splits import Cell, SplitDimension, scaled
+from finops.allocation.splits import Cell, Lot, SplitDimension, When, scaled
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import all_of
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, SpendPlan, counts, part_of, within
-from finops.lib.periods import DateRange
+from finops.costs.queries.spend_lake import (
+    COST_COLUMNS,
+    NO_CURRENCY,
+    TRUNCATIONS,
+    SpendPlan,
+    counts,
+    part_of,
+    within,
+)
+from finops.lib.periods import DateRange, bucket_start
 
 _ANY_DAYS = DateRange(date.min, date.max)
 
@@ -26,7 +34,9 @@ Labels = dict[tuple[int, str], str]
 
 @dataclass(frozen=True)
 class CellsBuild:
-    """Sums by day of lines that a split may move, by all that the plan tells apart.
+    """Sums of lines that a split may move, by all that the plan tells apart, and by day where weights change daily.
+
+    Where they do not, `day` is the first of a stretch of days that are alike for the plan and the splits.
 
     The plan's filters on other dimensions are applied; those on a dimension with splits are told apart, because cost
     may move into what they choose. Equal for equal questions, so that the lake compiles each shape once.
@@ -67,37 +77,91 @@ class CellsBuild:
                 columns[f"held{index}"] = _only(lines, each)
         return lines.select(
             "charge_category",
-            day=lines.charge_date,
+            day=self._day(lines),
             currency=lines.currency.coalesce(NO_CURRENCY),
             part=part_of(lines, amount),
             amount=amount.coalesce(_zero()),
             **columns,
         )
 
+    def _day(self, lines: Any) -> Any:
+        plan, day = self.plan, lines.charge_date
+        if plan.granularity == "day":
+            return day
+        bucketed = plan.granularity != "none"
+        start = day.truncate(TRUNCATIONS[plan.granularity]) if bucketed else ibis.literal(date.min)
+        edges = sorted(self._edges(), reverse=True)
+        if edges:
+            passed = [(day >= ibis.literal(edge), ibis.literal(edge)) for edge in edges]
+            start = ibis.greatest(start, ibis.cases(*passed, else_=ibis.literal(date.min)))
+        daily = [_has(lines, each.dimension, each.unsteady) for each in self.dimensions if each.unsteady]
+        return ibis.ifelse(reduce(or_, daily), day, start) if daily else start
 
-def read_cells(build: CellsBuild, table: pa.Table) -> tuple[list[Cell], Labels]:
+    def _edges(self) -> set[date]:
+        """The days on which a split or a side of the comparison begins, or is over."""
+        plan = self.plan
+        sides = [side for side in (plan.days, plan.compared, plan.previous) if side] if plan.previous else []
+        splits = [split for each in self.dimensions for split in each.splits]
+        first = [*(side.start for side in sides), *(split.valid_from for split in splits)]
+        last = [*(side.end for side in sides), *(split.valid_to for split in splits)]
+        return {day for day in first if day} | {
+            day + timedelta(days=1) for day in last if day and day < date.max
+        }
+
+
+def read_cells(
+    plan: SpendPlan, dimensions: tuple[SplitDimension, ...], table: pa.Table
+) -> tuple[list[Cell], Labels]:
     """The result of `CellsBuild` typed, and the labels of the groups."""
-    places = range(len(build.plan.dimensions))
-    cells, labels = [], Labels()
-    for row in table.to_pylist():
-        keys = tuple(row[f"key{place}"] for place in places)
-        for place in places:
-            label = row.get(f"label{place}")
-            if label:
-                labels[place, keys[place]] = max(label, labels.get((place, keys[place]), ""))
-        indexes = range(len(build.dimensions))
-        cells.append(
-            Cell(
-                keys=keys,
-                values=tuple(row.get(f"held{index}") for index in indexes),
-                passes=tuple(row.get(f"passes{index}", True) for index in indexes),
-                day=row["day"],
-                currency=row["currency"],
-                other=(row["charge_category"], row["part"]),
-                amount=scaled(row["amount"]),
-            )
-        )
-    return cells, labels
+    places = range(len(plan.dimensions))
+    labels = Labels()
+    for place in places:
+        if f"label{place}" in table.column_names:
+            _name(labels, place, table)
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    held = [
+        f"key{each.places[0]}" if each.places else f"held{index}" for index, each in enumerate(dimensions)
+    ]
+    passes = [columns.get(f"passes{index}", [True] * table.num_rows) for index in range(len(dimensions))]
+    when = cache(lambda day: when_of(plan, day))
+    rows = zip(
+        zip(*(columns[f"key{place}"] for place in places), strict=True) if places else [()] * table.num_rows,
+        zip(*(columns[name] for name in held), strict=True),
+        zip(*passes, strict=True),
+        columns["day"],
+        columns["currency"],
+        zip(columns["charge_category"], columns["part"], strict=True),
+        columns["amount"],
+        strict=True,
+    )
+    return [
+        Cell(Lot(keys, values, passing, when(day), currency, other), day, scaled(amount))
+        for keys, values, passing, day, currency, other, amount in rows
+    ], labels
+
+
+def _name(labels: Labels, place: int, table: pa.Table) -> None:
+    for value, label in zip(
+        table[f"key{place}"].to_pylist(), table[f"label{place}"].to_pylist(), strict=True
+    ):
+        if label:
+            labels[place, value] = max(label, labels.get((place, value), ""))
+
+
+def when_of(plan: SpendPlan, day: date) -> When:
+    """What the plan tells a day of its ranges apart by."""
+    inside = plan.previous is None or _is_in(plan.days, day)
+    bucketed = inside and plan.granularity != "none"
+    return When(
+        bucket=bucket_start(plan.granularity, day) if bucketed else None,
+        inside=inside,
+        compared=_is_in(plan.compared, day),
+        previous=_is_in(plan.previous, day),
+    )
+
+
+def _is_in(days: DateRange | None, day: date) -> bool:
+    return days is not None and days.start <= day <= days.end
 
 
 @dataclass(frozen=True)

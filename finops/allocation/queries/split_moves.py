@@ -13,7 +13,7 @@ from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.split_effects import effects_of, stayed_warnings
 from finops.allocation.queries.split_lake import CellsBuild, Labels, WeightsBuild, read_cells
 from finops.allocation.queries.split_rules import split_of
-from finops.allocation.splits import Cell, Moving, Split, SplitDimension, Weights, moved, scaled, unscaled
+from finops.allocation.splits import Moving, Split, SplitDimension, Weights, moved, scaled, unscaled
 from finops.allocation.splits.rules import USAGE
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries.spend import MAX_SUMS
@@ -22,7 +22,7 @@ from finops.costs.splitting import SplitQuestion, Splitting
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
-from finops.lib.periods import DateRange, bucket_start
+from finops.lib.periods import DateRange
 from finops.lib.spoken import listed
 from ingestion.queries import UsageAsked, metrics_of
 from ingestion.queries.usage import read_metric
@@ -42,10 +42,10 @@ def split_moves(question: SplitQuestion) -> Splitting:
 
 
 def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
-    """What these splits move in these sums, by day, to the last digit.
+    """What these splits move in these sums, to the last digit.
 
-    Cost: nothing where no split is on a dimension of the question; else a lake query by day over the lines of the
-    sources, one over the targets of proportional splits, and one of usage for each usage metric, with one of PostgreSQL.
+    Cost: nothing where no split is on a dimension of the question; else a lake query over the lines of the sources (by
+    day where the weights change from day to day), one over the targets of proportional splits, and one of usage for each usage metric, with one of PostgreSQL.
     Raises UserError when the sums by day are too many for memory.
     """
     dimensions = _dimensions(question, splits)
@@ -60,10 +60,10 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
     table = _run(question, build, _tag_keys(question.plan, dimensions))
     if table.num_rows > MAX_SUMS:
         raise _too_many(table.num_rows)
-    cells, labels = read_cells(build, table)
+    cells, labels = read_cells(question.plan, dimensions, table)
     if not cells:
         return Splitting(effects=effects_of(dimensions, question.plan, Moving()))
-    weights, names = _weights(question, dimensions, cells)
+    weights, names = _weights(question, dimensions)
     found = moved(cells, dimensions, weights, names)
     effects = effects_of(dimensions, question.plan, found)
     return Splitting(
@@ -77,8 +77,8 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
 def _brought(dimensions: Sequence[SplitDimension], found: Moving) -> dict[str, set[str]]:
     """Targets that got cost, by the dimension's name in each filter of the question."""
     by_split: dict[int, set[str]] = {}
-    for split, _cell, target, _amount in found.received:
-        by_split.setdefault(split.id, set()).add(target)
+    for split, _lot, received in found.received:
+        by_split.setdefault(split.id, set()).update(received)
     return {
         item.dimension.name: {value for split in each.splits for value in by_split.get(split.id, ())}
         for each in dimensions
@@ -156,9 +156,7 @@ Names = dict[tuple[str, str], str]
 """Readable names of targets by (dimension, value)."""
 
 
-def _weights(
-    question: SplitQuestion, dimensions: Sequence[SplitDimension], cells: Iterable[Cell]
-) -> tuple[Weights, Names]:
+def _weights(question: SplitQuestion, dimensions: Sequence[SplitDimension]) -> tuple[Weights, Names]:
     costs: dict[tuple[str, date, str], dict[str, int]] = {}
     names: Names = {}
     for each in dimensions:
@@ -222,16 +220,17 @@ def _sums(
     plan: SpendPlan, dimensions: Sequence[SplitDimension], found: Moving, labels: Labels, names: Names
 ) -> list[SpendSum]:
     sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...]], _Added] = {}
-    for cell, keys, amount, allocated in found.moves:
-        inside = plan.days.start <= cell.day <= plan.days.end
-        key = (keys, cell.currency, _bucket(plan, cell.day) if inside else None, cell.other)
-        side = sums.setdefault(key, _Added())
-        if inside:
+    for lot, keys, amount, allocated in found.moves:
+        key = (keys, lot.currency, lot.when.bucket, lot.other)
+        side = sums.get(key)
+        if side is None:
+            side = sums[key] = _Added()
+        if lot.when.inside:
             side.amount += amount
-            side.allocated += allocated
-        if plan.compared and plan.compared.start <= cell.day <= plan.compared.end:
+            side.allocated += amount if allocated else 0
+        if lot.when.compared:
             side.compared += amount
-        if plan.previous and plan.previous.start <= cell.day <= plan.previous.end:
+        if lot.when.previous:
             side.previous += amount
     if len(sums) > MAX_SUMS:
         raise _too_many(len(sums))
@@ -256,7 +255,3 @@ def _sums(
         )
         for (keys, currency, bucket, other), side in sums.items()
     ]
-
-
-def _bucket(plan: SpendPlan, day: date) -> date | None:
-    return None if plan.granularity == "none" else bucket_start(plan.granularity, day)

@@ -79,6 +79,15 @@ class SplitDimension:
         """The split of this value on that day; the first by name, should two hold."""
         return next((split for split in self.by_source.get(value, ()) if split.holds_on(day)), None)
 
+    def is_steady(self, split: Split) -> bool:
+        """Whether it shares out alike on each of its days, so that they can be added first."""
+        return split.method in (EVEN, FIXED) and any(target not in self.sources for target in split.targets)
+
+    @cached_property
+    def unsteady(self) -> frozenset[str]:
+        """The sources whose cost must be known day by day."""
+        return frozenset(split.source for split in self.splits if not self.is_steady(split))
+
     def lets_in(self, value: str, label: str | None) -> bool:
         """Whether cost that was moved to this value passes the question's filters on the dimension."""
         return all(item.takes(value, label) for item in self.filters)

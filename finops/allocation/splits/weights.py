@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from math import gcd
 
 from finops.allocation.splits.rules import EVEN, FIXED, PROPORTIONAL, Split, SplitDimension
 
-Shares = tuple[tuple[str, ...], tuple[int, ...]]
-"""Targets that get a part, and their weights, all above 0. Both empty: there is nothing to share out by."""
-
-NO_SHARES: Shares = ((), ())
 PERCENT_PLACES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Targets that get a part and their weights, all above 0, in order. Empty: there is nothing to share out by.
+
+    Compared by identity: cost with the same shares is added before it is shared out.
+    """
+
+    weights: Mapping[str, int]
+
+
+NO_SHARES = Shares({})
 
 
 @dataclass
@@ -24,11 +34,15 @@ class Weights:
 
     costs: Mapping[tuple[str, date, str], Mapping[str, int]] = field(default_factory=dict)
     usage: Mapping[tuple[str, date], Mapping[str, int]] = field(default_factory=dict)
-    _known: dict[tuple[int, date, str], Shares] = field(default_factory=dict)
+    _known: dict[tuple[int, date | None, str], Shares] = field(default_factory=dict)
 
     def of(self, among: SplitDimension, split: Split, day: date, currency: str) -> Shares:
         """Who gets a part of the split's cost of that day and currency. Kept, because many cells ask the same."""
-        key = (split.id, day, currency if split.method == PROPORTIONAL else "")
+        key = (
+            split.id,
+            None if among.is_steady(split) else day,
+            currency if split.method == PROPORTIONAL else "",
+        )
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._find(among, split, day, currency)
@@ -39,7 +53,9 @@ class Weights:
         names = split.targets or sorted(weights)
         # A source is never a target, whatever a customer is called.
         kept = [name for name in names if weights.get(name, 0) > 0 and name not in among.sources]
-        return tuple(kept), tuple(weights[name] for name in kept)
+        # Small numbers are shared out by faster.
+        common = gcd(*(weights[name] for name in kept))
+        return Shares({name: weights[name] // common for name in kept}) if kept else NO_SHARES
 
     def _all(self, among: SplitDimension, split: Split, day: date, currency: str) -> Mapping[str, int]:
         if split.method == EVEN:
