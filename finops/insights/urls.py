@@ -10,7 +10,10 @@ from finops.insights.views import (
     anomaly_settings,
     commitments,
     data_health,
+    saving,
+    savings,
     spend_change,
+    tag_recommendations,
 )
 
 urlpatterns = [
@@ -23,5 +26,12 @@ urlpatterns = [
     path("anomalies/<slug:anomaly_key>/reopen/", anomaly.reopen, name="anomaly_reopen"),
     path("commitments/", commitments.index, name="commitments"),
     path("connections/health/", data_health.index, name="data_health"),
+    path("cost-tags/recommendations/", tag_recommendations.index, name="tag_recommendations"),
+    path("cost-tags/recommendations/draft/", tag_recommendations.draft, name="tag_recommendation_draft"),
+    path("savings/", savings.index, name="savings"),
+    path("savings/<slug:saving_key>/", saving.page, name="saving"),
+    path("savings/<slug:saving_key>/dismiss/", saving.dismiss, name="saving_dismiss"),
+    path("savings/<slug:saving_key>/acted/", saving.act, name="saving_act"),
+    path("savings/<slug:saving_key>/reopen/", saving.reopen, name="saving_reopen"),
     path("spend-change/", spend_change.index, name="spend_change"),
 ]

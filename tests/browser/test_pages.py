@@ -38,6 +38,8 @@ PAGES = [
     "/a/acme/cost-tags/1/edit/",
     "/a/acme/cost-tags/new/",
     "/a/acme/cost-tags/import/",
+    "/a/acme/cost-tags/recommendations/",
+    "/a/acme/cost-tags/recommendations/?kind=keys",
     "/a/acme/shared-costs/",
     "/a/acme/shared-costs/new/",
     "/a/acme/shared-costs/1/?period=last_30_days",

@@ -191,8 +191,9 @@ def editor_page(
     review: Review | None = None,
     starts: list[TagStart] | None = None,
     imported: bool = False,
+    suggestion: str = "",
 ) -> HttpResponse:
-    """The editor with the rules of the form, and below them what came of a review."""
+    """The editor with the rules of the form, and below them what came of a review. `suggestion`: why they are here."""
     slug = request.account.slug
     keys = lake_queries.tag_keys(request.account)
     context = {
@@ -211,6 +212,7 @@ def editor_page(
         "normalisations": NORMALISATIONS.items(),
         "reviewed": review is not None,
         "imported": imported,
+        "suggestion": suggestion,
     }
     status = 422 if review and review.problem else 200
     return render(

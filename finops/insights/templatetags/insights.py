@@ -12,6 +12,7 @@ from finops.insights import charts
 from finops.insights.spend_change.answers import Effects, Move
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.words import WHY
+from finops.insights.tag_recommendations.question import KINDS
 
 register = template.Library()
 
@@ -21,6 +22,12 @@ EXPLORED = ("start_date", "end_date", "period", "compare_to", "basis", "charge_c
 @register.filter
 def move_name(move: Move) -> str:
     return charts.move_name(move)
+
+
+@register.filter
+def tag_kind(name: str) -> str:
+    """`same_keys` → `Same key`."""
+    return next(title for kind, title in KINDS.items() if kind == name)
 
 
 @register.filter

@@ -1,0 +1,100 @@
+"""Tag recommendations: the list, the keys by coverage, and one as a draft in the cost tag editor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.allocation.forms_cost_tags import CostTagForm
+from finops.allocation.models import CostTag
+from finops.allocation.views.cost_tag_editor import editor_page
+from finops.insights.tag_recommendations.answers import KeyCoverage, TagCover, TagRecommendation
+from finops.insights.tag_recommendations.queries import Found, find_recommendations, recommendation
+from finops.insights.tag_recommendations.question import KINDS
+from finops.insights.templatetags.insights import tag_kind
+from finops.lib import spoken
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+KEYS = "keys"
+
+
+def _share(covers: Sequence[TagCover]) -> Decimal | None:
+    return max((each.share for each in covers if each.share is not None), default=None)
+
+
+def _amounts(covers: Sequence[TagCover]) -> list[str]:
+    return [spoken.money(each.amount, each.currency) for each in covers]
+
+
+COLUMNS: list[Column[TagRecommendation]] = [
+    Column("id", "Id", lambda row: row.id, shown=False),
+    Column("kind", "Kind", lambda row: tag_kind(row.kind)),
+    Column("sentence", "Recommendation", lambda row: row.sentence),
+    Column("cost_tag", "Cost tag", lambda row: row.cost_tag),
+    Column("share", "Would cover", lambda row: row.share, numeric=True),
+    Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
+    Column("rules", "Rules", lambda row: row.rules, shown=False),
+]
+KEY_COLUMNS: list[Column[KeyCoverage]] = [
+    Column("key", "Tag key", lambda row: row.key),
+    Column("share", "Cost with the key", lambda row: _share(row.covers), numeric=True),
+    Column("amounts", "Amounts", lambda row: _amounts(row.covers), shown=False),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """`?kind=` narrows the list; `keys` are the tag keys by coverage."""
+    context: dict[str, Any] = {}
+    try:
+        found = find_recommendations(request.account)
+    except UserError as problem:
+        context["error"] = problem.message
+        return render(request, "insights/tag_recommendations.html", context, status=400)
+    asked = request.GET.get("kind", "")
+    kind = asked if asked in KINDS or asked == KEYS else ""
+    rows = [each.row for each in found.recommended]
+    if kind == KEYS:
+        shown: Any = listing(request, found.keys, KEY_COLUMNS, order="-share")
+        columns: Any = KEY_COLUMNS
+    else:
+        chosen = [row for row in rows if kind in ("", row.kind)]
+        shown, columns = listing(request, chosen, COLUMNS, order="-share"), COLUMNS
+    if wants_csv(request):
+        return csv_of("tag-keys" if kind == KEYS else "tag-recommendations", columns, shown.rows)
+    context |= {"found": found, "kind": kind, "tabs": _tabs(found), "listing": shown}
+    return render(request, "insights/tag_recommendations.html", context)
+
+
+def _tabs(found: Found) -> list[tuple[str, str, int]]:
+    """Name, title and number of each."""
+    kinds = [each.row.kind for each in found.recommended]
+    return [
+        ("", "All", len(kinds)),
+        *[(name, title, kinds.count(name)) for name, title in KINDS.items()],
+        (KEYS, "Keys by coverage", len(found.keys)),
+    ]
+
+
+@account_page(Role.MEMBER)
+@require_safe
+def draft(request: AccountRequest) -> HttpResponseBase:
+    """The cost tag editor with the draft of `?id=`. Nothing is saved before the person does."""
+    chosen = recommendation(request.account, request.GET.get("id", ""))
+    if chosen is None:
+        messages.warning(request, "This recommendation is not there any more. These are the present ones.")
+        return redirect("tag_recommendations", slug=request.account.slug)
+    info = chosen.cost_tag
+    cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=info.id) if info else None
+    form = CostTagForm.of(chosen.suggestion.draft, version=info.version if info else None)
+    return editor_page(request, form, cost_tag, suggestion=chosen.row.sentence)

@@ -1,0 +1,41 @@
+"""What the tags of the bills need to be of use."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.insights.tag_recommendations.answers import TagRecommendationsAnswer
+from finops.insights.tag_recommendations.queries import tag_recommendations
+from finops.insights.tag_recommendations.question import TagRecommendationsQuery
+from mcpserver.context import ToolCall
+from mcpserver.registry import Access, tool
+from mcpserver.results import fits
+
+PAGE = "cost-tags/recommendations/"
+
+
+@tool(
+    name="listTagRecommendations",
+    title="List tag recommendations",
+    access=Access.READ,
+    description="""
+        Tag keys by coverage of cost, keys or values that mean the same, rules for untagged cost: what each would cover,
+        as draft cost tag rules.
+    """,
+    examples=[{}, {"kind": "untagged_cost", "limit": 5}],
+)
+def list_tag_recommendations(call: ToolCall, arguments: TagRecommendationsQuery) -> TagRecommendationsAnswer:
+    kind = "" if arguments.kind == "all" else arguments.kind
+    url = call.console_url(PAGE, {"kind": kind})
+
+    def linked(answer: TagRecommendationsAnswer) -> TagRecommendationsAnswer:
+        rows = [
+            replace(row, console_url=call.console_url(f"{PAGE}draft/", {"id": row.id}))
+            for row in answer.recommendations
+        ]
+        return replace(answer, recommendations=rows, console_url=url)
+
+    answer = tag_recommendations(
+        call.account, arguments, deadline=call.deadline, fits=lambda tried: fits(linked(tried))
+    )
+    return linked(answer)

@@ -1,0 +1,152 @@
+"""Tag recommendations, as people see them, open them, and as assistants ask."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.models import CostTag
+from finops.allocation.rules import Copy, Rule
+from finops.allocation.services.cost_tags import create_cost_tag
+from finops.insights.tag_recommendations.queries import Recommended, find_recommendations
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source
+from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged
+from tests.mcpserver.door import Door, mint
+
+PAGE = "/a/acme/cost-tags/recommendations/"
+DRAFT = f"{PAGE}draft/"
+
+
+@pytest.fixture
+def untidy(acme: Account) -> Account:
+    add_source(acme, [*UNTIDY, tagged("1", {"<b>x": "1"})])
+    return acme
+
+
+def _first(account: Account, kind: str) -> Recommended:
+    with account_scope(account):
+        return next(each for each in find_recommendations(account).recommended if each.row.kind == kind)
+
+
+def _rules(page: str) -> object:
+    (found,) = re.findall(r'name="rules" value="([^"]*)"', page)
+    return json.loads(html.unescape(found))
+
+
+def test_the_page_lists_what_each_would_cover(cast: Cast, untidy: Account) -> None:
+    page = signed_in(cast.viewer).get(PAGE).content.decode()
+
+    assert "Tags env, Env and user:env mean the same" in page
+    assert "89.1 % of USD" in page  # 90 of 101
+    assert "Open draft" not in page
+
+
+def test_a_kind_is_listed_alone(cast: Cast, untidy: Account) -> None:
+    page = signed_in(cast.viewer).get(PAGE, {"kind": "same_values"}).content.decode()
+
+    assert "prod and Production" in page
+    assert "user:env mean the same" not in page
+
+
+def test_keys_are_listed_by_coverage_and_escaped(cast: Cast, untidy: Account) -> None:
+    page = signed_in(cast.viewer).get(PAGE, {"kind": "keys"}).content.decode()
+
+    assert page.index("user:env") < page.index("&lt;b&gt;x")
+    assert "<b>x" not in page
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("", 5), ("untagged_cost", 3), ("keys", 5)])
+def test_the_csv_has_what_the_page_lists(cast: Cast, untidy: Account, kind: str, lines: int) -> None:
+    answer = signed_in(cast.viewer).get(PAGE, {"kind": kind, "format": "csv"})
+
+    assert len(b"".join(answer).decode().strip().splitlines()) == lines
+
+
+def test_without_tags_the_page_says_where_they_come_from(cast: Cast, acme: Account) -> None:
+    assert "No tags in the cost yet" in signed_in(cast.viewer).get(PAGE).content.decode()
+
+
+def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, untidy: Account) -> None:
+    found = _first(untidy, "same_keys")
+
+    page = signed_in(cast.member).get(DRAFT, {"id": found.row.id}).content.decode()
+
+    assert _rules(page) == [{"copy": {"keys": ["env", "Env", "user:env"], "normalise": ["trim", "lower"]}}]
+    assert "nothing is saved yet" in page
+    assert not CostTag.objects.exists()
+
+
+def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, untidy: Account) -> None:
+    cost_tag = create_cost_tag(
+        account=untidy, actor=cast.actor, key="environment", rules=[Rule(copy=Copy(keys=("env",)))]
+    )
+    found = _first(untidy, "same_keys")
+    client = signed_in(cast.member)
+    page = client.get(DRAFT, {"id": found.row.id}).content.decode()
+    form = {"key": "environment", "rules": json.dumps(_rules(page)), "version": cost_tag.version}
+    edit = f"/a/acme/cost-tags/{cost_tag.pk}/edit/"
+
+    review = client.post(edit, form).content.decode()
+    (digest,) = re.findall(r'name="reviewed"\s+value="(\w+)"', review)
+    client.post(edit, {**form, "reviewed": digest, "save": "1"})
+
+    assert edit in page
+    cost_tag.refresh_from_db()
+    assert [rule["copy"]["keys"] for rule in cost_tag.rules] == [["env"], ["Env", "user:env"]]
+    assert "same_keys" not in {each.row.kind for each in find_recommendations(untidy).recommended}
+
+
+def test_a_viewer_cannot_open_a_draft(cast: Cast, untidy: Account) -> None:
+    found = _first(untidy, "same_keys")
+
+    assert signed_in(cast.viewer).get(DRAFT, {"id": found.row.id}).status_code == 403
+
+
+def test_another_account_sees_nothing_of_them(cast: Cast, untidy: Account) -> None:
+    found = _first(untidy, "same_keys")
+    stranger = signed_in(cast.stranger)
+
+    assert stranger.get(PAGE).status_code == 404
+    assert stranger.get(DRAFT, {"id": found.row.id}).status_code == 404
+
+
+def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, untidy: Account) -> None:
+    answer = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}, follow=True)
+
+    assert answer.redirect_chain == [(PAGE, 302)]
+    assert "not there any more" in answer.content.decode()
+
+
+def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
+    found = _first(untidy, "same_values")
+    call = {"name": "listTagRecommendations", "arguments": {"kind": "same_values"}}
+
+    answer = Door(mint(cast)).result("tools/call", call)["structuredContent"]
+
+    (row,) = answer["recommendations"]
+    assert row["id"] == found.row.id
+    assert row["covers"] == [{"amount": 80, "currency": "USD", "share": 0.792079}]
+    assert row["console_url"].endswith(f"cost-tags/recommendations/draft/?id={row['id']}")
+    assert answer["keys"][0]["key"] == "env"
+
+
+def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(cast: Cast, untidy: Account) -> None:
+    client = signed_in(cast.viewer)
+    with CaptureQueriesContext(
+        connection,
+    ) as few:
+        client.get(PAGE)
+    add_source(untidy, [tagged("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
+    client.get(PAGE)
+    with CaptureQueriesContext(connection) as many:
+        client.get(PAGE)
+
+    assert len(many) <= len(few)
