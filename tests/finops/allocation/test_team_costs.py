@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -88,7 +89,7 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
 
     parts = by_team(acme)
 
-    def owner(line: Line) -> tuple[str, str]:
+    def owner(line: Mapping[str, Any]) -> tuple[str, str]:
         return kept.get((line.get("tag:team") or "").lower(), NO_TEAM), line["currency"]
 
     wanted = add_up([*found, cost(DAY, 0)], owner)
@@ -112,7 +113,7 @@ def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme:
 
     answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=["team"]))
 
-    assert [(row.group["team"], row.amount) for row in answer.rows] == [(NO_TEAM, 5)]
+    assert [(row.group["team"], row.amount) for row in answer.rows] == [(NO_TEAM, Decimal(5))]
     assert any("No team key is chosen" in said for said in answer.warnings)
 
 
@@ -159,10 +160,15 @@ def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: C
 
     alpha = next(line for line in found.lines if line.name == "Alpha")
     usd, eur = alpha.costs
-    assert (usd.currency, usd.this_month, usd.last_month, usd.share) == ("USD", 30, 27, Decimal("0.75"))
+    assert (usd.currency, usd.this_month, usd.last_month, usd.share) == (
+        "USD",
+        Decimal(30),
+        Decimal(27),
+        Decimal("0.75"),
+    )
     assert usd.change is not None
-    assert (usd.change.previous_amount, usd.change.change) == (20, 10)
-    assert (eur.currency, eur.this_month, eur.share) == ("EUR", 8, 1)
+    assert (usd.change.previous_amount, usd.change.change) == (Decimal(20), Decimal(10))
+    assert (eur.currency, eur.this_month, eur.share) == ("EUR", Decimal(8), Decimal(1))
     assert [line.name for line in found.lines] == ["Alpha", "Beta", "Gamma", NO_TEAM]
     assert found.lines[1].costs == ()
     assert found.lines[-1].costs[0].this_month == 10
@@ -189,7 +195,7 @@ def test_values_are_listed_by_cost_with_and_without_a_team(acme: Account, source
     searched = unowned_values(acme, "tag:team", sources, DAY, search="SEARCH")
 
     assert [(each.value, [m.amount for m in each.amounts]) for each in owned] == [
-        ("payments", [5]),
+        ("payments", [Decimal(5)]),
         ("idle", []),
     ]
     assert [(each.value, each.can_be_owned) for each in unowned.values] == [
@@ -197,5 +203,5 @@ def test_values_are_listed_by_cost_with_and_without_a_team(acme: Account, source
         ("search-api", True),
         ("search-ui", True),
     ]
-    assert (unowned.more, [m.amount for m in unowned.more_amounts]) == (1, [4])
+    assert (unowned.more, [m.amount for m in unowned.more_amounts]) == (1, [Decimal(4)])
     assert [each.value for each in searched.values] == ["search-api", "search-ui"]

@@ -10,9 +10,10 @@ import pytest
 
 from accounts.models import Account
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastTotal
-from finops.budgets.forecast_query import CostFilter, ForecastQuery
+from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries import budget_statuses, forecast_spend
 from finops.costs.models import CostView
+from finops.costs.spend_query import CostFilter
 from finops.lib.errors import UserError
 from tests.finops.budgets.world import add_lines, daily, days, make
 from tests.finops.costs.rows import add_source, cost

@@ -116,7 +116,7 @@ def test_a_scale_multiplies_before_it_divides(sold: Account) -> None:
     answer = ask(sold, usage_metric="requests", filters=[EC2], per=3_000)
 
     (total,) = answer.totals
-    assert (answer.per, total.unit_cost, total.usage) == (3_000, Decimal(360), 3_000)
+    assert (answer.per, total.unit_cost, total.usage) == (3_000, Decimal(360), Decimal(3_000))
     assert total.unit_cost_per_million is None
     assert "360.00 USD for 3,000" in answer.summary
 
