@@ -9,9 +9,8 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.question import SavingsQuery
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
-from mcpserver.execution import MAX_ANSWER_BYTES
 from mcpserver.registry import Access, tool
-from mcpserver.results import encode_answer
+from mcpserver.results import MAX_ANSWER_BYTES, encode_answer
 
 PAGE = "savings/"
 MAX_TEXT = 300

@@ -17,7 +17,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
-from finops.insights.models import Anomaly
+from finops.insights.models import Anomaly, SavingsDismissal
 from finops.unitcosts.models import CustomerAlias, UnitMetric
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
@@ -154,6 +154,19 @@ def _anomaly(account: Account) -> str:
         ).key
 
 
+def _saving(account: Account) -> str:
+    with account_scope(account):
+        return SavingsDismissal.objects.create(
+            key=f"sav_{secrets.token_hex(8)}",
+            status="dismissed",
+            reason="walk",
+            rule="volume_type",
+            title="walk",
+            currency="USD",
+            monthly_cost=1,
+        ).key
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -166,6 +179,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
     "anomaly_key": _anomaly,
+    "saving_key": _saving,
     "unit_metric_id": _unit_metric,
     "team_id": _team,
     "team_member_id": _team_member,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
@@ -147,7 +148,7 @@ def _row(
     )
 
 
-def _marked(mark: SavingsDismissal | None) -> dict[str, object]:
+def _marked(mark: SavingsDismissal | None) -> dict[str, Any]:
     if mark is None:
         return {}
     return {

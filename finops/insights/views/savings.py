@@ -1,0 +1,97 @@
+"""Savings: the list of what could be saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.doors import AccountRequest, account_page
+from finops.insights.savings.answers import Recommendation
+from finops.insights.savings.queries import ALL_ROWS, list_savings
+from finops.insights.savings.question import STATUSES, SavingsQuery
+from finops.insights.savings.rules import PRECEDENCE, RULES
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.params import as_arguments
+
+LEVELS = {"low": 0, "medium": 1, "high": 2}
+
+COLUMNS: list[Column[Recommendation]] = [
+    Column("title", "Recommendation", lambda row: row.title),
+    Column("id", "Id", lambda row: row.id, shown=False),
+    Column("rule", "Rule", lambda row: RULES[row.rule].label, shown=False),
+    Column("source", "Source", lambda row: row.source, shown=False),
+    Column("provider", "Provider", lambda row: row.provider, shown=False),
+    Column("service", "Service", lambda row: row.service, shown=False),
+    Column("account", "Account", lambda row: row.account, shown=False),
+    Column("saving", "Saving a month", lambda row: row.monthly_saving, numeric=True),
+    Column("cost", "Cost a month", lambda row: row.monthly_cost, numeric=True),
+    Column("currency", "Currency", lambda row: row.currency, shown=False),
+    Column("effort", "Effort", lambda row: LEVELS[row.effort]),
+    Column("risk", "Risk", lambda row: LEVELS[row.risk]),
+    Column("status", "Status", lambda row: row.status),
+    Column("formula", "Formula", lambda row: row.formula, shown=False),
+    Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
+    Column("note", "Note", lambda row: row.note, shown=False),
+    Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
+    Column("realised", "Realised a month", lambda row: realised(row), shown=False),
+]
+EXPORTED = [
+    Column("effort", "Effort", lambda row: row.effort)
+    if column.name == "effort"
+    else Column("risk", "Risk", lambda row: row.risk)
+    if column.name == "risk"
+    else column
+    for column in COLUMNS
+]
+
+
+def realised(row: Recommendation) -> Decimal | None:
+    return row.realised.saved if row.realised else None
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """`?status=`, `?rule=` and `?service=` narrow the list; the largest saving comes first."""
+    asked = request.GET.get("status", "")
+    status = asked if asked in STATUSES else "open"
+    rule = request.GET.get("rule", "")
+    service = request.GET.get("service", "")
+    answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
+    ours = [row for row in answer.recommendations if _is_asked(row, rule, service)]
+    rows = [row for row in ours if status in ("all", row.status)]
+    shown = listing(request, rows, COLUMNS, order="-saving")
+    if wants_csv(request):
+        return csv_of("savings", EXPORTED, shown.rows)
+    counts = Counter(row.status for row in ours)
+    context: dict[str, Any] = {
+        "answer": answer,
+        "listing": shown,
+        "status": status,
+        "statuses": [(each, counts.total() if each == "all" else counts[each]) for each in STATUSES],
+        "rule": rule,
+        "rules": [(each.name, each.label) for each in PRECEDENCE],
+        "labels": {each.name: each.label for each in PRECEDENCE},
+        "service": service,
+        "services": [(name, name) for name in _services(answer.recommendations)],
+        "mcp_arguments": as_arguments(_question(status, rule)),
+    }
+    return render(request, "insights/savings.html", context)
+
+
+def _question(status: str, rule: str) -> SavingsQuery:
+    return msgspec.convert({"status": status, "rule": rule if rule in RULES else None}, SavingsQuery)
+
+
+def _is_asked(row: Recommendation, rule: str, service: str) -> bool:
+    return rule in ("", row.rule) and service in ("", row.service)
+
+
+def _services(rows: list[Recommendation]) -> list[str]:
+    return sorted({row.service for row in rows} - {""})

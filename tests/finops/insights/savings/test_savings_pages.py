@@ -1,0 +1,199 @@
+"""The pages of savings: the list, one recommendation, and what people say of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account, AuditEntry, User
+from finops.costs.models import CostSource
+from finops.insights.models import SavingsDismissal
+from finops.insights.savings.answers import Recommendation
+from finops.insights.savings.queries import list_savings
+from finops.insights.savings.question import SavingsQuery
+from tests.cast import Cast
+from tests.finops.costs.rows import add_source, put
+from tests.finops.insights.savings.bills import FIRST, LAST, daily, old, volume
+
+ClientFor = Callable[[User], Client]
+LIST = "/a/acme/savings/"
+
+
+@pytest.fixture
+def source(acme: Account) -> CostSource:
+    return add_source(acme, [*volume("10", account_name="lab"), *old("10")])
+
+
+@pytest.fixture
+def gp2(acme: Account, source: CostSource) -> Recommendation:
+    """Ten USD a day of gp2: 60 of 300 USD a month to save."""
+    (row,) = list_savings(acme, SavingsQuery(rule="volume_type")).recommendations
+    return row
+
+
+def page(row: Recommendation) -> str:
+    return f"{LIST}{row.id}/"
+
+
+def test_the_list_shows_totals_and_each_saving(
+    cast: Cast, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    html = client_for(cast.viewer).get(LIST).content.decode()
+
+    assert page(gp2) in html
+    assert "Open (2)" in html
+    assert "72.00" in html
+    assert "Move gp2 to gp3" in html
+
+
+def test_rule_and_service_narrow_the_list(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
+    client = client_for(cast.viewer)
+
+    assert page(gp2) in client.get(f"{LIST}?rule=volume_type").content.decode()
+    assert page(gp2) not in client.get(f"{LIST}?rule=previous_generation").content.decode()
+    assert "No recommendation matches" in client.get(f"{LIST}?service=Nothing").content.decode()
+
+
+def test_the_csv_has_exact_amounts_with_their_currency(
+    cast: Cast, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    answer = client_for(cast.viewer).get(f"{LIST}?format=csv&rule=volume_type")
+
+    (row,) = csv.DictReader(io.StringIO(b"".join(answer).decode()))
+    assert (row["Id"], row["Currency"], row["Effort"]) == (gp2.id, "USD", "low")
+    assert Decimal(row["Saving a month"]) == 60
+
+
+def test_without_bills_the_page_says_what_to_do(cast: Cast, client_for: ClientFor) -> None:
+    assert "connect a source" in client_for(cast.viewer).get(LIST).content.decode()
+
+
+def test_bills_that_prove_nothing_are_said_so(cast: Cast, acme: Account, client_for: ClientFor) -> None:
+    add_source(acme, daily("1", pricing_category="Dynamic"))
+
+    assert "Nothing to save that the bills prove" in client_for(cast.viewer).get(LIST).content.decode()
+
+
+def test_one_has_formula_and_evidence_and_a_viewer_no_buttons(
+    cast: Cast, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    html = client_for(cast.viewer).get(page(gp2)).content.decode()
+
+    assert "0.08 ÷ 0.10 USD" in html
+    assert "vol-1" in html
+    assert "Members mark it" in html
+    assert "/dismiss/" not in html
+
+
+def test_a_member_dismisses_with_a_reason_and_it_counts_no_more(
+    cast: Cast, acme: Account, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    answer = client_for(cast.member).post(f"{page(gp2)}dismiss/", {"reason": "Leaves soon"}, follow=True)
+
+    row = SavingsDismissal.objects.get()
+    assert answer.status_code == 200
+    assert (row.key, row.reason, row.marked_by) == (gp2.id, "Leaves soon", cast.member)
+    assert AuditEntry.objects.filter(action="saving.dismiss").exists()
+    assert [total.monthly_saving for total in list_savings(acme, SavingsQuery()).totals] == [12]
+    (dismissed,) = list_savings(acme, SavingsQuery(status="dismissed")).recommendations
+    assert dismissed.monthly_saving == 60
+    assert "Leaves soon" in client_for(cast.viewer).get(page(gp2)).content.decode()
+
+
+def test_dismissing_needs_a_reason(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
+    answer = client_for(cast.member).post(f"{page(gp2)}dismiss/", {"reason": " "})
+
+    assert answer.status_code == 422
+    assert "Say why it is dismissed" in answer.content.decode()
+    assert not SavingsDismissal.objects.exists()
+
+
+def test_what_was_dismissed_opens_again(
+    cast: Cast, acme: Account, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    client = client_for(cast.member)
+    client.post(f"{page(gp2)}dismiss/", {"reason": "No"})
+
+    client.post(f"{page(gp2)}reopen/")
+
+    assert not SavingsDismissal.objects.exists()
+    assert AuditEntry.objects.filter(action="saving.reopen").exists()
+    assert gp2.id in [row.id for row in list_savings(acme, SavingsQuery()).recommendations]
+
+
+@pytest.mark.parametrize("action", ["dismiss", "acted", "reopen"])
+def test_a_viewer_changes_nothing(
+    cast: Cast, gp2: Recommendation, client_for: ClientFor, action: str
+) -> None:
+    answer = client_for(cast.viewer).post(f"{page(gp2)}{action}/", {"reason": "x", "acted_on": "2026-02-20"})
+
+    assert answer.status_code == 403
+    assert not SavingsDismissal.objects.exists()
+
+
+def test_a_day_in_the_future_is_refused(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
+    answer = client_for(cast.member).post(f"{page(gp2)}acted/", {"acted_on": "2026-03-02"})
+
+    assert answer.status_code == 422
+    assert "at most today (2026-03-01)" in answer.content.decode()
+
+
+def test_an_id_that_is_none_is_not_found(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:
+    client = client_for(cast.member)
+
+    assert client.get(f"{LIST}sav_none/").status_code == 404
+    assert client.post(f"{LIST}sav_none/dismiss/", {"reason": "x"}).status_code == 404
+    assert client.post(f"{LIST}sav_none/reopen/").status_code == 404
+
+
+def test_what_was_saved_is_not_known_while_the_bills_are_too_new(
+    cast: Cast, acme: Account, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    html = (
+        client_for(cast.member)
+        .post(f"{page(gp2)}acted/", {"acted_on": "2026-02-20"}, follow=True)
+        .content.decode()
+    )
+
+    (row,) = list_savings(acme, SavingsQuery(status="acted")).recommendations
+    assert row.realised is not None
+    assert row.realised.saved is None
+    assert "those through 2026-03-06" in row.realised.reason
+    assert "Too new" in html
+
+
+def test_what_was_saved_is_what_the_next_bills_cost_less(
+    cast: Cast, acme: Account, source: CostSource, gp2: Recommendation, client_for: ClientFor
+) -> None:
+    """Gone from gp2 to gp3 on 10 February: 8 a day instead of 10."""
+    acted = date(2026, 2, 10)
+    client_for(cast.member).post(f"{page(gp2)}acted/", {"acted_on": str(acted), "note": "gp3 now"})
+    before = volume("10")[0]
+    lines = [
+        {**before, "charge_date": day, "billed_cost": cost, "effective_cost": cost, "usage_type": kind}
+        for day, cost, kind in (
+            (
+                day,
+                Decimal(10 if day < acted else 8),
+                "EBS:VolumeUsage.gp2" if day < acted else "EBS:VolumeUsage.gp3",
+            )
+            for day in (FIRST - timedelta(days=30) + timedelta(days=at) for at in range(60))
+        )
+    ]
+    put(acme, source, lines)
+
+    answer = list_savings(acme, SavingsQuery(status="acted"))
+
+    (row,) = answer.recommendations
+    assert row.realised is not None
+    assert [row.realised.before, row.realised.after, row.realised.saved] == [300, 240, 60]
+    assert [each.saved for each in answer.realised] == [60]
+    assert lines[-1]["charge_date"] == LAST
+    html = client_for(cast.viewer).get(f"{LIST}?status=acted").content.decode()
+    assert "Realised a month" in html
