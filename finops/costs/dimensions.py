@@ -134,6 +134,21 @@ class DimensionRegistry:
             choices = [f"tag:{name}", *choices]
         raise unknown_value(field, name, choices, listed_by="getAccountContext")
 
+    def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
+        """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads."""
+        found = self.resolve(context, name, field=field)
+        unknown = [key for key in found.tag_keys if key not in context.tag_keys]
+        if not unknown:
+            return found
+        close = nearest(unknown[0], context.tag_keys)
+        advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
+        raise UserError(
+            f"{field}: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
+            "another dimension.",
+            field=field,
+            value=name,
+        )
+
 
 _OTHER_NAMES = {
     "cloud": "provider",

@@ -18,7 +18,7 @@ from finops.allocation.models import SharedCostSplit
 from finops.allocation.splits.refusals import MAX_TARGETS, check_targets, with_percents
 from finops.allocation.splits.rules import FIXED, USAGE
 from finops.costs.dimensions import Dimension, DimensionContext, registry
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError
 from finops.lib.spoken import cut
 from ingestion.queries import find_metric, metrics_of
 
@@ -156,17 +156,7 @@ def _dimension(context: DimensionContext, name: str) -> Dimension:
     """The dimension, which cost lines have. Raises UserError with the nearest names."""
     if not name:
         raise UserError("Choose the dimension whose values share the cost.", field="dimension")
-    found = registry.resolve(context, name, field="dimension")
-    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
-    if not unknown:
-        return found
-    close = nearest(unknown[0], context.tag_keys)
-    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
-    raise UserError(
-        f"dimension: no cost line has tag key {cut(unknown[0], SHOWN)!r}.{advice}",
-        field="dimension",
-        value=name,
-    )
+    return registry.resolve_in_data(context, name, field="dimension")
 
 
 def _metric(account: Account, draft: SplitDraft) -> str:

@@ -15,7 +15,7 @@ from finops.allocation.models import SharedCostSplit, Team, TeamKey, TeamMember,
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError
 from finops.lib.spoken import cut, listed
 
 MAX_TEAMS = 200
@@ -54,18 +54,7 @@ def _dimension(account: Account, name: str) -> Dimension:
     context = _context(account)
     if name.casefold() == "team":
         raise UserError("dimension: teams own values of another dimension than team.", field="dimension")
-    found = registry.resolve(context, name, field="dimension")
-    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
-    if not unknown:
-        return found
-    close = nearest(unknown[0], context.tag_keys)
-    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
-    raise UserError(
-        f"dimension: no cost line has tag key {cut(unknown[0], 60)!r}.{advice} Import cost with that tag first, or choose "
-        "another dimension.",
-        field="dimension",
-        value=name,
-    )
+    return registry.resolve_in_data(context, name, field="dimension")
 
 
 @transaction.atomic

@@ -47,18 +47,7 @@ def _dimension(account: Account, name: str) -> Dimension:
     if not name:
         raise UserError("Choose the dimension of cost whose values are your customers' ids.", field=FIELD)
     context = DimensionContext(account, cost_view(account).product_key)
-    found = registry.resolve(context, name, field=FIELD)
-    unknown = [key for key in found.tag_keys if key not in context.tag_keys]
-    if not unknown:
-        return found
-    close = nearest(unknown[0], context.tag_keys)
-    advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
-    raise UserError(
-        f"dimension: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
-        "another dimension.",
-        field=FIELD,
-        value=name,
-    )
+    return registry.resolve_in_data(context, name, field=FIELD)
 
 
 @transaction.atomic
