@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from finops.allocation.rules.document import MAX_VALUE_LENGTH
 from finops.lib.money import added
 
 Amounts = Mapping[str, Decimal]
@@ -171,6 +172,11 @@ class Merge:
 
     spellings: tuple[str, ...]
 
+    @property
+    def target(self) -> str:
+        """What all of them become."""
+        return self.spellings[0].strip()
+
 
 def merges(values: Mapping[str, Amounts], currencies: Sequence[str]) -> list[Merge]:
     """The values that are spelt in several ways, most cost first. `currencies`: the largest first."""
@@ -178,7 +184,7 @@ def merges(values: Mapping[str, Amounts], currencies: Sequence[str]) -> list[Mer
         return []
     groups: dict[str, list[str]] = {}
     for value in sorted(values, key=lambda each: (rank(values[each], currencies), each)):
-        if meaning := value_meaning(value):
+        if len(value) <= MAX_VALUE_LENGTH and (meaning := value_meaning(value)):
             groups.setdefault(meaning, []).append(value)
     return [Merge(tuple(spellings)) for spellings in groups.values() if len(spellings) > 1]
 

@@ -6,13 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from finops.allocation.rules.document import MAX_VALUE_LENGTH
 from finops.insights.tag_recommendations.alike import Amounts, rank, total_of
+from finops.insights.tag_recommendations.lake import AGREE, DIFFER, TOGETHER
 
 CERTAIN = Decimal("0.95")
 """Of the cost with a value, so much has the same one, in every currency."""
 
-EVIDENCE = Decimal("0.1")
+EVIDENCE = Decimal("0.25")
 """At least so much of the cost has a value, in every currency."""
+
+
+DISAGREEING = Decimal("0.1")
+"""Of the cost of lines with both of two keys: where more differs, they mean something else, in any currency."""
 
 
 @dataclass
@@ -35,11 +41,18 @@ class Association:
 def associations(beside: Mapping[tuple[str, str], Beside], currencies: Sequence[str]) -> list[Association]:
     """By dimension and value. `beside` by (dimension, name)."""
     found: dict[tuple[str, str], list[str]] = {}
-    for dimension, name in sorted(beside, key=lambda each: (rank(beside[each].without, currencies), each)):
+    asked = [each for each in beside if each[0] != TOGETHER]
+    for dimension, name in sorted(asked, key=lambda each: (rank(beside[each].without, currencies), each)):
         value = certain_value(beside[dimension, name])
         if value is not None:
             found.setdefault((dimension, value), []).append(name)
     return [Association(dimension, value, tuple(names)) for (dimension, value), names in found.items()]
+
+
+def disagree(beside: Mapping[tuple[str, str], Beside]) -> bool:
+    """Whether keys that were taken for one, by their values, mostly say something else where a line has both."""
+    agree, differ = (beside.get((TOGETHER, said), Beside()).without for said in (AGREE, DIFFER))
+    return any(amount > DISAGREEING * total_of([agree, differ])[each] for each, amount in differ.items())
 
 
 def certain_value(beside: Beside) -> str | None:
@@ -51,7 +64,7 @@ def certain_value(beside: Beside) -> str | None:
     if not all(known.get(each, Decimal(0)) >= EVIDENCE * amount for each, amount in whole.items()):
         return None
     for value, amounts in beside.values.items():
-        if _is_certain(amounts, known):
+        if len(value) <= MAX_VALUE_LENGTH and _is_certain(amounts, known):
             return value
     return None
 

@@ -52,15 +52,14 @@ def _renames(merged: Iterable[Merge]) -> dict[str, str]:
     """What becomes what once values are trimmed and in small letters."""
     found: dict[str, str] = {}
     for merge in merged:
-        target, *others = (each.strip().lower() for each in merge.spellings)
-        found |= {other: target for other in others if other != target}
+        folded = [each.strip().lower() for each in merge.spellings]
+        found |= {other: merge.target.lower() for other in folded if other != merge.target.lower()}
     return found
 
 
 def targets_of(draft: CostTagDraft | None, merged: Iterable[Merge]) -> tuple[str, ...]:
     """The values that the spellings become."""
-    firsts = [merge.spellings[0] for merge in merged]
-    return tuple(firsts if draft else (first.strip().lower() for first in firsts))
+    return tuple(merge.target if draft else merge.target.lower() for merge in merged)
 
 
 def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
@@ -73,7 +72,7 @@ def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
 
 def with_merges(draft: CostTagDraft, merged: Iterable[Merge]) -> CostTagDraft:
     """The rules of a cost tag, giving the first spelling wherever they give another of them."""
-    renames = {other: merge.spellings[0] for merge in merged for other in merge.spellings[1:]}
+    renames = {old: merge.target for merge in merged for old in merge.spellings if old != merge.target}
     return replace(draft, rules=tuple(_renamed(rule, renames) for rule in draft.rules))
 
 

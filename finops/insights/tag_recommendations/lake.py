@@ -14,7 +14,9 @@ from typing import Any
 
 import ibis
 
+from finops.allocation.cost_tags.copying import mapped, normalised
 from finops.allocation.cost_tags.expression import CostTagValue
+from finops.allocation.rules import Normalisation
 from finops.costs.dimensions import Dimension, Expression
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
@@ -27,6 +29,10 @@ VALUE_ROWS = 3 * MANY_VALUES
 ASSOCIATED_ROWS = 5_000
 PREFIX = r"^[^-_./: ]{2,}[-_./: ]"
 """The beginning of a resource's name, with the sign that ends it."""
+
+
+TOGETHER, AGREE, DIFFER = "together", "agree", "differ"
+STEPS: tuple[Normalisation, ...] = ("trim", "lower")
 
 
 def _usage(table: Any) -> Any:
@@ -69,10 +75,31 @@ class ValuesBuild:
 
 
 @dataclass(frozen=True)
+class Together:
+    """Keys of two meanings whose values are mostly the same: on one line, do they differ?"""
+
+    ones: tuple[str, ...]
+    others: tuple[str, ...]
+    renames: tuple[tuple[str, str], ...]
+
+    def differ(self, lines: Any) -> Any:
+        """Null where a line does not have both."""
+        one, other = (
+            mapped(normalised(ibis.coalesce(*[lines[tag_column(key)] for key in keys]), STEPS), self.renames)
+            for keys in (self.ones, self.others)
+        )
+        return one != other
+
+
+@dataclass(frozen=True)
 class AssociationBuild:
-    """Cost by subject, dimension, what that is, the subject's value there (null: none) and currency."""
+    """Cost by subject, dimension, what that is, the subject's value there (null: none) and currency.
+
+    Of subjects whose keys may not belong together: the cost where these say the same and where not, as a dimension.
+    """
 
     subjects: tuple[Expression, ...]
+    together: tuple[tuple[int, Together], ...] = ()
 
     def __call__(self, table: Any) -> Any:
         lines = _usage(table)
@@ -82,22 +109,30 @@ class AssociationBuild:
             "service": lines.service,
             "resource": name.re_extract(PREFIX, 0).nullif(""),
         }
-        return _stacked(
+        found = [
             self._of(lines, place, value, dimension, column)
             for place, value in enumerate(self.subjects)
             for dimension, column in beside.items()
-        )
+        ]
+        for place, pair in self.together:
+            said = pair.differ(lines).cases((True, DIFFER), (False, AGREE))
+            found.append(self._of(lines, place, _nothing, TOGETHER, said))
+        return _stacked(found)
 
     def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
         rows = lines.select(
             beside=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
         )
-        rows = rows.filter(rows.beside.notnull())
+        rows = rows.filter(rows.beside != "")
         names = ["beside", "value", "currency"]
         sums = rows.group_by(names).aggregate(cost=rows.cost.sum(), lines=rows.count())
         return _most_lines(sums, names, ASSOCIATED_ROWS).mutate(
             subject=ibis.literal(place, "int64"), dimension=ibis.literal(dimension)
         )
+
+
+def _nothing(_lines: Any) -> Any:
+    return ibis.null("string")
 
 
 def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:

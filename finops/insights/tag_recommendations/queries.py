@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagInfo
@@ -24,6 +25,7 @@ from finops.insights.tag_recommendations.answers import (
     TagRecommendation,
     TagRecommendationsAnswer,
 )
+from finops.insights.tag_recommendations.associations import disagree
 from finops.insights.tag_recommendations.drafts import owner_of
 from finops.insights.tag_recommendations.lake import Covering
 from finops.insights.tag_recommendations.question import TagRecommendationsQuery
@@ -54,6 +56,9 @@ ASSOCIATED_GROUPS = 8
 
 MAX_SUGGESTIONS = 60
 """Each is counted by a condition of its own."""
+
+WORTH_A_RULE = Decimal("0.002")
+"""Untagged cost is left alone where it is less than so much of the cost of every currency."""
 
 SHOWN_KEYS = 20
 MAX_TEXT = 300
@@ -118,11 +123,12 @@ def find_recommendations(account: Account, *, deadline: float | None = None) -> 
     compared = [each.key for each in keys[:COMPARED_KEYS]]
     infos = {info.key: info for info in list_cost_tags(account)}
     evaluated, warnings = _evaluated(context, [_draft(info) for info in infos.values()], compared)
-    if len(every) > len(compared):
-        warnings.append(words.COMPARED.format(compared=len(compared), keys=len(every)))
+    if len(every) > COUNTED_KEYS:
+        warnings.append(words.COUNTED.format(counted=COUNTED_KEYS, keys=len(every)))
+    if len(keys) > len(compared):
+        warnings.append(words.COMPARED.format(compared=len(compared), keys=len(keys)))
     subjects = _subjects(reader, compared, evaluated, currencies)
-    suggestions = [each for subject in subjects for each in alike_suggestions(subject)]
-    suggestions += _associated(reader, context, subjects, evaluated, currencies)
+    suggestions = _suggestions(reader, context, subjects, evaluated, currencies)
     recommended = _covered(reader, context, suggestions[:MAX_SUGGESTIONS], infos)
     return Found(days, tuple(sorted(recommended, key=_place)), tuple(keys), tuple(warnings))
 
@@ -157,6 +163,14 @@ def _evaluated(
     return found, warnings
 
 
+def _dimension(context: DimensionContext, draft: CostTagDraft) -> Dimension | None:
+    """None for a draft that has become too large to be asked."""
+    try:
+        return dimension_of(context, draft)
+    except UserError:
+        return None
+
+
 def _subject(dimension: Dimension) -> reading.Subject:
     value = dimension.value
     assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
@@ -176,22 +190,29 @@ def _subjects(
     return [subject_of(group, drafts, values, given, currencies) for group in key_groups(keys, values)]
 
 
-def _associated(
+def _suggestions(
     reader: Reader,
     context: DimensionContext,
     subjects: Sequence[Subject],
     evaluated: Sequence[_Evaluated],
     currencies: Sequence[str],
 ) -> list[Suggestion]:
-    asked = [subject for subject in subjects if subject.is_categorical][:ASSOCIATED_GROUPS]
+    """Nothing of keys that were taken for one by their values, and then say different things on one line."""
     known = {each.draft.key: each.subject for each in evaluated}
-    values = [
-        known[subject.owner.key] if subject.owner else _subject(dimension_of(context, subject.base))
-        for subject in asked
-    ]
-    found = zip(asked, reader.beside(values), strict=True)
-    return [
-        each for subject, beside in found for each in association_suggestions(subject, beside, currencies)
+    asked: dict[str, reading.Subject] = {}
+    for subject in sorted(subjects, key=lambda each: not each.group.by_values):
+        dimension = None if subject.owner else _dimension(context, subject.base)
+        value = known[subject.owner.key] if subject.owner else dimension and _subject(dimension)
+        if value and subject.is_categorical and len(asked) < ASSOCIATED_GROUPS:
+            asked[subject.group.name] = dataclasses.replace(value, together=subject.together)
+    beside = dict(zip(asked, reader.beside(list(asked.values())), strict=True))
+    found = [(subject, beside.get(subject.group.name, {})) for subject in subjects]
+    agreeing = [(subject, each) for subject, each in found if not disagree(each)]
+    alike = [each for subject, _ in agreeing for each in alike_suggestions(subject)]
+    return alike + [
+        suggestion
+        for subject, each in agreeing
+        for suggestion in association_suggestions(subject, each, currencies)
     ]
 
 
@@ -202,12 +223,9 @@ def _covered(
     infos: Mapping[str, CostTagInfo],
 ) -> Iterator[Recommended]:
     """Those that would cover anything."""
-    dimensions = [dimension_of(context, each.draft) for each in suggestions]
-    asked = [
-        (dimension, Covering(dimension, each.rules, each.values))
-        for each, dimension in zip(suggestions, dimensions, strict=True)
-    ]
-    for each, covers in zip(suggestions, reader.covered(asked), strict=True):
+    possible = [(each, dimension) for each in suggestions if (dimension := _dimension(context, each.draft))]
+    asked = [(dimension, Covering(dimension, each.rules, each.values)) for each, dimension in possible]
+    for (each, _), covers in zip(possible, reader.covered(asked), strict=True):
         if not any(cover.amount > 0 for cover in covers):
             continue
         row = TagRecommendation(
@@ -220,7 +238,8 @@ def _covered(
             is_new=each.is_new,
             rules=[cut(rule_words(rule), MAX_TEXT) for rule in each.shown],
         )
-        yield Recommended(each, row, None if each.is_new else infos[each.draft.key])
+        if each.kind != "untagged_cost" or row.share >= WORTH_A_RULE:
+            yield Recommended(each, row, None if each.is_new else infos[each.draft.key])
 
 
 def _place(recommended: Recommended) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ from finops.insights.tag_recommendations.lake import (
     CoverageBuild,
     CoveredBuild,
     Covering,
+    Together,
     ValuesBuild,
 )
 from finops.lake import engine
@@ -38,6 +39,7 @@ class Subject:
 
     value: Expression
     tag_keys: tuple[str, ...]
+    together: Together | None = None
 
 
 def of_key(key: str) -> Subject:
@@ -71,7 +73,10 @@ class Reader:
 
     def values(self, subjects: Mapping[str, Subject]) -> dict[str, ValueCosts]:
         """Of each subject, what its values cost; nothing of those with too many to read."""
-        rows = self._of_subjects(ValuesBuild, list(subjects.values()))
+        if not subjects:
+            return {}
+        build = ValuesBuild(tuple(each.value for each in subjects.values()))
+        rows = self._run(build, [key for each in subjects.values() for key in each.tag_keys])
         found: dict[str, ValueCosts] = {}
         for place, name in enumerate(subjects):
             own = [row for row in rows if row["subject"] == place]
@@ -82,7 +87,12 @@ class Reader:
 
     def beside(self, subjects: Sequence[Subject]) -> list[dict[tuple[str, str], Beside]]:
         """Of each subject, its values by what else lines have; nothing of dimensions with too many to read."""
-        rows = self._of_subjects(AssociationBuild, subjects)
+        if not subjects:
+            return []
+        pairs = [(place, each.together) for place, each in enumerate(subjects) if each.together]
+        build = AssociationBuild(tuple(each.value for each in subjects), tuple(pairs))
+        keys = [key for each in subjects for key in each.tag_keys]
+        rows = self._run(build, [*keys, *[key for _, pair in pairs for key in (*pair.ones, *pair.others)]])
         parts: dict[tuple[int, str], Rows] = {}
         for row in rows:
             parts.setdefault((row["subject"], row["dimension"]), []).append(row)
@@ -103,12 +113,6 @@ class Reader:
         build = CoveredBuild(tuple(covering for _, covering in drafts), self.sources.view)
         rows = _largest_first(self._run(build, [key for each, _ in drafts for key in each.tag_keys]))
         return [_covers(rows, f"covered{place}") for place in range(len(drafts))]
-
-    def _of_subjects(self, build: type[ValuesBuild | AssociationBuild], subjects: Sequence[Subject]) -> Rows:
-        if not subjects:
-            return []
-        keys = [key for subject in subjects for key in subject.tag_keys]
-        return self._run(build(tuple(subject.value for subject in subjects)), keys)
 
     def _run(self, build: Any, tag_keys: Iterable[str]) -> Rows:
         table = engine.run(

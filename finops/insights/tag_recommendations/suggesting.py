@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from finops.allocation.rules import CostTagDraft, Rule
 from finops.insights.tag_recommendations import words
-from finops.insights.tag_recommendations.alike import MANY_VALUES, Amounts, KeyGroup, Merge, merges, pooled
+from finops.insights.tag_recommendations.alike import (
+    MANY_VALUES,
+    Amounts,
+    KeyGroup,
+    Merge,
+    key_meaning,
+    merges,
+    pooled,
+)
 from finops.insights.tag_recommendations.associations import Beside, associations
 from finops.insights.tag_recommendations.drafts import (
     copied_keys,
@@ -19,6 +27,7 @@ from finops.insights.tag_recommendations.drafts import (
     with_copy,
     with_merges,
 )
+from finops.insights.tag_recommendations.lake import Together
 from finops.insights.tag_recommendations.question import Kind
 
 
@@ -55,6 +64,17 @@ class Subject:
     @property
     def named(self) -> str:
         return f"cost tag {self.owner.key}" if self.owner else f"tag {self.group.keys[0]}"
+
+    @property
+    def together(self) -> Together | None:
+        """What to ask of keys that only their values make one."""
+        if not self.group.by_values:
+            return None
+        first = key_meaning(self.group.keys[0])
+        ones = tuple(key for key in self.group.keys if key_meaning(key) == first)
+        others = tuple(key for key in self.group.keys if key not in ones)
+        copy = start_of(self.group, self.merged).rules[0].copy
+        return Together(ones, others, copy.map if copy else ())
 
     @property
     def is_categorical(self) -> bool:

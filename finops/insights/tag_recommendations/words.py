@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from finops.insights.tag_recommendations.alike import KeyGroup, Merge
 from finops.insights.tag_recommendations.answers import KeyCoverage, TagRecommendation
-from finops.insights.tag_recommendations.associations import CERTAIN, Association
+from finops.insights.tag_recommendations.associations import Association
 from finops.lib.spoken import cut, listed, percent
 
 SHOWN = 4
 LENGTH = 60
 
-COMPARED = "Only the {compared} tag keys that cover most cost are compared, of {keys}; the others are not looked into."
-NOT_READ = "Cost tag {key} cannot be evaluated, so nothing is suggested for it: {problem}"
+COUNTED = "Of {keys} tag keys, {counted} are counted."
+COMPARED = (
+    "Of {keys} tag keys, the {compared} that cover most cost are compared; the others are only counted."
+)
+NOT_READ = "Cost tag {key} cannot be evaluated, so it is not compared: {problem}"
 
 
 def few(names: Sequence[str], shown: int = SHOWN) -> str:
@@ -45,14 +48,14 @@ def same_values(named: str, merged: Sequence[Merge]) -> str:
     return f"{noun} of {named} {verb} spelt in several ways: {'; '.join(said)}{more}."
 
 
-_BESIDE = {"account": "account", "service": "service", "resource": "the resource's name begins with"}
-
-
 def untagged_cost(named: str, association: Association) -> str:
-    word = _BESIDE[association.dimension]
-    names = few(association.names)
-    place = f"Where {word} {names}" if association.dimension == "resource" else f"In {word} {names}"
-    return f"{place}, at least {percent(CERTAIN)} of the cost with {named} is {cut(association.value, LENGTH)}: the rest likely is too."
+    names, value = few(association.names), cut(association.value, LENGTH)
+    plural = "" if len(association.names) == 1 else "s"
+    if association.dimension == "resource":
+        place = f"Where the resource's name begins with {names.replace(' and ', ' or ')}"
+    else:
+        place = f"In {association.dimension}{plural} {names}"
+    return f"{place}, at least 95 % of the cost that has {named} is {value}; what has none is likely {value} too."
 
 
 def summary_of(

@@ -101,8 +101,8 @@ def test_a_rule_needs_95_percent_of_one_value(prod: str, certain: bool) -> None:
     assert (certain_value(beside) == "prod") is certain
 
 
-@pytest.mark.parametrize(("without", "certain"), [("90", True), ("90.01", False), ("0", False)])
-def test_a_rule_needs_a_tenth_of_the_cost_to_say_so(without: str, certain: bool) -> None:
+@pytest.mark.parametrize(("without", "certain"), [("30", True), ("30.01", False), ("0", False)])
+def test_a_rule_needs_a_quarter_of_the_cost_to_say_so(without: str, certain: bool) -> None:
     beside = Beside({"prod": {"USD": Decimal(10)}}, without={"USD": Decimal(without)})
 
     assert (certain_value(beside) == "prod") is certain

@@ -138,6 +138,29 @@ def test_an_existing_cost_tag_has_its_own_values_put_right(acme: Account, cast: 
     assert covers(values) == {"USD": Decimal(80)}
 
 
+SAME = [
+    tagged("50", {"stage": "prod"}),
+    tagged("30", {"tier": "Production"}),
+    tagged("20", {"stage": "dev"}),
+    tagged("5", {"tier": "dev"}),
+]
+
+
+def test_keys_with_the_same_values_become_one_cost_tag(acme: Account) -> None:
+    add_source(acme, [*SAME, tagged("9", {"stage": "prod", "tier": "production"})])
+
+    (found,) = by_kind(acme)["same_keys"]
+
+    assert "Tags stage and tier mean the same, by the values" in found.row.sentence
+    assert covers(found) == {"USD": Decimal(114)}
+
+
+def test_keys_that_differ_on_one_line_do_not_mean_the_same(acme: Account) -> None:
+    add_source(acme, [*SAME, tagged("9", {"stage": "prod", "tier": "dev"})])
+
+    assert "same_keys" not in by_kind(acme)
+
+
 def test_tidy_tags_are_left_alone(acme: Account) -> None:
     add_source(acme, [tagged("60", {"env": "prod"}), tagged("40", {"env": "dev"})])
 
