@@ -1,7 +1,7 @@
 """Spend after shared-cost splits against the same question before them, and where splits do not apply: one run's ratios.
 
-python -m tests.benchmarks splits                                   # 1.2 million lines of a year
-BENCH_SPLITS_LINES=12_000_000 python -m tests.benchmarks splits
+python -m tests.benchmarks splits                                   # 120,000 lines of a year, a minute
+BENCH_SPLITS_LINES=12_000_000 BENCH_SPLITS_CUSTOMERS=2_000 python -m tests.benchmarks splits
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tests.benchmarks import lake_data
 from tests.benchmarks.table import Row, taken
 from tests.ingestion.events import event, know, source_of, store
 
-LINES = int(os.environ.get("BENCH_SPLITS_LINES", "1_200_000"))
-TURNS = int(os.environ.get("BENCH_SPLITS_TURNS", "5"))
-CUSTOMERS = int(os.environ.get("BENCH_SPLITS_CUSTOMERS", "200"))
+LINES = int(os.environ.get("BENCH_SPLITS_LINES", "120_000"))
+TURNS = int(os.environ.get("BENCH_SPLITS_TURNS", "3"))
+CUSTOMERS = int(os.environ.get("BENCH_SPLITS_CUSTOMERS", "50"))
 YEAR = {"start_date": date(2025, 1, 1), "end_date": date(2025, 12, 31)}
 
 

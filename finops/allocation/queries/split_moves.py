@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,8 @@ from finops.lib.periods import DateRange
 from finops.lib.spoken import listed
 from ingestion.queries import UsageAsked, metrics_of
 from ingestion.queries.usage import read_metric
+
+_NOTHING = Decimal(0)
 
 PRODUCT = "product"
 """The one dimension that stands for another, so that splits of either are splits of both."""
@@ -206,7 +209,7 @@ def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
     return tuple(sorted({target for split in mine for target in split.targets}))
 
 
-@dataclass
+@dataclass(slots=True)
 class _Added:
     """Smallest units on the sides of a comparison."""
 
@@ -234,14 +237,11 @@ def _sums(
             side.previous += amount
     if len(sums) > MAX_SUMS:
         raise _too_many(len(sums))
-    place_names = {place: each.dimension.name for each in dimensions for place in each.places}
+    shown = _shown(plan, dimensions, labels, names)
     return [
         SpendSum(
             keys=keys,
-            labels=tuple(
-                labels.get((place, value)) or names.get((place_names.get(place, ""), value))
-                for place, value in enumerate(keys)
-            ),
+            labels=shown(keys),
             place=plan.top,
             groups=0,
             currency=currency,
@@ -249,9 +249,23 @@ def _sums(
             charge_category=other[0],
             part=other[1],
             amount=unscaled(side.amount),
-            compared=unscaled(side.compared),
-            previous=unscaled(side.previous),
-            allocated=unscaled(side.allocated),
+            compared=unscaled(side.compared) if side.compared else _NOTHING,
+            previous=unscaled(side.previous) if side.previous else _NOTHING,
+            allocated=unscaled(side.allocated) if side.allocated else _NOTHING,
         )
         for (keys, currency, bucket, other), side in sums.items()
     ]
+
+
+def _shown(
+    plan: SpendPlan, dimensions: Sequence[SplitDimension], labels: Labels, names: Names
+) -> Callable[[tuple[str, ...]], tuple[str | None, ...]]:
+    """The readable names of a group's values."""
+    nameless = (None,) * len(plan.dimensions)
+    if not labels and not names:
+        return lambda _keys: nameless
+    place_names = {place: each.dimension.name for each in dimensions for place in each.places}
+    return lambda keys: tuple(
+        labels.get((place, value)) or names.get((place_names.get(place, ""), value))
+        for place, value in enumerate(keys)
+    )
