@@ -2,6 +2,7 @@
 (() => {
   const LIGHT = ["#0f766e", "#2563eb", "#d97706", "#9333ea", "#db2777", "#65a30d", "#0891b2", "#dc2626", "#7c3aed", "#ca8a04"];
   const DARK = ["#2dd4bf", "#60a5fa", "#fbbf24", "#c084fc", "#f472b6", "#a3e635", "#22d3ee", "#f87171", "#a78bfa", "#facc15"];
+  const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
   const charts = new Map();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
   const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
@@ -46,7 +47,8 @@
     for (const item of rows.filter((row) => Number(row.value) !== 0)) {
       const row = element("tr");
       const swatch = element("span", "chart-tip-swatch");
-      swatch.style.backgroundColor = item.color;
+      if (data.series[item.seriesIndex].dashed) swatch.classList.add("chart-tip-dashed");
+      swatch.style[data.series[item.seriesIndex].dashed ? "color" : "backgroundColor"] = item.color;
       const name = element("td", "chart-tip-name");
       name.append(swatch, item.seriesName);
       row.append(name, element("td", "num", `${exact(Number(item.value), data)} ${data.currency}`));
@@ -117,7 +119,7 @@
       textStyle: { fontFamily: look.font, color: look.text },
       grid: { left: 8, right: 12, top: 16, bottom: many ? 36 : 8, containLabel: true },
       legend: many
-        ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", data: data.series.map((item) => item.name), textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
+        ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", data: data.series.map((item) => (item.dashed ? { name: item.name, icon: TWO_DASHES } : item.name)), textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
         : undefined,
       tooltip: {
         trigger: "axis",
@@ -135,14 +137,16 @@
   }
 
   // Bars that float from one amount to the next; the first and the last stand on 0.
-  function waterfall(data) {
+  function waterfall(data, width) {
     const look = theme();
     const last = data.steps.length - 1;
     const shade = ([from, to], index) => (index === 0 || index === last ? look.rest : to > from ? look.up : look.down);
     const amounts = data.steps.flat().filter((amount) => amount !== 0);
     const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
     // Small moves of a large sum would be hairlines: then the axis begins below them instead of at 0.
-    const begins = low > 0 && high - low < 0.25 * high ? Math.max(0, low - (high - low)) : undefined;
+    const unit = 10 ** Math.floor(Math.log10(high - low || 1));
+    const begins = low > 0 && high - low < 0.25 * high ? Math.max(0, Math.floor((2 * low - high) / unit) * unit) : undefined;
+    const narrow = width / data.labels.length < 56;
     const bars = data.steps.map((step, index) => {
       const color = shade(step, index);
       return { value: [step[0], step[1], Math.min(...step), Math.max(...step)], itemStyle: { color, color0: color, borderColor: color, borderColor0: color } };
@@ -157,25 +161,32 @@
     return {
       ...plain,
       tooltip: { ...plain.tooltip, formatter: tip },
-      xAxis: { ...plain.xAxis, axisLabel: { color: look.text, interval: 0, rotate: data.labels.length > 5 ? 30 : 0, width: 110, overflow: "truncate" } },
+      xAxis: { ...plain.xAxis, axisLabel: { color: look.text, interval: 0, rotate: narrow ? 90 : data.labels.length > 5 ? 30 : 0, fontSize: narrow ? 11 : 12, width: 110, overflow: "truncate" } },
       yAxis: { ...plain.yAxis, scale: true, min: begins ?? ((range) => Math.min(0, range.min)) },
       series: [{ type: "candlestick", data: bars, barWidth: "60%" }],
     };
   }
 
-  function drawn(data) {
-    return data.kind === "waterfall" ? waterfall(data) : option(data);
+  function drawn(data, node) {
+    return data.kind === "waterfall" ? waterfall(data, node.clientWidth) : option(data);
+  }
+
+  function resize(node) {
+    const { chart, data } = charts.get(node) || {};
+    chart?.resize();
+    // How its names lie follows its width.
+    if (data?.kind === "waterfall") chart.setOption(drawn(data, node));
   }
 
   const resizer = new ResizeObserver((entries) => {
-    for (const entry of entries) charts.get(entry.target)?.chart.resize();
+    for (const entry of entries) resize(entry.target);
   });
 
   function draw(node) {
     const data = JSON.parse(node.dataset.chart);
     const chart = echarts.init(node);
     charts.set(node, { chart, data });
-    chart.setOption(drawn(data));
+    chart.setOption(drawn(data, node));
     resizer.observe(node);
     node.dataset.drawn = "true";
   }
@@ -193,6 +204,6 @@
   document.addEventListener("DOMContentLoaded", drawAll);
   document.addEventListener("htmx:afterSettle", drawAll);
   document.addEventListener("console:theme", () => {
-    for (const { chart, data } of charts.values()) chart.setOption(drawn(data), true);
+    for (const [node, { chart, data }] of charts) chart.setOption(drawn(data, node), true);
   });
 })();

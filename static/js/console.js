@@ -110,7 +110,17 @@
     const button = event.target.closest(".sort-button");
     if (button) sortBy(button.closest("th"));
   });
+  // The page's own item of a long navigation is in sight.
+  function showCurrent() {
+    const item = document.querySelector("#sidebar-menu nav [aria-current=page]");
+    const list = item?.closest("nav");
+    if (!list) return;
+    const [seen, own] = [list.getBoundingClientRect(), item.getBoundingClientRect()];
+    if (own.bottom > seen.bottom) list.scrollTop += own.bottom - seen.bottom + seen.height / 3;
+  }
+
   document.addEventListener("DOMContentLoaded", makeSortable);
+  document.addEventListener("DOMContentLoaded", showCurrent);
   document.addEventListener("htmx:afterSettle", makeSortable);
 
   document.addEventListener("click", (event) => {
@@ -126,6 +136,21 @@
     if (!reached.pathname.startsWith("/auth/")) return;
     event.detail.shouldSwap = false;
     location.reload();
+  });
+  // An answer that replaces a form's fields is older than what was typed while it was on its way.
+  let typed = new Map();
+  const keeps = (event) => event.detail.elt.matches?.("[data-keep-typed]");
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (keeps(event)) typed = new Map();
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.closest("[data-keep-typed]") && event.target.name) typed.set(event.target.name, event.target.value);
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const asked = event.detail.requestConfig?.elt;
+    if (!asked?.matches("[data-keep-typed]")) return;
+    const fields = asked.closest("form").elements;
+    for (const [name, value] of typed) if (fields[name]) fields[name].value = value;
   });
   // What a partial update brought is said in one sentence, once; the region itself would be read out whole.
   let said = "";

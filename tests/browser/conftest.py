@@ -41,6 +41,11 @@ def is_problem(said: ConsoleMessage) -> bool:
     return said.type == "error" and not any(text in said.text for text in meant)
 
 
+def told(said: ConsoleMessage) -> str:
+    """With what it is about: chromium's words of a failed resource do not name it."""
+    return f"{said.text} {said.location.get('url', '')}"
+
+
 @pytest.fixture
 def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
     """Opens pages: `new_page("member", width=390, theme="dark")`, signed in unless the name is empty."""
@@ -58,7 +63,7 @@ def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
             stack.callback(context.close)
             context.set_default_timeout(SECONDS * 1000)
             page = context.new_page()
-            page.on("console", lambda said: problems.append(said.text) if is_problem(said) else None)
+            page.on("console", lambda said: problems.append(told(said)) if is_problem(said) else None)
             page.on("pageerror", lambda error: problems.append(str(error)))
             if name:
                 sign_in(page, name)

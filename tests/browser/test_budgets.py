@@ -54,6 +54,23 @@ def test_the_form_follows_its_scope_and_keeps_what_was_said(new_page: NewPage) -
     delete(page)
 
 
+def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> None:
+    page = new_page("member")
+    page.goto(f"{URL}new/")
+    suggested = page.get_by_label("Amount of each period").input_value()
+    held = []
+    page.route(f"**{URL}new/?*", held.append)
+    with page.expect_request(f"**{URL}new/?*"):
+        page.get_by_label("Period", exact=True).select_option("yearly")
+
+    page.get_by_label("Amount of each period").fill("4321.09")
+    held[0].continue_()
+
+    expect(page.locator(".budget-periods input")).to_have_count(3)
+    expect(page.get_by_label("Amount of each period")).to_have_value("4321.09")
+    assert suggested != "4321.09"
+
+
 def test_a_budget_at_risk_shows_on_its_page_the_list_and_the_overview(new_page: NewPage) -> None:
     page = new_page("member")
     make(page, "Far too small", "1")

@@ -48,8 +48,8 @@ def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
         if wants_csv(request):
             return redirect(f"{explorer}{as_csv_query(query.to_params())}")
         answer = largest_currency_first(query_spend(request.account, query))
-        context |= {"answer": answer, "tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
-        context |= _beside(request, cost_tag, query)
+        context |= {"answer": answer, "tables": series_tables(answer)}
+        context |= _for_assistants(cost_tag, query) | _beside(request, cost_tag, query)
     except UserError as problem:
         status, context["error"] = 400, problem.message
     return answer_page(
@@ -75,11 +75,9 @@ def _asked(params: dict[str, list[str]], dimension: str) -> SpendQuery:
     return structs.replace(query, group_by=[dimension, *others[:1]])
 
 
-def _beside(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
-    """Each value before and after shared costs, where after is asked for the whole of the cost."""
-    if query.splits == "before" or query.filters or query.charge_categories:
-        return {}
-    asked_of = CostTagQuery(
+def _of_tag(cost_tag: CostTag, query: SpendQuery) -> CostTagQuery:
+    """The same days and basis as a question about the cost tag alone."""
+    return CostTagQuery(
         cost_tag=cost_tag.key,
         start_date=query.start_date,
         end_date=query.end_date,
@@ -87,7 +85,22 @@ def _beside(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> di
         basis=query.basis,
         top=query.top,
     )
-    found = query_cost_tag(request.account, asked_of)
+
+
+def _for_assistants(cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
+    """The tool of cost tags, but where the page asks what only `querySpend` takes."""
+    if query.filters or query.charge_categories:
+        return {"mcp_arguments": as_arguments(query)}
+    by = next((name for name in query.group_by[1:]), "")
+    tag_query = structs.replace(_of_tag(cost_tag, query), by=by, splits=query.splits)
+    return {"assistant_tool": "queryCostTag", "mcp_arguments": as_arguments(tag_query)}
+
+
+def _beside(request: AccountRequest, cost_tag: CostTag, query: SpendQuery) -> dict[str, Any]:
+    """Each value before and after shared costs, where after is asked for the whole of the cost."""
+    if query.splits == "before" or query.filters or query.charge_categories:
+        return {}
+    found = query_cost_tag(request.account, _of_tag(cost_tag, query))
     if not found.applied_splits:
         return {}
     moved = [(value, subtracted(value.after_splits, value.amount)) for value in found.values]

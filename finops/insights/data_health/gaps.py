@@ -37,7 +37,9 @@ def days_of_sources(
     table = engine.run(account, Kind.COST, days.start, days.end, _DAYS, manifest=manifest, deadline=deadline)
     found: dict[int, set[date]] = defaultdict(set)
     for row in table.to_pylist():
-        found[int(row["source"])].add(row["charge_date"])
+        # A line without a source is of no connection.
+        if row["source"] is not None:
+            found[int(row["source"])].add(row["charge_date"])
     return found
 
 

@@ -15,19 +15,19 @@ EVERY = 1_000_000
 
 COLUMNS: list[Column[ConnectionHealth]] = [
     Column("name", "Connection", lambda row: row.name),
-    Column("kind", "Kind", lambda row: row.kind),
+    Column("kind", "Kind", lambda row: row.kind, shown=False),
     Column("status", "State", lambda row: "overdue" if row.overdue else row.status),
     Column("reason", "Reason", lambda row: row.reason, shown=False),
     Column("what_to_do", "What to do", lambda row: row.what_to_do, shown=False),
     Column("data_through", "Data through", lambda row: row.data_through),
     Column("last_success_at", "Last success", lambda row: row.last_success_at),
-    Column("expected_by", "Next expected by", lambda row: row.expected_by),
+    Column("expected_by", "Next expected", lambda row: row.expected_by),
     Column(
         "gaps",
         "Gaps",
         lambda row: [f"{gap.start_date} to {gap.end_date}" for gap in row.gaps] + row.missing_months,
     ),
-    Column("restated", "Restated months", lambda row: [each.month for each in row.restated_months]),
+    Column("restated", "Restated", lambda row: [each.month for each in row.restated_months]),
 ]
 
 
