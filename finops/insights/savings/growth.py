@@ -66,7 +66,7 @@ def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> l
     for each in sums:
         if _only_grows(each, months):
             line = each.line
-            found[(line.source, line.currency, line.account, each.service)].append(each)
+            found[(line.source, line.currency, each.service)].append(each)
     return [_candidate(group, months) for group in found.values() if _more(group) >= MINIMUM]
 
 
@@ -91,19 +91,24 @@ def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candi
     more = money(_more(group), first.line.currency)
     return Candidate(
         rule=GROWTH.name,
-        unit=(first.line.account, first.service),
-        title=f"Review what only grows: {first.service} in {first.account_name}",
+        unit=(first.service,),
+        title=f"Review what only grows: {first.service}",
         advice="Set a retention or lifecycle rule, or move what nobody reads to a colder class.",
         formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
         provider=first.provider,
         service=first.service,
-        account_name=first.account_name,
+        account_name=_only({each.account_name for each in group}),
         pieces=[
             Piece(each.line, each.name, each.costs[-1], None, f"{_grown(each)} stored since {since}")
             for each in group
         ],
         reason=REASON,
     )
+
+
+def _only(names: set[str]) -> str:
+    """The one account, empty when there are several."""
+    return names.pop() if len(names) == 1 else ""
 
 
 def _grown(each: StoredSum) -> str:

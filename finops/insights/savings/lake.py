@@ -25,6 +25,11 @@ ENV_KEYS = ("env", "environment", "stage", "deployment-environment", "deployment
 
 _KEYS = ("source", "provider", "service", "currency", "account_id", "region", "usage_type", "resource_id")
 _PROVIDERS = {AWS: "aws|amazon", AZURE: "azure|microsoft", GOOGLE: "google|gcp"}
+_CONTROL = r"per_?cluster|uptime sla|kubernetes clusters"
+"""What a cluster costs by the hour whatever runs in it: it cannot be turned off."""
+
+_KEPT = r"snapshot|backup|timedstorage|byte-?hrs|logical storage|data stored|standard storage|nearline|coldline|archive"
+_PROVISIONED = r"volumeusage|provisioned|general purpose data stored|gp[23]-storage"
 _STORED = r"(?i)^(?:[kmgt]i?b|bytes?)[-_ ]?(?:mo|month)"
 
 
@@ -63,7 +68,7 @@ class ResourceBuild:
         tags = [table[tag_column(key)].lower() for key in self.env_keys]
         tagged = ibis.coalesce(*tags).isin(DEV_VALUES).fill_null(False) if tags else ibis.literal(False)
         runs = table.service_category.isin(["Compute", "Databases"]).fill_null(False) & _by_the_hour(table)
-        dev = tagged & runs
+        dev = tagged & runs & ~_matches(table.usage_type, _CONTROL)
         old = _matches(table.usage_type, IN_ANY)
         lines = _keyed(table.mutate(dev=dev).filter(_usage(table) & _on_demand(table) & (dev | old)))
         weekend = lines.charge_date.day_of_week.index() >= 5
@@ -81,14 +86,15 @@ class ResourceBuild:
 
 @dataclass(frozen=True)
 class GrowthBuild:
-    """What is stored, by resource and usage type, in each of some months (first day of each, oldest first)."""
+    """What is kept (objects, snapshots, backups, logs; not disks, whose size is bought), by resource and usage type, in
+    each of some months (first day of each, oldest first)."""
 
     months: tuple[date, ...]
 
     def __call__(self, table: Any) -> Any:
         stored = _matches(table.consumed_unit, _STORED)
-        compute = (table.service_category == "Compute").fill_null(False)
-        lines = _keyed(table.filter(_usage(table) & stored & ~compute))
+        kept = _matches(table.usage_type, _KEPT) & ~_matches(table.usage_type, _PROVISIONED)
+        lines = _keyed(table.filter(_usage(table) & stored & kept))
         month = lines.charge_date.truncate("M")
         sums = {}
         for place, first in enumerate(self.months):
