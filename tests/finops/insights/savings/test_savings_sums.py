@@ -1,0 +1,114 @@
+"""Whatever the bills: savings stay within the cost of their lines, and a line counts once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from finops.insights.savings.candidates import Candidate, LineKey, Piece, Scope
+from finops.insights.savings.growth import months_before
+from finops.insights.savings.resource_rules import ResourceSum, successors, weekends_off
+from finops.insights.savings.rules import PRECEDENCE
+from finops.insights.savings.weighing import weighed
+from finops.lib.money import added
+from finops.lib.periods import DateRange
+from tests.finops.insights.savings.bills import FIRST, LAST
+
+WINDOW = DateRange(FIRST, LAST)
+AMOUNTS = st.decimals("0.000001", "100000", places=6)
+USAGE_TYPES = ["BoxUsage:m4.large", "BoxUsage:m6i.large", "EBS:VolumeUsage.gp2", "NodeUsage:cache.r4.large"]
+
+
+@st.composite
+def resource_sums(draw: st.DrawFn) -> ResourceSum:
+    cost = draw(AMOUNTS)
+    return ResourceSum(
+        line=LineKey(
+            source=draw(st.sampled_from("12")),
+            currency=draw(st.sampled_from(["USD", "EUR"])),
+            account=draw(st.sampled_from("ab")),
+            region="r",
+            usage_type=draw(st.sampled_from(USAGE_TYPES)),
+            resource=draw(st.sampled_from(["", "i-1", "i-2", "i-3"])),
+        ),
+        provider="AWS",
+        service="EC2",
+        dev=draw(st.booleans()),
+        cost=cost,
+        weekend_cost=cost * draw(st.sampled_from([Decimal(0), Decimal("0.2"), Decimal("0.3"), Decimal(1)])),
+        weekdays=draw(st.sampled_from([20, 21])),
+        weekend_days=draw(st.sampled_from([9, 10])),
+        name="",
+        account_name="",
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(resource_sums(), max_size=12, unique_by=lambda each: (each.line, each.dev)))
+def test_savings_never_exceed_the_cost_of_their_lines_and_each_line_counts_once(
+    sums: list[ResourceSum],
+) -> None:
+    found = weighed([*weekends_off(sums, WINDOW), *successors(sums)])
+
+    lines = [piece.line for each in found for piece in each.pieces]
+    assert len(lines) == len(set(lines))
+    for currency in {line.currency for line in lines}:
+        ours = [each for each in found if each.currency == currency]
+        cost = added(each.cost for each in sums if each.line.currency == currency)
+        assert 0 < added(each.saving or Decimal(0) for each in ours) <= cost
+    assert len({each.key for each in found}) == len(found)
+
+
+def piece(resource: str, cost: Decimal, saving: Decimal | None) -> Piece:
+    return Piece(LineKey("1", "USD", "a", "r", "u", resource), "", cost, saving, "")
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> Candidate:
+    pieces = {
+        name: piece(name, cost, draw(st.sampled_from([None, cost / 2, cost])))
+        for name, cost in draw(st.dictionaries(st.sampled_from("abcdef"), AMOUNTS, min_size=1)).items()
+    }
+    return Candidate(
+        rule=draw(st.sampled_from([rule.name for rule in PRECEDENCE])),
+        unit=(draw(st.sampled_from("xyz")),),
+        title="",
+        advice="",
+        formula="",
+        provider="",
+        service="",
+        account_name="",
+        pieces=list(pieces.values()),
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(candidates(), max_size=8, unique_by=lambda each: each.key))
+def test_weighing_counts_a_line_once_whatever_the_order(given: list[Candidate]) -> None:
+    found = weighed(given)
+
+    lines = [piece.line for each in found for piece in each.pieces]
+    assert len(lines) == len(set(lines))
+    assert found == weighed(given[::-1])
+
+
+def test_ids_depend_on_rule_scope_and_currency_alone() -> None:
+    one = Candidate(
+        rule="volume_type", unit=("a", "s"), title="t", advice="", formula="", provider="", service="s",
+        account_name="", pieces=[piece("v", Decimal(5), Decimal(1))],
+    )  # fmt: skip
+
+    assert one.key == one.with_pieces([piece("w", Decimal(9), None)], "less").key
+    assert one.scope == Scope(source="1", currency="USD", resources=["v"])
+
+
+def test_a_month_that_is_not_over_is_no_complete_month() -> None:
+    assert [str(month.start) for month in months_before(LAST)][-1] == "2026-02-01"
+    assert [str(month.start) for month in months_before(FIRST)] == [
+        "2025-09-01",
+        "2025-10-01",
+        "2025-11-01",
+        "2025-12-01",
+    ]
