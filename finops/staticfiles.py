@@ -16,6 +16,7 @@ VENDOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "tabler/css": ("@tabler/core/dist/css", ("tabler.min.css", "tabler.min.css.map")),
     "tabler/js": ("@tabler/core/dist/js", ("tabler.min.js", "tabler.min.js.map")),
     "echarts": ("echarts/dist", ("echarts.min.js",)),
+    "gridstack": ("gridstack/dist", ("gridstack-all.js", "gridstack-all.js.map", "gridstack.min.css")),
 }
 
 

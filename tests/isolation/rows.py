@@ -17,6 +17,7 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
+from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.unitcosts.models import CustomerAlias, UnitMetric
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
@@ -167,6 +168,18 @@ def _saving(account: Account) -> str:
         ).key
 
 
+def _dashboard(account: Account) -> int:
+    with account_scope(account):
+        return Dashboard.objects.create(account=account, name=f"walk {secrets.token_hex(4)}").pk
+
+
+def _widget(account: Account) -> int:
+    with account_scope(account):
+        return Widget.objects.create(
+            account=account, dashboard_id=_dashboard(account), order=0, type="total", x=0, y=0, w=3, h=3
+        ).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -185,6 +198,8 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "team_member_id": _team_member,
     "team_value_id": _team_value,
     "budget_id": _budget,
+    "dashboard_id": _dashboard,
+    "widget_id": _widget,
     "cost_tag_id": _cost_tag,
     "split_id": _split,
 }

@@ -171,11 +171,12 @@ def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
     with account_scope(cast.other_account):
         theirs = board(cast.other_account, "Theirs")
 
-    for tool, rest in (
+    calls: list[tuple[str, dict[str, Any]]] = [
         ("getDashboard", {}),
         ("set_dashboard_widgets", {"widgets": []}),
         ("delete_dashboard", {}),
-    ):
+    ]
+    for tool, rest in calls:
         said = [
             writer.problem(tool, dashboard_id=pk, **rest).replace(str(pk), "N")
             for pk in (mine.pk, theirs.pk, 999_999, 2**70)

@@ -1,0 +1,51 @@
+"""What a new board may begin with."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from accounts.models import Account
+from finops.budgets.models import Budget
+from finops.dashboards.catalogue import CATALOGUE
+from finops.dashboards.layouts import WidgetDraft
+from finops.dashboards.placement import Place
+from finops.unitcosts.models import UnitMetric
+from ingestion.models import UsageMetric
+
+STARTERS: Final = [
+    ("empty", "Nothing: an empty board"),
+    ("spend", "Spend overview: what cost, why, and what next"),
+]
+
+
+def draft(name: str, place: tuple[int, int, int, int], /, title: str = "", **config: Any) -> WidgetDraft:
+    """A widget of the catalogue at a place (x, y, w, h)."""
+    kind = CATALOGUE[name]
+    return WidgetDraft(
+        type=kind, title=title, place=Place(*place), config=msgspec.convert(config, kind.config)
+    )
+
+
+def starter(account: Account, name: str) -> list[WidgetDraft]:
+    """The widgets of a starter that the account, which is in scope, has something for."""
+    if name != "spend":
+        return []
+    found = [
+        draft("total", (0, 0, 4, 3), "This month", period="month_to_date"),
+        draft("budget_status", (4, 0, 4, 3)),
+        draft("anomalies", (8, 0, 4, 3)),
+        draft("spend_over_time", (0, 3, 8, 5), "Last 30 days by service"),
+        draft("top_movers", (8, 3, 4, 5)),
+        draft("spend_by", (0, 8, 6, 5), "By region", group_by="region"),
+        draft("commitment_utilization", (6, 8, 6, 5)),
+    ]
+    if not Budget.objects.filter(account=account).exists():
+        found = [each for each in found if each.type.name != "budget_status"]
+    metric = UnitMetric.objects.filter(account=account).order_by("name").first()
+    if metric is not None:
+        found.append(draft("unit_cost", (0, 13, 6, 5), metric.name, unit_metric=metric.name))
+    if UsageMetric.objects.filter(account=account).exists():
+        found.append(draft("usage", (6, 13, 6, 5), group_by="customer"))
+    return found

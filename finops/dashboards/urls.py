@@ -1,0 +1,20 @@
+"""Pages of dashboards beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from finops.dashboards.views import board, dashboards, editing, widgets
+
+urlpatterns = [
+    path("dashboards/", dashboards.index, name="dashboards"),
+    path("dashboards/new/", editing.new, name="dashboard_new"),
+    path("dashboards/<int:dashboard_id>/", board.page, name="dashboard"),
+    path("dashboards/<int:dashboard_id>/edit/", editing.edit, name="dashboard_edit"),
+    path("dashboards/<int:dashboard_id>/delete/", editing.delete, name="dashboard_delete"),
+    path("dashboards/<int:dashboard_id>/layout/", board.layout, name="dashboard_layout"),
+    path("dashboards/<int:dashboard_id>/widgets/new/", widgets.new, name="widget_new"),
+    path("dashboards/widgets/<int:widget_id>/", board.widget, name="widget"),
+    path("dashboards/widgets/<int:widget_id>/edit/", widgets.edit, name="widget_edit"),
+    path("dashboards/widgets/<int:widget_id>/remove/", widgets.remove, name="widget_remove"),
+]

@@ -1,0 +1,144 @@
+"""A board: its page, each widget as its own request, and where the widgets stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.costs.dimensions import registry
+from finops.costs.queries.spend import asked_days
+from finops.costs.spend_query import SpendQuery
+from finops.costs.views.choices import OPS, PERIODS, dimension_choices
+from finops.dashboards import services
+from finops.dashboards.board_query import BoardQuery
+from finops.dashboards.catalogue import CATALOGUE
+from finops.dashboards.layouts import MAX_WIDGETS
+from finops.dashboards.models import Widget
+from finops.dashboards.placement import Place
+from finops.dashboards.queries import read_widget
+from finops.dashboards.views.rows import dashboard_of, widget_of
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError
+from finops.lib.questions import answer_page
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """Where a widget stands from now on."""
+
+    id: int
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+@account_page()
+@require_safe
+def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
+    """The board without figures: each widget asks for its own. Days and filters for all are the URL's."""
+    dashboard = dashboard_of(request, dashboard_id)
+    query, status, error = BoardQuery(), 200, ""
+    try:
+        query = _asked(request)
+        days = asked_days(
+            request.account,
+            SpendQuery(period=query.period, start_date=query.start_date, end_date=query.end_date),
+        )
+    except UserError as problem:
+        status, error, days = 400, problem.message, asked_days(request.account, SpendQuery())
+    widgets = sorted(dashboard.widgets.all(), key=lambda each: (each.y, each.x))
+    context: dict[str, Any] = {
+        "dashboard": dashboard,
+        "widgets": [(each, CATALOGUE[each.type]) for each in widgets],
+        "query": query,
+        "params": query.to_params(),
+        "days": days,
+        "error": error,
+        "narrowed": query.has_days or bool(query.filters),
+        "full": len(widgets) >= MAX_WIDGETS,
+    }
+    return answer_page(
+        request,
+        page="dashboards/board.html",
+        result="dashboards/_board.html",
+        context=context,
+        choices=lambda: _choices(request, query),
+        status=status,
+    )
+
+
+@account_page()
+@require_safe
+def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
+    """What one widget shows, for the days and filters of the board's URL."""
+    row = widget_of(request, widget_id)
+    kind = CATALOGUE[row.type]
+    context: dict[str, Any] = {"widget": row, "type": kind}
+    try:
+        query = _asked(request)
+        context |= read_widget(request.account, row, query)
+        context["aside"] = _aside(row, query)
+    except UserError as problem:
+        return render(request, "dashboards/_problem.html", {**context, "error": problem.message})
+    return render(request, f"dashboards/widgets/{kind.name}.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
+    """Takes `layout`, the places of widgets as JSON."""
+    dashboard = dashboard_of(request, dashboard_id)
+    try:
+        moved = msgspec.json.decode(request.POST.get("layout", ""), type=list[Moved])
+        places = {each.id: Place(each.x, each.y, each.w, each.h) for each in moved}
+        services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
+    except UserError as problem:
+        messages.error(request, problem.message)
+    except msgspec.DecodeError:
+        messages.error(
+            request, "That arrangement could not be read. Load the page again and arrange it anew."
+        )
+    else:
+        messages.success(request, "The arrangement is saved.")
+    return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+
+
+def _asked(request: AccountRequest) -> BoardQuery:
+    """A filter that has no value yet is unfinished and asks nothing; so does a custom range without dates."""
+    params = dict(request.GET.lists())
+    if params.get("period") == ["custom"]:
+        del params["period"]
+    query = BoardQuery.from_params(params)
+    finished = [item for item in query.filters if item.values or item.op == "absent"]
+    return msgspec.structs.replace(query, filters=finished)
+
+
+def _aside(row: Widget, query: BoardQuery) -> str:
+    """What of the board does not apply to the widget."""
+    kind = CATALOGUE[row.type]
+    if kind.name == "text":
+        return ""
+    parts = []
+    if query.has_days and not kind.takes_days:
+        parts.append("days")
+    if query.filters and not kind.takes_filters:
+        parts.append("filters")
+    return f"The board's {' and '.join(parts)} do not apply here." if parts else ""
+
+
+def _choices(request: AccountRequest, query: BoardQuery) -> dict[str, Any]:
+    keys = lake_queries.tag_keys(request.account)
+    return {
+        "values_url": reverse("dimension_values", args=[request.account.slug]),
+        "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
+        "periods": PERIODS,
+        "ops": OPS,
+    }

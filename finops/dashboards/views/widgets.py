@@ -1,0 +1,125 @@
+"""Adding, configuring and removing a widget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.costs.dimensions import registry
+from finops.costs.views.choices import OPS, dimension_choices
+from finops.dashboards import services
+from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
+from finops.dashboards.configs import Config
+from finops.dashboards.layouts import WidgetDraft
+from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.setting_fields import config_said, fields_of
+from finops.dashboards.views.rows import dashboard_of, widget_of
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
+    """The catalogue; with `?type=`, the settings of that type."""
+    dashboard = dashboard_of(request, dashboard_id)
+    kind = CATALOGUE.get(request.GET.get("type", ""))
+    if kind is None:
+        return render(
+            request, "dashboards/catalogue.html", {"dashboard": dashboard, "types": CATALOGUE.values()}
+        )
+    if request.method != "POST":
+        return _page(request, dashboard, kind)
+    try:
+        draft = _said(request, kind)
+        services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
+    except UserError as problem:
+        return _page(request, dashboard, kind, problem=problem)
+    messages.success(request, f"{draft.shown_title} is on the board.")
+    return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
+    row = widget_of(request, widget_id)
+    kind = CATALOGUE[row.type]
+    if request.method != "POST":
+        return _page(request, row.dashboard, kind, row, config=read_config(kind, row.config))
+    try:
+        draft = _said(request, kind)
+        services.change_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk, widget=draft)
+    except UserError as problem:
+        return _page(request, row.dashboard, kind, row, problem=problem)
+    messages.success(request, f"{draft.shown_title} is changed.")
+    return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def remove(request: AccountRequest, widget_id: int) -> HttpResponse:
+    row = widget_of(request, widget_id)
+    try:
+        services.remove_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk)
+    except UserError as problem:
+        messages.error(request, problem.message)
+    else:
+        messages.success(request, f"{row.title or CATALOGUE[row.type].title} is removed.")
+    return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
+
+
+def _said(request: AccountRequest, kind: WidgetType) -> WidgetDraft:
+    config = config_said(kind, dict(request.POST.lists()))
+    return WidgetDraft(type=kind, config=config, title=request.POST.get("title", "").strip())
+
+
+def _page(
+    request: AccountRequest,
+    dashboard: Dashboard,
+    kind: WidgetType,
+    row: Widget | None = None,
+    *,
+    config: Config | None = None,
+    problem: UserError | None = None,
+) -> HttpResponse:
+    """The settings; what was said in them stays when something is to mend, as far as it can be read."""
+    if problem is not None:
+        config = _readable(request, kind)
+    filters = list(getattr(config, "filters", []))
+    context: dict[str, Any] = {
+        "dashboard": dashboard,
+        "widget": row,
+        "type": kind,
+        "title": request.POST.get("title", row.title if row else ""),
+        "fields": fields_of(kind, config),
+        "filters": filters,
+        "problem": problem.message if problem else "",
+        "dimensions": dimension_choices(
+            registry.kinds(),
+            lake_queries.tag_keys(request.account),
+            [*(item.dimension for item in filters), *_grouped(config)],
+        ),
+        "values_url": reverse("dimension_values", args=[request.account.slug]),
+        "ops": OPS,
+    }
+    return render(request, "dashboards/widget_form.html", context, status=422 if problem else 200)
+
+
+def _readable(request: AccountRequest, kind: WidgetType) -> Config | None:
+    try:
+        return config_said(kind, dict(request.POST.lists()))
+    except UserError:
+        # The problem is said already; the form begins anew.
+        return None
+
+
+def _grouped(config: Config | None) -> list[str]:
+    groups = getattr(config, "group_by", [])
+    return [name for name in ([groups] if isinstance(groups, str) else groups) if name]

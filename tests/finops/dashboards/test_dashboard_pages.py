@@ -1,0 +1,272 @@
+"""The pages: the list, a board and its widgets, adding and arranging, and who may."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.allocation.cost_tags.uses import uses_of
+from finops.allocation.models import CostTag
+from finops.budgets.models import Budget
+from finops.dashboards.catalogue import CATALOGUE
+from finops.dashboards.layouts import place_of
+from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.placement import Place
+from finops.unitcosts.models import UnitMetric
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source, cost
+from tests.finops.dashboards.boards import LEAST, board, widget
+from tests.ingestion.events import event, push
+
+pytestmark = pytest.mark.django_db
+URL = "/a/acme/dashboards/"
+
+
+@pytest.fixture
+def member(cast: Cast) -> Client:
+    return signed_in(cast.member)
+
+
+@pytest.fixture
+def spent(acme: Account) -> Account:
+    """Seventy days of EC2 in two regions, and of requests."""
+    first = date(2026, 1, 8)
+    days = [first + timedelta(days=count) for count in range(70)]
+    lines = [
+        cost(day, amount, service="EC2", region=region)
+        for day in days
+        for region, amount in (("eu", "2.50"), ("us", "7.25"))
+    ]
+    add_source(acme, lines)
+    push(acme, [event(day, "globex", "10", metric="requests") for day in days])
+    UnitMetric.objects.create(name="Per request", usage_metric="requests")
+    CostTag.objects.create(key="env", rules=[])
+    Budget.objects.create(name="Everything", amount=500, currency="USD")
+    return acme
+
+
+def text_of(client: Client, url: str, status: int = 200) -> str:
+    answer = client.get(url)
+    assert answer.status_code == status
+    body = b"".join(answer) if answer.streaming else answer.content
+    return body.decode()
+
+
+def test_the_list_has_shared_boards_and_ones_own(acme: Account, cast: Cast, member: Client) -> None:
+    assert "No dashboard yet" in text_of(member, URL)
+    board(acme, "Shared")
+    board(acme, "Mine", owner=cast.member)
+    board(acme, "Of the owner", owner=cast.owner)
+
+    page = text_of(member, URL)
+    lines = text_of(member, f"{URL}?format=csv").splitlines()
+
+    assert "1 of 20 shared dashboards" in page
+    assert "Of the owner" not in page
+    assert [line.split(",")[:2] for line in lines[1:]] == [["Mine", "only you"], ["Shared", "everybody"]]
+
+
+def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(spent: Account, member: Client) -> None:
+    made = member.post(f"{URL}new/", {"name": "Weekly", "who": "shared", "starter": "spend"})
+    row = Dashboard.objects.get()
+    assert made["Location"] == f"{URL}{row.pk}/"
+    assert {each.type for each in row.widgets.all()} >= {"total", "budget_status", "unit_cost", "usage"}
+
+    again = member.post(f"{URL}new/", {"name": "weekly", "who": "shared", "starter": "empty"})
+    assert (again.status_code, "exists already" in again.content.decode()) == (422, True)
+
+    member.post(f"{URL}{row.pk}/edit/", {"name": "Monthly", "who": "mine"})
+    row.refresh_from_db()
+    assert (row.name, row.is_shared) == ("Monthly", False)
+
+    member.post(f"{URL}{row.pk}/delete/")
+    assert not Dashboard.objects.exists()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_type_of_widget_answers_with_data_and_without(
+    spent: Account, cast: Cast, member: Client, name: str
+) -> None:
+    made = board(
+        spent, "All", widget(name, **{"text": "Read <b>me</b>"} if name == "text" else LEAST.get(name, {}))
+    )
+    url = f"{URL}widgets/{made.widgets.get().pk}/"
+
+    page = text_of(member, url)
+    narrowed = text_of(member, f"{url}?start_date=2026-03-01&end_date=2026-03-10&f0=region&f0v=eu")
+
+    assert "alert-danger" not in page + narrowed
+    expected = {
+        "spend_over_time": "data-chart",
+        "text": "Read &lt;b&gt;me&lt;/b&gt;",
+        "budget_status": "Everything",
+        "usage": "data-chart",
+        "unit_cost": "data-chart",
+        "commitment_utilization": "commitment",
+        "anomalies": "anomal",
+    }
+    assert expected.get(name, "USD") in page
+    if CATALOGUE[name].takes_filters and name not in ("commitment_utilization", "unit_cost", "top_movers"):
+        assert "25.00" in narrowed
+    if name == "budget_status":
+        assert "days and filters do not apply here" in narrowed
+
+
+def test_the_days_and_filters_of_the_board_go_to_every_widget(spent: Account, member: Client) -> None:
+    made = board(spent, "Weekly", widget("total"), widget("text"))
+
+    page = text_of(member, f"{URL}{made.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu&f1=service")
+
+    asked = "?period=last_7_days&amp;f0=region&amp;f0op=in&amp;f0v=eu"
+    for each in made.widgets.all():
+        assert f'{URL}widgets/{each.pk}/{asked}"' in page
+
+
+def test_a_bad_question_says_what_to_mend(spent: Account, member: Client) -> None:
+    made = board(spent, "Weekly", widget("total"))
+    pk = made.widgets.get().pk
+
+    assert "Nearest" in text_of(member, f"{URL}widgets/{pk}/?f0=regoin&f0v=eu")
+    text_of(member, f"{URL}{made.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
+
+
+def test_a_viewer_reads_and_changes_nothing(spent: Account, cast: Cast) -> None:
+    made = board(spent, "Weekly", widget("total"))
+    pk = made.widgets.get().pk
+    viewer = signed_in(cast.viewer)
+
+    page = text_of(viewer, f"{URL}{made.pk}/")
+    assert "Weekly" in page
+    assert "Add widget" not in page
+    assert "arrange" not in page
+    text_of(viewer, f"{URL}widgets/{pk}/")
+    for url in ("new/", f"{made.pk}/edit/", f"{made.pk}/widgets/new/", f"widgets/{pk}/edit/"):
+        assert viewer.get(f"{URL}{url}").status_code == 403
+    for url in ("new/", f"{made.pk}/delete/", f"{made.pk}/layout/", f"widgets/{pk}/remove/"):
+        assert viewer.post(f"{URL}{url}").status_code == 403
+
+
+def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> None:
+    mine = board(acme, "Mine", widget("text", text="secret"), owner=cast.member)
+    pk = mine.widgets.get().pk
+    owner = signed_in(cast.owner)
+
+    for url in (
+        f"{mine.pk}/",
+        f"{mine.pk}/edit/",
+        f"{mine.pk}/widgets/new/",
+        f"widgets/{pk}/",
+        f"widgets/{pk}/edit/",
+    ):
+        text_of(owner, f"{URL}{url}", 404)
+    for url in (f"{mine.pk}/delete/", f"{mine.pk}/layout/", f"widgets/{pk}/remove/"):
+        assert owner.post(f"{URL}{url}").status_code == 404
+    assert "secret" in text_of(signed_in(cast.member), f"{URL}widgets/{pk}/")
+
+
+def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client) -> None:
+    made = board(spent, "Weekly")
+    assert text_of(member, f"{URL}{made.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
+    for name in CATALOGUE:
+        text_of(member, f"{URL}{made.pk}/widgets/new/?type={name}")
+
+    said = {
+        "title": "Costly",
+        "period": "last_7_days",
+        "group_by": "region",
+        "top": "3",
+        "basis": "",
+        "splits": "before",
+    }
+    filters = {"f0": "service", "f0op": "in", "f0v": ["EC2", ""], "f1": "region", "f1op": "in", "f1v": ""}
+    added = member.post(f"{URL}{made.pk}/widgets/new/?type=spend_by", {**said, **filters})
+    assert added["Location"] == f"{URL}{made.pk}/"
+    row = made.widgets.get()
+    assert (row.title, row.config) == (
+        "Costly",
+        {
+            "period": "last_7_days",
+            "group_by": "region",
+            "top": 3,
+            "filters": [{"dimension": "service", "op": "in", "values": ["EC2"]}],
+        },
+    )
+
+    bad = member.post(f"{URL}widgets/{row.pk}/edit/", {**said, "group_by": "regoin"})
+    assert (bad.status_code, "Nearest: region" in bad.content.decode()) == (422, True)
+    member.post(f"{URL}widgets/{row.pk}/edit/", {**said, "title": ""})
+    row.refresh_from_db()
+    assert (row.title, "filters" in row.config) == ("", False)
+
+    member.post(f"{URL}widgets/{row.pk}/remove/")
+    assert not Widget.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "stored"),
+    [
+        (
+            "table",
+            {"group_by": ["service", "region"], "compare_to": "none"},
+            {"group_by": ["service", "region"]},
+        ),
+        ("spend_over_time", {"group_by": "", "granularity": "week"}, {"group_by": "", "granularity": "week"}),
+        (
+            "usage",
+            {"metric": "requests", "group_by": "customer"},
+            {"metric": "requests", "group_by": "customer"},
+        ),
+        ("text", {"text": "Hello"}, {"text": "Hello"}),
+        (
+            "anomalies",
+            {"min_impact": "12.5", "currency": "USD", "state": "all"},
+            {"state": "all", "min_impact": "12.5", "currency": "USD"},
+        ),
+        ("budget_status", {"top": "2"}, {"top": 2}),
+    ],
+    ids=["table", "spend over time", "usage", "text", "anomalies", "budgets"],
+)
+def test_what_a_form_says_is_kept(
+    spent: Account, member: Client, name: str, said: dict[str, Any], stored: dict[str, Any]
+) -> None:
+    made = board(spent, "Weekly")
+
+    answer = member.post(f"{URL}{made.pk}/widgets/new/?type={name}", said)
+
+    assert answer.status_code == 302, answer.content.decode()
+    row = made.widgets.get()
+    assert row.config == stored
+    assert "alert-danger" not in text_of(member, f"{URL}widgets/{row.pk}/edit/")
+
+
+def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
+    made = board(acme, "Weekly", widget("total"), widget("text"))
+    one, other = (each.pk for each in made.widgets.all())
+
+    def arrange(*places: tuple[int, int, int, int, int]) -> str:
+        moved = [dict(zip(("id", "x", "y", "w", "h"), place, strict=True)) for place in places]
+        return member.post(
+            f"{URL}{made.pk}/layout/", {"layout": json.dumps(moved)}, follow=True
+        ).content.decode()
+
+    assert "The arrangement is saved" in arrange((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))
+    assert "have the same position" in arrange((one, 0, 0, 6, 3), (other, 0, 0, 3, 3))
+    assert "That widget is gone" in arrange((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
+    answer = member.post(f"{URL}{made.pk}/layout/", {"layout": "nonsense"}, follow=True)
+    assert "could not be read" in answer.content.decode()
+
+    assert [place_of(each) for each in made.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
+
+
+def test_a_cost_tag_that_a_board_uses_names_the_board(spent: Account, cast: Cast) -> None:
+    board(spent, "Weekly", widget("cost_tag_breakdown", cost_tag="ENV"))
+    board(spent, "Mine", widget("spend_by", group_by="cost_tag:env"), owner=cast.member)
+
+    with account_scope(spent):
+        assert uses_of(spent, "cost_tag:env") == ["dashboard Weekly", "a personal dashboard"]
