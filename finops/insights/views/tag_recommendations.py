@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
@@ -55,24 +54,27 @@ KEY_COLUMNS: list[Column[KeyCoverage]] = [
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?kind=` narrows the list; `keys` are the tag keys by coverage."""
-    context: dict[str, Any] = {}
+    return _page(request)
+
+
+def _page(request: AccountRequest, *, gone: bool = False) -> HttpResponseBase:
     try:
         found = find_recommendations(request.account)
     except UserError as problem:
-        context["error"] = problem.message
+        context: dict[str, Any] = {"error": problem.message}
         return render(request, "insights/tag_recommendations.html", context, status=400)
     asked = request.GET.get("kind", "")
     kind = asked if asked in KINDS or asked == KEYS else ""
-    rows = [each.row for each in found.recommended]
+    shown: Any
+    columns: Any
     if kind == KEYS:
-        shown: Any = listing(request, found.keys, KEY_COLUMNS, order="-share")
-        columns: Any = KEY_COLUMNS
+        shown, columns = listing(request, found.keys, KEY_COLUMNS, order="-share"), KEY_COLUMNS
     else:
-        chosen = [row for row in rows if kind in ("", row.kind)]
-        shown, columns = listing(request, chosen, COLUMNS, order="-share"), COLUMNS
+        rows = [each.row for each in found.recommended if kind in ("", each.row.kind)]
+        shown, columns = listing(request, rows, COLUMNS, order="-share"), COLUMNS
     if wants_csv(request):
         return csv_of("tag-keys" if kind == KEYS else "tag-recommendations", columns, shown.rows)
-    context |= {"found": found, "kind": kind, "tabs": _tabs(found), "listing": shown}
+    context = {"found": found, "kind": kind, "tabs": _tabs(found), "listing": shown, "gone": gone}
     return render(request, "insights/tag_recommendations.html", context)
 
 
@@ -90,10 +92,12 @@ def _tabs(found: Found) -> list[tuple[str, str, int]]:
 @require_safe
 def draft(request: AccountRequest) -> HttpResponseBase:
     """The cost tag editor with the draft of `?id=`. Nothing is saved before the person does."""
-    chosen = recommendation(request.account, request.GET.get("id", ""))
+    try:
+        chosen = recommendation(request.account, request.GET.get("id", ""))
+    except UserError:
+        chosen = None
     if chosen is None:
-        messages.warning(request, "This recommendation is not there any more. These are the present ones.")
-        return redirect("tag_recommendations", slug=request.account.slug)
+        return _page(request, gone=True)
     info = chosen.cost_tag
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=info.id) if info else None
     form = CostTagForm.of(chosen.suggestion.draft, version=info.version if info else None)

@@ -119,10 +119,10 @@ def test_another_account_sees_nothing_of_them(cast: Cast, untidy: Account) -> No
 
 
 def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, untidy: Account) -> None:
-    answer = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}, follow=True)
+    page = signed_in(cast.member).get(DRAFT, {"id": "same-keys-0"}).content.decode()
 
-    assert answer.redirect_chain == [(PAGE, 302)]
-    assert "not there any more" in answer.content.decode()
+    assert "not there any more" in page
+    assert "Tags env, Env and user:env mean the same" in page
 
 
 def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
