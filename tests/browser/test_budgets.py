@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.test_pages import FAULTS, overflow
@@ -58,7 +58,7 @@ def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> Non
     page = new_page("member")
     page.goto(f"{URL}new/")
     suggested = page.get_by_label("Amount of each period").input_value()
-    held = []
+    held: list[Route] = []
     page.route(f"**{URL}new/?*", held.append)
     with page.expect_request(f"**{URL}new/?*"):
         page.get_by_label("Period", exact=True).select_option("yearly")

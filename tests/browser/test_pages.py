@@ -20,6 +20,9 @@ PAGES = [
     "/a/acme/spend-change/?period=last_3_months&compare_to=previous_period&group_by=service&group_by=region&top=20",
     "/a/acme/forecast/",
     "/a/acme/forecast/?period=next_days&days=180&group_by=team&splits=after&f0=service&f0v=BigQuery",
+    "/a/acme/budgets/",
+    "/a/acme/budgets/new/",
+    "/a/acme/budgets/new/?scope=cost_tag&period=yearly",
     "/a/acme/unit-economics/",
     "/a/acme/unit-economics/?usage_metric=seats&period=last_3_months&granularity=month&mode=per_customer&f0=service&f0v=BigQuery",
     "/a/acme/unit-economics/?usage_metric=unheard&customers=globex",
@@ -162,6 +165,46 @@ def test_a_narrow_page_hides_its_navigation_behind_a_button(new_page: NewPage) -
     link.click()
 
     expect(page.get_by_role("heading", name="Cost explorer")).to_be_visible()
+
+
+def test_the_navigation_names_its_groups_and_shows_where_one_is(new_page: NewPage) -> None:
+    page = new_page("owner")
+    page.goto("/a/acme/settings/audit-log/")
+
+    current = page.get_by_role("navigation", name="Main").get_by_role("link", name="Audit log")
+    expect(current).to_have_attribute("aria-current", "page")
+    expect(current).to_be_in_viewport(ratio=1)
+    settings = page.get_by_role("list", name="Settings")
+    expect(settings.get_by_role("link", name="Audit log")).to_be_visible()
+    expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(4)
+
+
+BADGES = """(theme) => {
+  document.documentElement.setAttribute("data-bs-theme", theme);
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const luminance = (...layers) => {
+    for (const layer of layers) (pixel.fillStyle = layer), pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = [...pixel.getImageData(0, 0, 1, 1).data].map((value) => light(value / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const card = document.querySelector("main .card");
+  const ground = getComputedStyle(card).backgroundColor;
+  return ["red", "orange", "yellow", "green", "teal", "blue", "azure", "purple", "secondary"].filter((tint) => {
+    const badge = Object.assign(document.createElement("span"), { className: `badge bg-${tint}-lt`, textContent: tint });
+    card.append(badge);
+    const { color, backgroundColor } = getComputedStyle(badge);
+    const [behind, text] = [luminance(ground, backgroundColor), luminance(ground, backgroundColor, color)];
+    return (Math.max(behind, text) + 0.05) / (Math.min(behind, text) + 0.05) < 4.5;
+  });
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_badges_are_told_from_their_tint(new_page: NewPage, theme: str) -> None:
+    page = new_page("viewer", theme=theme)
+
+    assert page.evaluate(BADGES, theme) == []
 
 
 def test_a_person_in_two_accounts_switches_between_them(new_page: NewPage) -> None:
