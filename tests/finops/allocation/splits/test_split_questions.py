@@ -288,6 +288,29 @@ def test_product_has_the_splits_of_the_tag_that_it_stands_for(billed: Account) -
     assert amounts(asked(billed, group_by=["product"]))["web"] == Decimal("78.5")
 
 
+@pytest.mark.parametrize("granularity", ["none", "week", "month"])
+def test_coarser_figures_are_the_sums_of_the_days(billed: Account, granularity: Any) -> None:
+    split(billed, valid_from=SECOND, valid_to=SECOND)
+    split(billed, "even", ("batch",), name="After", valid_from=THIRD)
+
+    assert amounts(asked(billed, granularity=granularity)) == {
+        "cluster": 90,
+        "web": 30,
+        "api": 35,
+        "batch": 7,
+        "(untagged)": 2,
+    }
+    compared = asked(
+        billed,
+        granularity=granularity,
+        start_date=SECOND,
+        end_date=SECOND,
+        compare_to="previous_period",
+    )
+    sides = {row.group["tag:app"]: (row.amount, row.change.previous_amount) for row in compared.rows}
+    assert sides == {"cluster": (0, 90), "api": (15, 20), "web": (20, 10)}
+
+
 def test_names_of_ids_come_with_what_moved(acme: Account) -> None:
     add_source(
         acme,
