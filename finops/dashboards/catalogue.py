@@ -18,6 +18,7 @@ from finops.dashboards.configs import (
     Config,
     CostTagBreakdownConfig,
     DatedConfig,
+    SavingsConfig,
     SpendByConfig,
     SpendOverTimeConfig,
     TableConfig,
@@ -121,6 +122,15 @@ _TYPES: Final = (
         reading.anomalies,
         checking.anomalies,
         *(4, 4, "anomalies"),
+    ),
+    WidgetType(
+        "savings",
+        "Savings",
+        "What could be saved a month, and the largest recommendations.",
+        SavingsConfig,
+        reading.savings,
+        checking.savings,
+        *(4, 4, "savings"),
     ),
     WidgetType(
         "commitment_utilization",

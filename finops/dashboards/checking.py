@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from accounts.models import Account
 from finops.allocation.models import CostTag
@@ -18,6 +17,7 @@ from finops.dashboards.configs import (
     BudgetStatusConfig,
     CommitmentUtilizationConfig,
     CostTagBreakdownConfig,
+    SavingsConfig,
     SpendByConfig,
     SpendOverTimeConfig,
     TableConfig,
@@ -99,6 +99,10 @@ def anomalies(_account: Account, config: AnomaliesConfig, _known: Known) -> None
         currency_code(config.currency)
 
 
+def savings(_account: Account, _config: SavingsConfig, _known: Known) -> None:
+    """A status and a rule are right by their types."""
+
+
 def usage(account: Account, config: UsageConfig, _known: Known) -> None:
     if config.metric:
         find_metric(metrics_of(account), config.metric)
@@ -111,5 +115,5 @@ def usage(account: Account, config: UsageConfig, _known: Known) -> None:
         )
 
 
-def text(_account: Account, config: TextConfig, _known: Known) -> Any:
-    return None
+def text(_account: Account, _config: TextConfig, _known: Known) -> None:
+    """Any text will do."""

@@ -18,6 +18,7 @@ from finops.costs.spend_query import (
     Splits,
 )
 from finops.insights.anomalies_query import StateName
+from finops.insights.savings.question import RuleName, Status
 
 Bucket = Literal["day", "week", "month"]
 Listed = Annotated[int, Meta(ge=1, le=25)]
@@ -93,6 +94,13 @@ class AnomaliesConfig(Config, frozen=True, kw_only=True):
     search: Annotated[Name, Meta(description="Part of a service, source or cause.")] = ""
     min_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
     currency: Annotated[str, Meta(description="Needed with min_impact.", max_length=3)] = ""
+    top: Listed = 5
+
+
+class SavingsConfig(Config, frozen=True, kw_only=True):
+    __doc__ = None
+    status: Status = "open"
+    rule: RuleName | None = None
     top: Listed = 5
 
 

@@ -11,6 +11,7 @@ from finops.dashboards.configs import (
     AnomaliesConfig,
     CommitmentUtilizationConfig,
     CostTagBreakdownConfig,
+    SavingsConfig,
     SpendByConfig,
     SpendOverTimeConfig,
     TableConfig,
@@ -21,6 +22,7 @@ from finops.dashboards.configs import (
 )
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.commitments.question import CommitmentQuery
+from finops.insights.savings.question import SavingsQuery
 from finops.insights.spend_change.question import SpendChangeQuery
 from finops.lib.periods import Granularity
 from finops.unitcosts.unit_cost_query import UnitCostQuery
@@ -84,6 +86,11 @@ def commitment_utilization(asked: Asked[CommitmentUtilizationConfig]) -> Commitm
     return CommitmentQuery(
         by=config.by, top=config.top, filters=filters_of(asked), **days_of(asked).as_fields()
     )
+
+
+def savings(asked: Asked[SavingsConfig]) -> SavingsQuery:
+    config = asked.config
+    return SavingsQuery(status=config.status, rule=config.rule, limit=config.top)
 
 
 def usage(asked: Asked[UsageConfig]) -> UsageQuery:

@@ -22,6 +22,7 @@ from finops.dashboards.configs import (
     BudgetStatusConfig,
     CommitmentUtilizationConfig,
     CostTagBreakdownConfig,
+    SavingsConfig,
     SpendByConfig,
     SpendOverTimeConfig,
     TableConfig,
@@ -34,6 +35,7 @@ from finops.dashboards.configs import (
 from finops.insights.charts import waterfalls
 from finops.insights.commitments.queries import commitment_utilization as query_commitments
 from finops.insights.queries import list_anomalies
+from finops.insights.savings.queries import list_savings
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.lib.errors import UserError
 from finops.unitcosts.charts import trends
@@ -107,6 +109,11 @@ def budget_status(asked: Asked[BudgetStatusConfig]) -> Shown:
 
 def anomalies(asked: Asked[AnomaliesConfig]) -> Shown:
     return {"answer": list_anomalies(asked.account, questions.anomalies(asked)), "state": asked.config.state}
+
+
+def savings(asked: Asked[SavingsConfig]) -> Shown:
+    answer = list_savings(asked.account, questions.savings(asked), deadline=asked.deadline, evidence=0)
+    return {"answer": answer}
 
 
 def commitment_utilization(asked: Asked[CommitmentUtilizationConfig]) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -14,6 +14,7 @@ from finops.costs.views.choices import BASES, COMPARISONS, GRANULARITIES, PERIOD
 from finops.dashboards.board_query import BoardQuery
 from finops.dashboards.catalogue import WidgetType
 from finops.dashboards.configs import Config
+from finops.insights.savings.question import STATUSES, RuleName
 from finops.lib.params import from_text
 from finops.unitcosts.models import UnitMetric
 from ingestion.models import UsageMetric
@@ -21,7 +22,7 @@ from ingestion.models import UsageMetric
 Choices = Sequence[tuple[Any, str]]
 
 LABELS: Final = {
-    "period": "Period, where the board has none",
+    "period": "Own period",
     "granularity": "By",
     "group_by": "Group by",
     "top": "How many",
@@ -31,6 +32,8 @@ LABELS: Final = {
     "unit_metric": "Unit metric",
     "budgets": "Budgets (none ticked: all)",
     "state": "State",
+    "status": "Status",
+    "rule": "Rule",
     "search": "Search",
     "min_impact": "Impact of at least",
     "currency": "Currency of the impact",
@@ -101,6 +104,8 @@ def _choices(kind: WidgetType, name: str) -> tuple[Choices, str] | tuple[()]:
         return [(row, row) for row in CostTag.objects.values_list("key", flat=True)], "Choose…"
     if name == "metric":
         return [(row, row) for row in UsageMetric.objects.values_list("name", flat=True)], "The first"
+    if name == "rule":
+        return [(rule, rule.replace("_", " ").capitalize()) for rule in get_args(RuleName)], "Every rule"
     if name == "basis":
         return BASES, "As in the cost view"
     comparisons = COMPARISONS[1:] if kind.name == "top_movers" else COMPARISONS
@@ -109,6 +114,7 @@ def _choices(kind: WidgetType, name: str) -> tuple[Choices, str] | tuple[()]:
         "granularity": GRANULARITIES[1:],
         "compare_to": comparisons,
         "splits": SPLITS,
+        "status": [(each, each.capitalize()) for each in STATUSES],
         "state": [("open", "Open"), ("expected", "Expected"), ("resolved", "Resolved"), ("all", "All")],
         "by": [("commitment", "Commitment"), ("type", "Type")],
     }

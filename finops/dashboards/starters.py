@@ -33,19 +33,19 @@ def starter(account: Account, name: str) -> list[WidgetDraft]:
     if name != "spend":
         return []
     found = [
-        draft("total", (0, 0, 4, 3), "This month", period="month_to_date"),
-        draft("budget_status", (4, 0, 4, 3)),
-        draft("anomalies", (8, 0, 4, 3)),
-        draft("spend_over_time", (0, 3, 8, 5), "Last 30 days by service"),
-        draft("top_movers", (8, 3, 4, 5)),
-        draft("spend_by", (0, 8, 6, 5), "By region", group_by="region"),
-        draft("commitment_utilization", (6, 8, 6, 5)),
+        draft("total", (0, 0, 4, 4), "This month", period="month_to_date"),
+        draft("budget_status", (4, 0, 4, 4)),
+        draft("anomalies", (8, 0, 4, 4)),
+        draft("spend_over_time", (0, 4, 7, 5), "Last 30 days by service"),
+        draft("top_movers", (7, 4, 5, 5)),
+        draft("spend_by", (0, 9, 6, 5), "By region", group_by="region"),
+        draft("commitment_utilization", (6, 9, 6, 5)),
     ]
     if not Budget.objects.filter(account=account).exists():
         found = [each for each in found if each.type.name != "budget_status"]
     metric = UnitMetric.objects.filter(account=account).order_by("name").first()
     if metric is not None:
-        found.append(draft("unit_cost", (0, 13, 6, 5), metric.name, unit_metric=metric.name))
+        found.append(draft("unit_cost", (0, 14, 6, 5), metric.name, unit_metric=metric.name))
     if UsageMetric.objects.filter(account=account).exists():
-        found.append(draft("usage", (6, 13, 6, 5), group_by="customer"))
+        found.append(draft("usage", (6, 14, 6, 5), group_by="customer"))
     return found

@@ -110,6 +110,7 @@ def test_every_type_of_widget_answers_with_data_and_without(
         "unit_cost": "data-chart",
         "commitment_utilization": "commitment",
         "anomalies": "anomal",
+        "savings": "Savings",
     }
     assert expected.get(name, "USD") in page
     if CATALOGUE[name].takes_filters and name not in ("commitment_utilization", "unit_cost", "top_movers"):
