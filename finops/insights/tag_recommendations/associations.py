@@ -9,6 +9,7 @@ from decimal import Decimal
 from finops.allocation.rules.document import MAX_VALUE_LENGTH
 from finops.insights.tag_recommendations.alike import Amounts, rank, total_of
 from finops.insights.tag_recommendations.lake import AGREE, DIFFER, TOGETHER
+from finops.lib.money import added
 
 CERTAIN = Decimal("0.95")
 """Of the cost with a value, so much has the same one, in every currency."""
@@ -84,5 +85,5 @@ def read_beside(rows: Iterable[Row]) -> dict[tuple[str, str], Beside]:
     for dimension, name, value, currency, cost in rows:
         each = found.setdefault((dimension, name), Beside())
         side = each.without if value is None else each.values.setdefault(value, {})
-        side[currency] = cost
+        side[currency] = added([side.get(currency, Decimal(0)), cost])
     return found

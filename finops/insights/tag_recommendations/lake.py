@@ -103,16 +103,20 @@ class AssociationBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = _usage(table)
-        name = lines.resource_name.coalesce(lines.resource_id)
-        beside = {
-            "account": lines.account_id,
-            "service": lines.service,
-            "resource": name.re_extract(PREFIX, 0).nullif(""),
-        }
+        # A rule on resources takes a line by its id as well as by its name, so each says where it belongs.
+        name, own = (
+            column.lower().re_extract(PREFIX, 0) for column in (lines.resource_name, lines.resource_id)
+        )
+        beside = [
+            ("account", lines.account_id),
+            ("service", lines.service),
+            ("resource", name),
+            ("resource", own.nullif(name.coalesce(""))),
+        ]
         found = [
             self._of(lines, place, value, dimension, column)
             for place, value in enumerate(self.subjects)
-            for dimension, column in beside.items()
+            for dimension, column in beside
         ]
         for place, pair in self.together:
             said = pair.differ(lines).cases((True, DIFFER), (False, AGREE))

@@ -52,7 +52,7 @@ def untagged_cost(named: str, association: Association) -> str:
     names, value = few(association.names), cut(association.value, LENGTH)
     plural = "" if len(association.names) == 1 else "s"
     if association.dimension == "resource":
-        place = f"Where the resource's name begins with {names.replace(' and ', ' or ')}"
+        place = f"Where the resource's name or id begins with {names.replace(' and ', ' or ')}"
     else:
         place = f"In {association.dimension}{plural} {names}"
     return f"{place}, at least 95 % of the cost that has {named} is {value}; what has none is likely {value} too."

@@ -103,6 +103,16 @@ def test_untagged_cost_gets_the_rule_that_the_rest_says(acme: Account) -> None:
     assert dimensions["resource"].row.rules[-1] == "resource starts with web- → prod"
 
 
+def test_what_a_rule_would_catch_by_the_ids_of_resources_counts_as_its_cost(acme: Account) -> None:
+    """All of `api-`: most of it has no tag, so the rest says nothing of it."""
+    named = tagged("10", {"service": "api"}, resource_name="api-1")
+    add_source(acme, [named, tagged("90", {}, resource_id="API-key")])
+
+    rules = [each.row.rules[-1] for each in by_kind(acme).get("untagged_cost", [])]
+
+    assert not [rule for rule in rules if "api-" in rule]
+
+
 def test_an_existing_cost_tag_gains_rules_at_its_end(acme: Account, cast: Cast) -> None:
     add_source(acme, UNTIDY)
     rules = read_rules([{"copy": {"keys": ["env"], "normalise": ["trim", "lower"]}}])
