@@ -59,7 +59,7 @@ def test_what_is_typed_while_the_form_asks_again_stays(new_page: NewPage) -> Non
     page.goto(f"{URL}new/")
     suggested = page.get_by_label("Amount of each period").input_value()
     held: list[Route] = []
-    page.route(f"**{URL}new/?*", held.append)
+    page.route(f"**{URL}new/?*", lambda route: held.append(route))
     with page.expect_request(f"**{URL}new/?*"):
         page.get_by_label("Period", exact=True).select_option("yearly")
 
