@@ -19,8 +19,7 @@ PAGE = "cost-tags/recommendations/"
     title="List tag recommendations",
     access=Access.READ,
     description="""
-        Tag keys by coverage of cost, keys or values that mean the same, rules for untagged cost: what each would cover,
-        as draft cost tag rules.
+        Tag keys by cost covered; keys or values that mean the same; rules for untagged cost: drafts and what each covers.
     """,
     examples=[{}, {"kind": "untagged_cost", "limit": 5}],
 )
