@@ -22,7 +22,7 @@ class ActedForm(forms.Form):
 
     acted_on = forms.DateField(
         label="Done on",
-        widget=forms.DateInput(attrs={"type": "date"}),
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
         help_text="The bills after this day show what it saved.",
     )
     note = forms.CharField(label="Note", max_length=2_000, required=False)

@@ -46,7 +46,7 @@ def list_savings(
     cursor of another question. Cost: three lake queries, a fourth when something was acted on two weeks ago or more;
     each is kept while no file changes.
     """
-    question = [query.status, query.rule, query.min_saving]
+    question = [query.status, query.rule, query.min_saving, query.currency]
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
@@ -92,6 +92,7 @@ def _is_asked(row: Recommendation, query: SavingsQuery) -> bool:
     return (
         query.status in ("all", row.status)
         and query.rule in (None, row.rule)
+        and query.currency.strip().upper() in ("", row.currency.upper())
         and (query.min_saving is None or (row.monthly_saving or Decimal(0)) >= query.min_saving)
     )
 

@@ -25,6 +25,7 @@ class SavingsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None
-    min_saving: Annotated[Decimal | None, Meta(description="A month, in any currency.")] = None
+    min_saving: Annotated[Decimal | None, Meta(description="A month.")] = None
+    currency: Annotated[str, Meta(description="Left out: every one.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""

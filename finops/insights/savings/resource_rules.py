@@ -102,7 +102,7 @@ def _weekends(group: Sequence[ResourceSum]) -> Candidate:
         rule=WEEKENDS.name,
         unit=(first.line.account, first.service),
         title=f"Turn dev and test off at weekends: {first.service} in {first.account_name}",
-        advice="Stop it from Friday evening to Monday morning by a schedule; nights would save as much again.",
+        advice="Stop it from Friday evening to Monday morning by a schedule; nights would save more still.",
         formula="2/7 of the month's on-demand cost: two days of seven off. Weekend days cost at least 90 % of weekdays.",
         provider=first.provider,
         service=first.service,

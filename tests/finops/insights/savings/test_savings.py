@@ -109,9 +109,11 @@ def test_a_dev_machine_that_is_on_at_weekends_saves_two_sevenths(acme: Account) 
         [line for line in dev("7") if line["charge_date"].weekday() != 6],
         dev("7", **{"tag:env": "prod"}),
         dev("7", consumed_unit="GB-Mo", service_category="Storage"),
+        dev("7", usage_type="AmazonEKS-Hours:perCluster"),
+        dev("7", commitment_id="sp-1", commitment_status="Used", pricing_category="Committed"),
         [line for line in dev("7") if line["charge_date"] > date(2026, 2, 9)],
     ],
-    ids=["86 % at weekends", "off on Sundays", "prod", "a disk", "new"],
+    ids=["86 % at weekends", "off on Sundays", "prod", "a disk", "a control plane", "covered", "new"],
 )
 def test_what_is_off_or_less_at_weekends_or_no_dev_machine_is_left_alone(
     acme: Account, lines: list[Line]
@@ -220,6 +222,13 @@ def test_storage_that_shrank_or_hardly_grew_is_left_alone(acme: Account, sizes: 
     assert found(acme, stored(sizes), "growing_storage") == []
 
 
+@pytest.mark.parametrize("usage_type", ["EBS:VolumeUsage.gp3", "RDS:GP3-Storage"])
+def test_a_disk_whose_size_is_bought_is_no_growing_storage(acme: Account, usage_type: str) -> None:
+    lines = stored([1000, 1100, 1200, 1300], usage_type=usage_type)
+
+    assert found(acme, lines, "growing_storage") == []
+
+
 def test_less_than_one_unit_a_month_is_not_listed(acme: Account) -> None:
     assert found(acme, volume("0.16"), "volume_type") == []
 
@@ -231,6 +240,8 @@ def test_currencies_are_never_added_and_ids_are_stable(acme: Account) -> None:
     again = list_savings(acme, SavingsQuery())
     assert [row.id for row in again.recommendations] == [row.id for row in answer.recommendations]
     assert len({row.id for row in answer.recommendations}) == 2
+    (euros,) = list_savings(acme, SavingsQuery(currency="eur")).recommendations
+    assert euros.currency == "EUR"
 
 
 def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
