@@ -19,11 +19,11 @@ EVIDENCE = 3
 
 @tool(
     name="listSavingsRecommendations",
-    title="List savings recommendations",
+    title="List savings",
     access=Access.READ,
     description="""
-        What cost lines prove could be saved, largest first: monthly saving, formula, effort, risk, resources; what was
-        saved after acting. Every line counts once.
+        What cost lines prove could be saved a month, largest first, with formula, effort, risk, resources, and what
+        acting saved.
     """,
     examples=[{}, {"status": "all", "rule": "unused_commitment", "limit": 5}],
 )
