@@ -1,0 +1,121 @@
+"""A board as a person works it: made, widgets added, arranged by keyboard and by mouse, narrowed; a viewer reads it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_pages import FAULTS, overflow
+
+pytestmark = pytest.mark.browser
+
+URL = "/a/acme/dashboards/"
+
+
+def settled(page: Page) -> None:
+    expect(page.get_by_text("Loading…")).to_have_count(0)
+    expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
+
+
+def make(page: Page, name: str) -> str:
+    page.goto(f"{URL}new/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Create dashboard").click()
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    settled(page)
+    return page.url
+
+
+def delete(page: Page, url: str) -> None:
+    page.goto(f"{url}edit/")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("is deleted")).to_be_visible()
+
+
+def item(page: Page, title: str) -> Locator:
+    return page.locator(".board-item").filter(has=page.get_by_role("heading", name=title, exact=True))
+
+
+def drag(page: Page, handle: Locator, *, by: int) -> None:
+    """Sideways, by pixels."""
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + by, y, steps=10)
+    page.mouse.up()
+
+
+def at(page: Page, title: str) -> tuple[str | None, ...]:
+    return tuple(item(page, title).get_attribute(f"data-{name}") for name in "xywh")
+
+
+def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
+    page = new_page("member")
+    url = make(page, "Weekly")
+    expect(page.locator(".alert-danger")).to_have_count(0)
+
+    page.get_by_role("link", name="Add widget").click()
+    page.get_by_role("link", name=re.compile("^Table")).click()
+    page.get_by_label("Title").fill("By region")
+    page.get_by_label("Then by").select_option("region")
+    page.get_by_role("button", name="Add to the board").click()
+    settled(page)
+    expect(item(page, "By region").first).to_be_visible()
+
+    before = at(page, "This month")
+    page.get_by_role("button", name="Arrange").click()
+    tools = page.get_by_role("group", name="Place and size of This month")
+    tools.get_by_role("button", name="Narrower").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#announcer")).to_contain_text("This month: column 1, row 1, 3 wide")
+    drag(page, item(page, "Anomalies").locator(".card-title"), by=-250)
+    page.get_by_role("button", name="Save arrangement").click()
+    expect(page.get_by_text("The arrangement is saved")).to_be_visible()
+    settled(page)
+
+    assert before == ("0", "0", "4", "4")
+    assert at(page, "This month") == ("0", "0", "3", "4")
+    assert at(page, "Anomalies")[1:] == ("0", "4", "4")
+    assert at(page, "Anomalies")[0] != "8"
+    delete(page, url)
+
+
+def test_the_days_and_filters_of_the_board_are_in_its_url(new_page: NewPage) -> None:
+    page = new_page("member")
+    url = make(page, "Narrowed")
+
+    page.get_by_text("Days and filters of the whole board").click()
+    page.get_by_label("Period").select_option("last_7_days")
+    page.wait_for_url("**period=last_7_days*")
+    settled(page)
+    page.reload()
+    settled(page)
+
+    expect(page.get_by_label("Period")).to_have_value("last_7_days")
+    asked = page.locator(".board-body").first.get_attribute("hx-get")
+    assert asked is not None
+    assert asked.endswith("?period=last_7_days")
+    delete(page, url)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+def test_a_viewer_reads_a_board_that_fits_and_is_named(new_page: NewPage, width: int, theme: str) -> None:
+    member = new_page("member")
+    url = make(member, f"Read at {width}")
+    page = new_page("viewer", width=width, theme=theme)
+    page.goto(url)
+    settled(page)
+
+    assert page.evaluate(FAULTS) == []
+    assert overflow(page) == 0
+    expect(page.get_by_role("button", name="Arrange")).to_have_count(0)
+    tops = [box["y"] for each in page.locator(".board-item").all()[:2] if (box := each.bounding_box())]
+    assert (tops[0] < tops[1]) == (width == 390)
+    delete(member, url)
