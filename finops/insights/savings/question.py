@@ -21,12 +21,11 @@ RuleName = Literal[
 ]
 
 
-# min_saving: a month. Without currency: every one.
 class SavingsQuery(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None
-    min_saving: Decimal | None = None
-    currency: str = ""
+    min_saving: Annotated[Decimal | None, Meta(description="A month.")] = None
+    currency: Annotated[str, Meta(description="Of it only.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
     cursor: str = ""
