@@ -16,6 +16,7 @@ import ibis
 
 from finops.costs.aliases import candidates
 from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.numbers import folded, numbers_of
 from finops.costs.spend_query import Filter, Op
 from finops.lib.errors import UserError
 
@@ -42,21 +43,31 @@ class ResolvedFilter:
     def condition(self, table: Any) -> Any:
         """The Ibis condition that this filter is; null is no."""
         if self.op == "absent":
-            return self.dimension.value(table).isnull()
+            return self._is_absent(table)
         positive = self._positive(table)
         return ~positive.fill_null(False) if self.op in ("not_in", "not_contains") else positive
 
     def matches(self, table: Any) -> Any:
         """The Ibis condition that a line's value (or its label) is one of the wanted ones, or has them in it; null
         is no."""
+        numbers = numbers_of(self.dimension.value)
+        if numbers is not None and self.dimension.label is None:
+            wanted = [folded(value) for value in self.wanted]
+            return numbers.among(table, lambda text: self._takes(folded(text), wanted))
         value = self.dimension.value(table)
         texts = [value] if self.dimension.label is None else [value, self.dimension.label(table)]
         return reduce(or_, [self._matches(text.lower()) for text in texts])
 
+    def _is_absent(self, table: Any) -> Any:
+        numbers = numbers_of(self.dimension.value)
+        if numbers is None:
+            return self.dimension.value(table).isnull()
+        return ~numbers.among(table, lambda _text: True).fill_null(False)
+
     def _positive(self, table: Any) -> Any:
         found = self.matches(table)
         if self.is_exact and self.wants_absent:
-            return found | self.dimension.value(table).isnull()
+            return found | self._is_absent(table)
         return found
 
     def _matches(self, text: Any) -> Any:
@@ -77,13 +88,13 @@ class ResolvedFilter:
         if self.op == "absent":
             return is_absent
         texts = [] if is_absent else [text.lower() for text in (value, label) if text is not None]
-        found = any(self._takes(text) for text in texts)
+        wanted = [value.lower() for value in self.wanted]
+        found = any(self._takes(text, wanted) for text in texts)
         if self.is_exact and is_absent:
             found = self.wants_absent
         return not found if self.op in ("not_in", "not_contains") else found
 
-    def _takes(self, text: str) -> bool:
-        wanted = [value.lower() for value in self.wanted]
+    def _takes(self, text: str, wanted: Sequence[str]) -> bool:
         if self.is_exact:
             return text in wanted
         if self.op == "starts_with":

@@ -22,6 +22,7 @@ from finops.allocation.cost_tags.functions import list_position, number_at, text
 from finops.allocation.rules import Copy
 from finops.costs.dimensions import Expression
 from finops.costs.filters import ResolvedFilter
+from finops.costs.numbers import Numbers
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,16 @@ class ResolvedRule:
         if self.valid_to:
             conditions.append(table.charge_date <= ibis.literal(self.valid_to))
         if tag is not None:
-            conditions.append(self._copied(table, tag) != "")
+            conditions.append(self.copied(table, tag) != "")
         return reduce(and_, conditions)
 
     def given(self, table: Any, tag: int | None) -> Any:
         """The value that it gives: its own, or that of the tag at a place."""
         if self.copy is None or tag is None:
             return ibis.literal(self.value)
-        return mapped(self._copied(table, tag), self.copy.map)
+        return mapped(self.copied(table, tag), self.copy.map)
 
-    def _copied(self, table: Any, tag: int) -> Any:
+    def copied(self, table: Any, tag: int) -> Any:
         return normalised(self.tags[tag](table), self.copy.normalise if self.copy else ())
 
     @property
@@ -94,17 +95,32 @@ class CostTagValue:
     def __call__(self, table: Any) -> Any:
         if not self.rules:
             return ibis.literal(self.default) if self.default else ibis.null("string")
-        if any(rule.copy for rule in self.rules):
+        found = self.numbers
+        if found is None:
             return text_from(self._numbered_text(table), DIGITS + 1).nullif("")
-        given = [*(rule.value for rule in self.rules), *([self.default] if self.default else [])]
-        return text_at(ibis.array(given), self.number(table))
+        return text_at(
+            ibis.array([ibis.literal(text, "string") for text in found.texts]), found.number(table)
+        )
+
+    @cached_property
+    def numbers(self) -> Numbers | None:
+        """The number of a line's rule, or of its entry in the one lookup, with the texts given; None where one copies."""
+        if any(rule.copy for rule in self.rules):
+            return None
+        if len(self.split.lookups) == 1 and not self.split.arms and not self.default:
+            (lookup,) = self.split.lookups
+            return Numbers(tuple(self.rules[number - 1].value for _, number in lookup.entries), lookup.place)
+        return Numbers((*(rule.value for rule in self.rules), self.default or None), self.number)
 
     def number(self, table: Any) -> Any:
-        """The number of the rule that catches a line, from 1; one more than there are rules for no rule."""
+        """The number of the rule that catches a line, from 1; one more than there are rules for no rule.
+
+        Of rules that copy, `placing.Placing` finds it.
+        """
         nothing = ibis.literal(self._nothing, "int64")
-        found = [lookup.number(table) for lookup in self._split.lookups]
-        if self._split.arms:
-            arms = [(self._caught(table, arm), ibis.literal(arm.number, "int64")) for arm in self._split.arms]
+        found = [lookup.number(table) for lookup in self.split.lookups]
+        if self.split.arms:
+            arms = [(self._caught(table, arm), ibis.literal(arm.number, "int64")) for arm in self.split.arms]
             found.append(ibis.cases(*arms, else_=nothing))
         # DuckDB's least passes over nulls, which is what a lookup finds for no entry.
         return ibis.least(*found, nothing)
@@ -115,13 +131,13 @@ class CostTagValue:
         A number and then a CASE of it would be evaluated once for each rule that copies: SQL cannot name it.
         """
         nothing = ibis.literal(_digits(self._nothing) + self.default)
-        found = [lookup.numbered_text(table, self.rules) for lookup in self._split.lookups]
+        found = [lookup.numbered_text(table, self.rules) for lookup in self.split.lookups]
         arms = [
             (
                 self._caught(table, arm),
                 ibis.literal(_digits(arm.number)) + self.rules[arm.number - 1].given(table, arm.tag),
             )
-            for arm in self._split.arms
+            for arm in self.split.arms
         ]
         return ibis.least(*found, ibis.cases(*arms, else_=nothing), nothing)
 
@@ -138,7 +154,7 @@ class CostTagValue:
         return len(self.rules) + 1
 
     @cached_property
-    def _split(self) -> Split:
+    def split(self) -> Split:
         return _split(self.rules)
 
 
@@ -168,13 +184,13 @@ class Lookup:
 
     def number(self, table: Any) -> Any:
         numbers = ibis.array([ibis.literal(number, "int64") for _, number in self.entries])
-        return number_at(numbers, self._place(table))
+        return number_at(numbers, self.place(table))
 
     def numbered_text(self, table: Any, rules: Sequence[ResolvedRule]) -> Any:
         texts = [_digits(number) + rules[number - 1].value for _, number in self.entries]
-        return text_at(ibis.array(texts), self._place(table))
+        return text_at(ibis.array(texts), self.place(table))
 
-    def _place(self, table: Any) -> Any:
+    def place(self, table: Any) -> Any:
         texts = ibis.array([ibis.literal(text).lower() for text, _ in self.entries])
         return list_position(texts, self.column(table).lower())
 

@@ -18,8 +18,18 @@ def _builtin(name: str, takes: tuple[str, str], gives: str) -> Function:
     return made
 
 
+def _sign(number: Any) -> None: ...
+
+
+_sign.__name__ = "sign"
+sign: Function = ibis.udf.scalar.builtin(_sign, signature=(("int64",), "int64"))
+"""1 for a positive number, 0 for 0."""
+
 list_position = _builtin("list_position", ("array<string>", "string"), "int64")
 """The place of a text in a list, from 1; null when it is not there."""
+
+list_place = _builtin("list_position", ("array<int64>", "int64"), "int64")
+"""The place of a number in a list, from 1; null when it is not there."""
 
 number_at = _builtin("list_extract", ("array<int64>", "int64"), "int64")
 """The number at a place of a list, from 1; null where there is none."""

@@ -19,6 +19,7 @@ from accounts.models import Account
 from finops.budgets.models import Budget
 from finops.costs.dimensions import Column, Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter
+from finops.costs.numbers import folded, numbers_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.lake import engine
@@ -102,7 +103,7 @@ def _of_grouping(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    sums = _read(table, dimension.absent)
+    sums = _read(table, dimension)
     return {each.budget.pk: ScopeCosts(_costs_of(each.budget, sums)) for each in members}
 
 
@@ -127,16 +128,12 @@ def value_of(budget: Budget) -> str:
     return folded(budget.team.name if budget.team is not None else budget.cost_tag_value)
 
 
-def folded(text: str) -> str:
-    """Small letters as the lake makes them: character by character, each into one."""
-    return "".join(char.lower()[:1] for char in text)
-
-
 @dataclass(frozen=True)
 class _DailyBuild:
     """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once.
 
-    Values come as they are written: small letters are made of a few groups, not of every line.
+    Values come as numbers where those are known (`numbers_of`), every line then, as a filter costs more than it saves;
+    else as they are written: small letters are made of a few groups, not of every line.
     """
 
     dimension: Dimension
@@ -146,12 +143,13 @@ class _DailyBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(counts(table, self.categories)) if self.categories else table
-        if self.values:
+        numbers = numbers_of(self.dimension.value)
+        if self.values and numbers is None:
             wanted = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
             lines = lines.filter(wanted.condition(lines))
         rows = lines.select(
             "currency",
-            key=self.dimension.value(lines),
+            key=numbers.number(lines) if numbers else self.dimension.value(lines),
             day=lines.charge_date,
             amount=lines[COST_COLUMNS[self.basis]],
         )
@@ -161,13 +159,16 @@ class _DailyBuild:
 Sums = Mapping[str, ByCurrency]
 
 
-def _read(table: pa.Table, absent: str) -> Sums:
+def _read(table: pa.Table, dimension: Dimension) -> Sums:
+    numbers = numbers_of(dimension.value)
+    names: dict[Any, str] = {}
+    for key in table["key"].unique().to_pylist():
+        text = numbers.text_at(key) if numbers else key
+        names[key] = folded(dimension.absent if text is None else text)
     found: dict[str, dict[str, dict[date, Decimal]]] = {}
     columns = (table[name].to_pylist() for name in ("key", "currency", "day", "amount"))
     for value, currency, day, amount in zip(*columns, strict=True):
-        days = found.setdefault(folded(absent if value is None else value), {}).setdefault(
-            currency or NO_CURRENCY, {}
-        )
+        days = found.setdefault(names[value], {}).setdefault(currency or NO_CURRENCY, {})
         if amount is not None:
             days[day] = added([days.get(day, Decimal(0)), amount])
     return found

@@ -19,6 +19,7 @@ from finops.allocation.queries.teams import teams_with_costs
 from finops.allocation.services.teams import create_team, own_value, set_team_key
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.models import CostSource
+from finops.costs.numbers import folded
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
@@ -106,6 +107,72 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
         each == {key: amount for key, amount in wanted.items() if key[0].casefold() == team}
         for each, team in zip(filtered, ("alpha", NO_TEAM), strict=True)
     )
+
+
+COPIES: list[dict[str, Any]] = [
+    {"copy": {"keys": ["team", "app"], "normalise": ["trim", "lower"]}},
+    {"copy": {"keys": ["app"], "map": {"data": "search", "x": "payments"}}},
+    {"when": {"dimension": "service", "op": "contains", "values": ["3"]}, "copy": {"keys": ["team"]}},
+    {"when": {"dimension": "tag:team", "op": "in", "values": ["payments", "data"]}, "value": "search"},
+    {"copy": {"keys": ["team"]}, "valid_from": "2026-03-05"},
+    {"when": {"dimension": "service", "op": "in", "values": ["EC2"]}, "value": "Payments"},
+]
+
+tagged = st.lists(
+    st.builds(
+        lambda team, app, amount, service: cost(
+            DAY,
+            amount,
+            tags={key: value for key, value in (("team", team), ("app", app)) if value is not None},
+            service=service,
+        ),
+        st.sampled_from(VALUES),
+        st.sampled_from(VALUES),
+        amounts,
+        st.sampled_from(["S3", "EC2"]),
+    ),
+    max_size=12,
+)
+
+
+@given(
+    found=tagged,
+    owned=owners,
+    rules=st.lists(st.sampled_from(COPIES), max_size=4),
+    default=st.sampled_from(["", "data"]),
+)
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag_gives(
+    acme: Account,
+    source: CostSource,
+    found: list[Line],
+    owned: dict[str, str],
+    rules: list[dict[str, Any]],
+    default: str,
+) -> None:
+    put(acme, source, [*found, cost(DAY, 0, tags={"team": "x", "app": "x"})])
+    CostTag.objects.all().delete()
+    CostTag.objects.create(account=acme, key="kind", rules=rules, default_value=default)
+    TeamKey.objects.update(dimension="cost_tag:kind")
+    give(acme, owned)
+    kept = {folded(value): team for value, team in reversed(owned.items())}
+
+    parts = by_team(acme)
+
+    asked = SpendQuery(period="month_to_date", group_by=["cost_tag:kind"], top=100)
+    wanted: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for row in query_spend(acme, asked).rows:
+        wanted[kept.get(folded(row.group["cost_tag:kind"]), NO_TEAM), row.currency] += row.amount
+    assert parts == wanted
+    for team in ("Alpha", NO_TEAM):
+        chosen = by_team(acme, filters=[Filter(dimension="team", values=[team])])
+        assert chosen == {key: amount for key, amount in wanted.items() if key[0] == team}
+        others = by_team(acme, filters=[Filter(dimension="team", op="not_in", values=[team])])
+        assert others == {key: amount for key, amount in wanted.items() if key[0] != team}
 
 
 def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme: Account) -> None:

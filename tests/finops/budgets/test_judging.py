@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from finops.budgets.cycles import is_first_day, period_of, shifted
 from finops.budgets.judging import Standing, reason_of, status_of
-from finops.budgets.queries.spent import folded
+from finops.costs.numbers import folded
 
 ENDS = date(2026, 3, 31)
 AMOUNTS = st.decimals(min_value="0.01", max_value=10**18, places=2)
