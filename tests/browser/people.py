@@ -17,6 +17,9 @@ from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs.models import CostImport, CostSource
 from finops.costs.tasks import run_due_imports
+from finops.dashboards.services import create_dashboard
+from finops.dashboards.starters import draft as widget_draft
+from finops.dashboards.starters import starter
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
@@ -72,6 +75,7 @@ def cast_with_costs() -> dict[str, str]:
         _make_team()
         _tag_costs(people.account)
         _share_costs(people.account)
+        _make_board(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
 
 
@@ -101,6 +105,17 @@ def _share_costs(account: Account) -> None:
         SplitDraft("Databases", "service", "Amazon Relational Database Service", "fixed", targets),
     ):
         create_split(account=account, actor=Actor.command("test"), draft=draft)
+
+
+def _make_board(account: Account) -> None:
+    """A shared board of the spend overview and a table."""
+    table = widget_draft("table", (0, 20, 12, 5), group_by=["service", "region"])
+    create_dashboard(
+        account=account,
+        actor=Actor.command("test"),
+        name="Board",
+        widgets=[table, *starter(account, "spend")],
+    )
 
 
 def _make_team() -> None:

@@ -12,6 +12,12 @@ pytestmark = pytest.mark.browser
 PAGES = [
     "/a/acme/",
     "/a/acme/?trend=days",
+    "/a/acme/dashboards/",
+    "/a/acme/dashboards/new/",
+    "/a/acme/dashboards/1/edit/",
+    "/a/acme/dashboards/1/widgets/new/",
+    "/a/acme/dashboards/1/widgets/new/?type=budget_status",
+    "/a/acme/dashboards/widgets/1/edit/",
     "/a/acme/cost-explorer/",
     "/a/acme/cost-explorer/?period=last_6_months&granularity=month&group_by=service&group_by=tag:env&f0=region&f0v=eu-west-1",
     "/a/acme/commitments/",
