@@ -38,7 +38,6 @@ class _TeamOf:
 
     value: Expression
     owned: Owned
-    has_many_values: bool = False
 
     def __call__(self, table: Any) -> Any:
         if not self.owned:
@@ -66,7 +65,7 @@ class _TeamOf:
 
     def _place(self, table: Any) -> Any:
         value = self.value(table).lower()
-        if self.has_many_values and len(self._texts) > MANY:
+        if len(self._texts) > MANY:
             return self._hashed(value)
         return list_position(ibis.array(list(self._texts)), value)
 
@@ -104,7 +103,7 @@ def _resolved(context: DimensionContext) -> Dimension:
     return Dimension(
         name="team",
         title="Team",
-        value=_TeamOf(found.value, _owned(context), found.has_many_values),
+        value=_TeamOf(found.value, _owned(context)),
         absent=NO_TEAM,
         tag_keys=found.tag_keys,
         warnings=found.warnings,

@@ -28,7 +28,6 @@ from finops.demo.dashboards import ensure_dashboard
 from finops.demo.generate import MONTHS, first_day, write_source
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.savings import ensure_savings
-from finops.demo.savings import ensure_savings
 from finops.demo.splits import ensure_splits
 from finops.demo.teams import ensure_teams
 from finops.demo.unit_metrics import ensure_unit_metrics
@@ -88,7 +87,6 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             ensure_unit_metrics(people.account, actor)
             ensure_budgets(people.account, actor)
             ensure_splits(people.account, actor)
-            ensure_savings(people.account, actor)
             ensure_savings(people.account, actor)
             ensure_dashboard(people.account, actor)
         look_for_anomalies([people.account, people.labs], actor, say)
