@@ -1,0 +1,24 @@
+"""A team's budgets, on its page."""
+
+from __future__ import annotations
+
+from accounts.models import Account
+from finops.allocation import team_panels
+from finops.allocation.models import Team
+from finops.allocation.team_panels import TeamPanel
+from finops.budgets.models import Budget
+from finops.budgets.queries import budget_statuses
+from finops.lib.errors import UserError
+
+TEMPLATE = "budgets/_team_panel.html"
+
+
+@team_panels.register("budgets")
+def team_budgets(account: Account, team: Team) -> TeamPanel:
+    """Where the team's budgets stand: one lake query when it has any. A lake that cannot answer is said in the panel."""
+    budgets = list(Budget.objects.filter(account=account, team=team).prefetch_related("amounts"))
+    try:
+        statuses = budget_statuses(account, budgets) if budgets else []
+    except UserError as problem:
+        return TeamPanel(TEMPLATE, {"error": problem.message})
+    return TeamPanel(TEMPLATE, {"statuses": statuses})
