@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from finops.lib.errors import unknown_value
 from finops.lib.params import fields_of, from_text
@@ -118,6 +119,20 @@ def read_period(name: str | None) -> Period | None:
     if folded not in PERIODS:
         raise unknown_value("period", name[:60], PERIODS)
     return cast(Period, folded)
+
+
+Q = TypeVar("Q", bound=UrlQuery)
+
+_DAYS = ("period", "start_date", "end_date")
+
+
+def asked(params: Mapping[str, Sequence[str]], first: Q) -> Q:
+    """The question of a page's URL, its days said: the form has to show which ones are meant. `first` where it has none."""
+    kind = type(first)
+    if not any(name in kind.__struct_fields__ or name == "f0" for name in params):
+        return first
+    query = kind.from_params(params)
+    return query if any(getattr(query, name) for name in _DAYS) else replace(query, period=DEFAULT_PERIOD)
 
 
 _FILTER_NAME = re.compile(r"f(\d{1,3})")

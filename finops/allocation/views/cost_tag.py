@@ -21,9 +21,9 @@ from finops.allocation.services.cost_tags import draft_of
 from finops.costs.charts import largest_currency_first, series_tables
 from finops.costs.dimensions import UNTAGGED
 from finops.costs.queries import query_spend
-from finops.costs.spend_query import SpendQuery
+from finops.costs.spend_query import SpendQuery, asked
 from finops.costs.templatetags.costs import as_csv_query
-from finops.costs.views.explorer import asked, question_choices
+from finops.costs.views.explorer import question_choices
 from finops.lib.errors import UserError
 from finops.lib.listing import wants_csv
 from finops.lib.money import subtracted

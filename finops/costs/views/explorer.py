@@ -17,7 +17,7 @@ from finops.costs.charts import largest_currency_first, row_name, series_tables
 from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import DEFAULT_PERIOD, DEFAULT_TOP, MAX_GROUPS, SpendQuery
+from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, SpendQuery, asked
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -67,16 +67,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
         choices=lambda: question_choices(request, query),
         status=status,
     )
-
-
-def asked(params: dict[str, list[str]], first: SpendQuery) -> SpendQuery:
-    """The question of the URL, its days said: the form has to show which ones are meant. `first` where it has none."""
-    if not any(name in SpendQuery.__struct_fields__ or name == "f0" for name in params):
-        return first
-    query = SpendQuery.from_params(params)
-    if query.period or query.start_date or query.end_date:
-        return query
-    return structs.replace(query, period=DEFAULT_PERIOD)
 
 
 def question_choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:

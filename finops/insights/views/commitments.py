@@ -11,7 +11,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.dimensions import registry
-from finops.costs.spend_query import DEFAULT_PERIOD
+from finops.costs.spend_query import asked
 from finops.costs.views.choices import GRANULARITIES, OPS, PERIODS, dimension_choices
 from finops.insights.charts import commitment_charts
 from finops.insights.commitments.answers import CommitmentRow
@@ -54,7 +54,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     query, status = FIRST_QUESTION, 200
     context: dict[str, Any] = {}
     try:
-        query = _asked(dict(request.GET.lists()))
+        query = asked(dict(request.GET.lists()), FIRST_QUESTION)
         if wants_csv(request):
             answer = commitment_utilization(request.account, structs.replace(query, top=ALL_ROWS))
             return csv_of("commitments", COLUMNS, answer.rows)
@@ -74,16 +74,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
         choices=lambda: _choices(request, query),
         status=status,
     )
-
-
-def _asked(params: dict[str, list[str]]) -> CommitmentQuery:
-    """The question of the URL, its days said: the form has to show which ones are meant."""
-    if not any(name in CommitmentQuery.__struct_fields__ or name == "f0" for name in params):
-        return FIRST_QUESTION
-    query = CommitmentQuery.from_params(params)
-    if query.period or query.start_date or query.end_date:
-        return query
-    return structs.replace(query, period=DEFAULT_PERIOD)
 
 
 def _choices(request: AccountRequest, query: CommitmentQuery) -> dict[str, Any]:

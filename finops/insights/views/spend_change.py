@@ -13,7 +13,7 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS
+from finops.costs.spend_query import MAX_GROUPS, asked
 from finops.costs.views.choices import BASES, COMPARISONS, OPS, PERIODS, dimension_choices
 from finops.insights.charts import move_name, waterfalls
 from finops.insights.spend_change.answers import Effects, SpendChangeAnswer
@@ -38,7 +38,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     query, status = FIRST_QUESTION, 200
     context: dict[str, Any] = {}
     try:
-        query = _asked(dict(request.GET.lists()))
+        query = asked(dict(request.GET.lists()), FIRST_QUESTION)
         if wants_csv(request):
             return _csv(explain_spend_change(request.account, structs.replace(query, top=ALL_MOVES)))
         answer = explain_spend_change(request.account, query)
@@ -57,16 +57,6 @@ def index(request: AccountRequest) -> HttpResponseBase:
         choices=lambda: _choices(request, query),
         status=status,
     )
-
-
-def _asked(params: dict[str, list[str]]) -> SpendChangeQuery:
-    """The question of the URL, its days said: the form has to show which ones are meant."""
-    if not any(name in SpendChangeQuery.__struct_fields__ or name == "f0" for name in params):
-        return FIRST_QUESTION
-    query = SpendChangeQuery.from_params(params)
-    if query.period or query.start_date or query.end_date:
-        return query
-    return structs.replace(query, period=DEFAULT_PERIOD)
 
 
 def _choices(request: AccountRequest, query: SpendChangeQuery) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from accounts.models import Role
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import DEFAULT_PERIOD
+from finops.costs.spend_query import asked
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -99,15 +99,12 @@ def _first_question(request: AccountRequest, metrics: Sequence[UsageMetric], key
 
 
 def _asked(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
-    """The question of the URL, its days said: the form has to show which ones are meant."""
+    """The question of the URL, of the first metric where it names none."""
     if not any(name in UnitCostQuery.__struct_fields__ or name == "f0" for name in params):
         return first
     if not any(any(params.get(name, ())) for name in ("usage_metric", "unit_metric")):
         params = {**params, "usage_metric": [first.usage_metric]}
-    query = UnitCostQuery.from_params(params)
-    if query.period or query.start_date or query.end_date:
-        return query
-    return structs.replace(query, period=DEFAULT_PERIOD)
+    return asked(params, first)
 
 
 def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQuery, UnitMetric | None]:
