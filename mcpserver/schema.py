@@ -26,10 +26,9 @@ def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
 
 def answer_schema(kind: type[msgspec.Struct], known: Collection[str] = ()) -> Schema:
     """The `outputSchema` of a tool: its own fields with their types, for every host to check; `known` are those that
-    every answer has and the server's instructions tell of. What may be null or several things is left open."""
-    whole = whole_answer_schema(kind)
-    fields = {name: value for name, value in whole["properties"].items() if name not in known}
-    types = {name: {"type": value["type"]} if "type" in value else {} for name, value in fields.items()}
+    every answer has and the server's instructions tell of. What may be null or several things is left out."""
+    fields = whole_answer_schema(kind)["properties"].items()
+    types = {name: {"type": value["type"]} for name, value in fields if name not in known and "type" in value}
     return {"type": "object", "properties": types}
 
 

@@ -20,7 +20,7 @@ MODES: dict[str, tuple[Any, str]] = {
     "pinned": ({"pin": "2026-07-28"}, "2026-07-28"),
 }
 READ_TOOLS = registry.callable_by(may_write=False)
-PLAIN = [{"name": tool.name} for tool in READ_TOOLS if not tool.input_schema.get("required")]
+PLAIN = [{"name": tool.name} for tool in READ_TOOLS if {} in tool.examples]
 EXAMPLES = [
     {"name": tool.name, "arguments": dict(example)} for tool in READ_TOOLS for example in tool.examples
 ]

@@ -18,6 +18,9 @@ from finops.allocation.cost_tags.expression import Arm, CostTagValue, Lookup, Re
 from finops.allocation.cost_tags.functions import list_place, list_position, number_at, sign
 from finops.costs.numbers import folded
 
+BITS = 20
+"""Of a code, for the place and for the tag: a million of either, far above what rules and owned values may be."""
+
 
 @dataclass(frozen=True)
 class Placing:
@@ -42,15 +45,11 @@ class Placing:
             codes.append(ibis.cases(*arms, else_=ibis.null("int64")))
         default = self._place(self.value.default) if self.value.default else self._other + 1
         nothing = self._code(len(self.value.rules) + 1, 0, default)
-        return ibis.least(*codes, nothing) % self._step
+        return ibis.least(*codes, nothing) % (1 << BITS)
 
     @property
     def _other(self) -> int:
         return len(self.entries) + 1
-
-    @property
-    def _step(self) -> int:
-        return len(self.entries) + 3
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -59,12 +58,8 @@ class Placing:
     def _place(self, text: str) -> int:
         return self._places.get(folded(text), self._other)
 
-    @cached_property
-    def _tags(self) -> int:
-        return max((len(rule.tags) for rule in self.value.rules), default=0) + 1
-
     def _code(self, number: int, tag: int, place: int) -> Any:
-        return ibis.literal((number * self._tags + tag) * self._step + place, "int64")
+        return ibis.literal((number << BITS | tag) << BITS | place, "int64")
 
     def _rule(self, arm: Arm) -> ResolvedRule:
         return self.value.rules[arm.number - 1]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache, reduce
+from itertools import repeat
 from operator import and_, or_
 from typing import Any
 
@@ -122,10 +123,14 @@ def read_cells(
     held = [
         f"key{each.places[0]}" if each.places else f"held{index}" for index, each in enumerate(dimensions)
     ]
-    passes = [columns.get(f"passes{index}", [True] * table.num_rows) for index in range(len(dimensions))]
+    passes = [
+        columns.get(f"passes{index}", list(repeat(True, table.num_rows))) for index in range(len(dimensions))
+    ]
     when = cache(lambda day: when_of(plan, day))
     rows = zip(
-        zip(*(columns[f"key{place}"] for place in places), strict=True) if places else [()] * table.num_rows,
+        zip(*(columns[f"key{place}"] for place in places), strict=True)
+        if places
+        else repeat((), table.num_rows),
         zip(*(columns[name] for name in held), strict=True),
         zip(*passes, strict=True),
         columns["day"],

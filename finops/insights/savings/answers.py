@@ -76,7 +76,7 @@ class SavingsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     period: PeriodUsed | None
     totals: list[SavingsTotal]
     recommendations: list[Recommendation]
-    total: int
+    total_recommendations: int
     realised: list[Realised]
     data_through: date | None
     cursor: str

@@ -63,7 +63,7 @@ def list_savings(
         period=_period(found),
         totals=totals,
         recommendations=shown,
-        total=len(rows),
+        total_recommendations=len(rows),
         realised=_realised(everything),
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",

@@ -23,8 +23,11 @@ SHOWN_METRICS = 5
 def meant_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
     if not name.strip():
-        raise unknown_value(
-            "usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext"
+        known = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
+        raise UserError(
+            f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {known}; "
+            "getAccountContext lists all of both.",
+            field="usage_metric",
         )
     if len(name) > MAX_METRIC_LENGTH:
         raise UserError(

@@ -95,7 +95,7 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
     assert refused.value.message == (
         "usage_metric: 'reqeusts' is not known. Nearest: requests. getAccountContext lists them."
     )
-    with pytest.raises(UserError, match="usage_metric: '' is not known"):
+    with pytest.raises(UserError, match="Give usage_metric, what the cost is divided by"):
         ask(acme, asked(""))
 
 

@@ -16,7 +16,16 @@ RATIOS = {"share", "ratio", "coverage"}
 COUNTS = {
     *("days", "cost_days", "usage_days", "days_with_data"),
     *("per", "rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
-    *("trials", "total_anomalies", "total_teams", "other_members", "other_values", "total_unit_metrics"),
+    *("places_left", "columns", "max_widgets", "x", "y", "w", "h", "widgets"),
+    *(
+        "trials",
+        "total_anomalies",
+        "total_recommendations",
+        "total_teams",
+        "other_members",
+        "other_values",
+        "total_unit_metrics",
+    ),
 }
 
 
@@ -34,6 +43,8 @@ def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
         # A dict of numbers by day belongs to the object around it.
         inside = "currency" in value or (has_currency and _is_series(value))
         for name, item in value.items():
+            if name == "config_schema":  # a schema has limits, no amounts
+                continue
             known = name in RATIOS | COUNTS or name.endswith("_share") or inside
             yield from (
                 []
