@@ -1,9 +1,6 @@
 // Fields that take several values of a dimension: each a chip, with suggestions from the data. Within [data-filter], below an
-// element that names where suggestions come from (data-values-url). What changed is told by the ordinary change event.
+// element that names where suggestions come from (data-values-url; suggest.js, which comes first, asks). What changed is told by the ordinary change event.
 (() => {
-  let waiting = 0;
-  let typing;
-
   function addChip(input) {
     const value = input.value.trim();
     if (!value) return false;
@@ -23,25 +20,13 @@
     return true;
   }
 
-  async function suggest(input) {
+  function suggest(input) {
     const filter = input.closest("[data-filter]");
-    const place = input.closest("[data-values-url]");
-    const dimension = filter.querySelector("[data-filter-dimension]")?.value;
-    if (!dimension) return;
-    const mine = ++waiting;
-    const url = `${place.dataset.valuesUrl}?${new URLSearchParams({ dimension, q: input.value })}`;
-    const answer = await fetch(url, { headers: { Accept: "application/json" } });
-    if (!answer.ok || mine !== waiting) return;
-    const { values } = await answer.json();
-    const list = filter.querySelector("datalist");
-    list.replaceChildren(
-      ...values.map(({ value, hint }) => {
-        const option = document.createElement("option");
-        option.value = value;
-        option.label = hint ? `${value} · ${hint}` : value;
-        return option;
-      }),
-    );
+    window.suggestions.ask(input, {
+      list: filter.querySelector("datalist"),
+      url: input.closest("[data-values-url]").dataset.valuesUrl,
+      dimension: filter.querySelector("[data-filter-dimension]")?.value,
+    });
   }
 
   function showValues(filter) {
@@ -67,8 +52,7 @@
 
   document.addEventListener("input", (event) => {
     if (!event.target.matches("[data-filter-input]")) return;
-    clearTimeout(typing);
-    typing = setTimeout(() => suggest(event.target), 200);
+    window.suggestions.soon(event.target, () => suggest(event.target));
   });
 
   document.addEventListener("focusin", (event) => {
