@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "finops.budgets",
     "finops.insights",
     "finops.unitcosts",
+    "finops.alerts",
     "finops.dashboards",
     "finops.demo",
     "mcpserver",

@@ -1,0 +1,237 @@
+"""Alerts: where they go (channels), what they are about (subscriptions), what happened (firings), what was sent."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from accounts.scoping import AccountOwned
+
+
+class AlertChannel(AccountOwned):
+    """Where alerts go. `target` is sealed (finops.lib.sealing): it holds secrets, and the doors show `shown_target`."""
+
+    class Kind(models.TextChoices):
+        SLACK = "slack", "Slack"
+        MICROSOFT_TEAMS = "microsoft_teams", "Microsoft Teams"
+        EMAIL = "email", "E-mail"
+        PAGERDUTY = "pagerduty", "PagerDuty"
+        WEBHOOK = "webhook", "Signed webhook"
+
+    name = models.CharField(max_length=100, error_messages={"blank": "Give the channel a name."})
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    target = models.TextField(help_text="Sealed JSON, by kind: url, addresses, routing_key, signing_secret.")
+    shown_target = models.CharField(max_length=300, blank=True, help_text="What may be shown of the target.")
+    tested_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a test message last arrived there."
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    changed_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                "account",
+                Lower("name"),
+                name="alert_channel_name_unique",
+                violation_error_message="An alert channel of this name exists already.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(name=""),
+                name="alert_channel_has_a_name",
+                violation_error_message="Give the channel a name.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AlertSubscription(AccountOwned):
+    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, or a digest."""
+
+    class Trigger(models.TextChoices):
+        BUDGET = "budget", "Budget thresholds"
+        ANOMALY = "anomaly", "Anomalies"
+        DIGEST = "digest", "Digest"
+
+    class Measure(models.TextChoices):
+        ACTUAL = "actual", "Actual cost"
+        FORECAST = "forecast", "Forecast for the period's end"
+
+    class Scope(models.TextChoices):
+        ACCOUNT = "account", "Whole account"
+        COST_SOURCE = "cost_source", "One cost source"
+        TEAM = "team", "One team"
+        COST_TAG = "cost_tag", "One cost tag value"
+
+    class Frequency(models.TextChoices):
+        WEEKLY = "weekly", "Every Monday"
+        MONTHLY = "monthly", "On the first of each month"
+
+    channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="subscriptions")
+    trigger = models.CharField(max_length=20, choices=Trigger.choices)
+    # A budget's thresholds.
+    budget = models.ForeignKey(
+        "budgets.Budget", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    thresholds = ArrayField(
+        models.PositiveSmallIntegerField(), default=list, blank=True, help_text="Percent of the amount."
+    )
+    measure = models.CharField(max_length=10, choices=Measure.choices, blank=True)
+    # Anomalies.
+    scope = models.CharField(max_length=20, choices=Scope.choices, blank=True)
+    cost_source = models.ForeignKey(
+        "costs.CostSource", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    team = models.ForeignKey(
+        "allocation.Team", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    cost_tag = models.ForeignKey(
+        "allocation.CostTag", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    cost_tag_value = models.CharField(max_length=255, blank=True)
+    minimum_impact = models.DecimalField(
+        max_digits=20, decimal_places=2, null=True, blank=True, help_text="Of the impact so far, in currency."
+    )
+    currency = models.CharField(max_length=3, blank=True)
+    # A digest.
+    frequency = models.CharField(max_length=10, choices=Frequency.choices, blank=True)
+
+    fingerprint = models.CharField(
+        max_length=64, help_text="Of channel, trigger and what it is about: the same twice is refused."
+    )
+    paused_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "fingerprint"],
+                name="alert_subscription_unique",
+                violation_error_message="The channel is subscribed to this already.",
+            ),
+            models.CheckConstraint(
+                condition=(
+                    Q(trigger="budget", budget__isnull=False, scope="", minimum_impact=None, frequency="")
+                    & ~Q(measure="")
+                    & Q(thresholds__len__gte=1)
+                )
+                | (
+                    Q(trigger="anomaly", budget=None, measure="", thresholds__len=0, frequency="")
+                    & ~Q(scope="")
+                )
+                | (
+                    Q(trigger="digest", budget=None, measure="", thresholds__len=0, scope="")
+                    & Q(minimum_impact=None)
+                    & ~Q(frequency="")
+                ),
+                name="alert_subscription_is_of_one_trigger",
+                violation_error_message="A subscription says what its trigger needs, and nothing of another's.",
+            ),
+            models.CheckConstraint(
+                condition=Q(scope__in=["", "account"], cost_source=None, team=None, cost_tag=None)
+                | Q(scope="cost_source", cost_source__isnull=False, team=None, cost_tag=None)
+                | Q(scope="team", cost_source=None, team__isnull=False, cost_tag=None)
+                | (
+                    Q(scope="cost_tag", cost_source=None, team=None, cost_tag__isnull=False)
+                    & ~Q(cost_tag_value="")
+                ),
+                name="alert_subscription_scope_is_whole",
+                violation_error_message="A subscription names what its scope is of, and nothing else.",
+            ),
+            models.CheckConstraint(
+                condition=Q(minimum_impact=None, currency="") | (Q(minimum_impact__gte=0) & ~Q(currency="")),
+                name="alert_subscription_impact_has_a_currency",
+                violation_error_message="A minimum impact is 0 or more, in a currency.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_trigger_display()} to {self.channel_id}"
+
+
+class AlertFiring(AccountOwned):
+    """What set a subscription off, once: `key` names budget, period, measure and threshold; an anomaly; a digest's period."""
+
+    subscription = models.ForeignKey(AlertSubscription, on_delete=models.CASCADE, related_name="firings")
+    key = models.CharField(max_length=200)
+    message = models.JSONField(help_text="finops.alerts.messages.Message, as it was then.")
+    fired_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-fired_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["subscription", "key"], name="alert_firing_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class AlertDelivery(AccountOwned):
+    """One message to one channel, and how sending it went. Stays when channel or subscription go."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", "Waiting"
+        DELIVERED = "delivered", "Delivered"
+        FAILED = "failed", "Failed"
+
+    channel = models.ForeignKey(
+        AlertChannel, null=True, blank=True, on_delete=models.SET_NULL, related_name="deliveries"
+    )
+    channel_name = models.CharField(max_length=100)
+    channel_kind = models.CharField(max_length=20, choices=AlertChannel.Kind.choices)
+    firing = models.ForeignKey(
+        AlertFiring,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="deliveries",
+        help_text="None: a test message.",
+    )
+    resend_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="resends"
+    )
+    is_test = models.BooleanField(default=False)
+    message = models.JSONField(help_text="finops.alerts.messages.Message: what every attempt sends.")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    attempts = models.JSONField(
+        default=list, help_text="[{at, seconds, status_code or null, answer}], oldest first; answers are cut."
+    )
+    next_attempt_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        verbose_name_plural = "alert deliveries"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status="waiting", next_attempt_at__isnull=False, delivered_at=None)
+                | Q(status="delivered", next_attempt_at=None, delivered_at__isnull=False)
+                | Q(status="failed", next_attempt_at=None, delivered_at=None),
+                name="alert_delivery_status_is_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at"], name="alert_delivery_by_time"),
+            models.Index(
+                fields=["next_attempt_at"], condition=Q(status="waiting"), name="alert_delivery_due"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel_name}: {self.status}"
