@@ -57,16 +57,25 @@ def _mark(
         raise UserError(
             f"reason: at most {MAX_REASON:,} characters, {len(reason):,} were given.", field="reason"
         )
-    row = SavingsDismissal.objects.select_for_update().filter(key=candidate.key).first()
-    row = row or SavingsDismissal(account=account, key=candidate.key)
-    row.status, row.reason, row.acted_on = status, reason.strip(), acted_on
-    row.rule, row.title, row.currency = candidate.rule, candidate.title, candidate.currency
-    row.monthly_saving, row.monthly_cost = candidate.saving, candidate.cost
-    row.scope = msgspec.to_builtins(candidate.scope)
-    row.marked_by, row.marked_by_label, row.marked_at = actor.user, actor.label[:254], clock.now()
+    said = {
+        "status": status,
+        "reason": reason.strip(),
+        "acted_on": acted_on,
+        "rule": candidate.rule,
+        "title": candidate.title,
+        "currency": candidate.currency,
+        "monthly_saving": candidate.saving,
+        "monthly_cost": candidate.cost,
+        "scope": msgspec.to_builtins(candidate.scope),
+        "marked_by": actor.user,
+        "marked_by_label": actor.label[:254],
+        "marked_at": clock.now(),
+    }
     # Amounts have up to 38 digits where the column keeps 18 decimals: it rounds.
-    row.full_clean(exclude=["account", "marked_by", "monthly_saving", "monthly_cost"])
-    row.save()
+    unclean = ["account", "marked_by", "monthly_saving", "monthly_cost"]
+    SavingsDismissal(account=account, key=candidate.key, **said).clean_fields(exclude=unclean)
+    # Two people at once: the second waits for the first one's row, and what they say last holds.
+    row, _ = SavingsDismissal.objects.update_or_create(account=account, key=candidate.key, defaults=said)
     detail = {"id": row.key, "status": status, "reason": row.reason, "acted_on": str(acted_on or "")}
     _audit(account, actor, f"saving.{'act' if acted_on else 'dismiss'}", row, detail)
     return row
