@@ -1,0 +1,37 @@
+"""What an alert says, before a sender puts it into its channel's form."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Severity = Literal["info", "warning", "critical"]
+MessageKind = Literal["budget", "anomaly", "digest", "test"]
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One figure. An amount's value names its currency: `1,234.50 USD` (finops.lib.spoken.money)."""
+
+    label: str
+    value: str
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Plain text throughout, of any length: each sender escapes it for its channel and cuts it to what that takes.
+
+    `title` is one line that alone says what happened, `summary` one or two sentences with the figures, `url` the page
+    that shows it. `dedup_key` is the same for every message about the same thing (PagerDuty gathers them in one
+    incident) and differs between accounts. `data` is the same for programs, JSON, sent by signed webhooks alone: amounts are
+    {"amount": …, "currency": …}.
+    """
+
+    title: str
+    summary: str
+    facts: tuple[Fact, ...] = ()
+    url: str
+    severity: Severity = "info"
+    kind: MessageKind
+    dedup_key: Annotated[str, Meta(min_length=1, max_length=255)]
+    data: dict[str, Any] = {}

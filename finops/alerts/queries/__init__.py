@@ -1,0 +1,22 @@
+"""Reads about alerts, the same for tools and pages. The account must be in scope."""
+
+from finops.alerts.queries.channels import ChannelRow, channels
+from finops.alerts.queries.deliveries import (
+    Attempt,
+    DeliveriesPage,
+    DeliveryRow,
+    deliveries,
+    delivery_row,
+    every_delivery,
+)
+
+__all__ = [
+    "Attempt",
+    "ChannelRow",
+    "DeliveriesPage",
+    "DeliveryRow",
+    "channels",
+    "deliveries",
+    "delivery_row",
+    "every_delivery",
+]
