@@ -1,10 +1,10 @@
-"""What a budget is of: the whole account, or one cost source, team or cost tag value."""
+"""What a budget or an alert is of: the whole account, or one cost source, team or cost tag value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
@@ -40,39 +40,55 @@ class FoundScope:
     cost_tag_value: str = ""
 
 
+class Scoped(Protocol):
+    """A row with a scope."""
+
+    cost_source: CostSource | None
+    team: Team | None
+    cost_tag: CostTag | None
+    cost_tag_value: str
+
+
 _NEEDS: Final = {
     Budget.Scope.ACCOUNT.value: (),
     Budget.Scope.COST_SOURCE.value: ("cost_source",),
     Budget.Scope.TEAM.value: ("team",),
     Budget.Scope.COST_TAG.value: ("cost_tag", "cost_tag_value"),
 }
-_LISTED_BY: Final = {"cost_source": "getAccountContext", "team": "listTeams", "cost_tag": "listCostTags"}
+_LISTED_BY: Final = {
+    "cost_source": "getAccountContext",
+    "team": "listTeams",
+    "cost_tag": "listCostTags",
+    "budget": "listBudgets",
+    "channel": "listAlertChannels",
+}
 
 
-def find_scope(draft: ScopeDraft) -> FoundScope:
+def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> FoundScope:
     """The rows that a draft names, of the account in scope. One query, none for the whole account.
 
-    Raises UserError for what is missing, does not go with the scope, or is not there: another account's row is not.
+    `of` is what has the scope, in words. Raises UserError for what is missing, does not go with the scope, or is not
+    there: another account's row is not.
     """
     needs = _NEEDS.get(draft.scope)
     if needs is None:
         raise unknown_value("scope", str(draft.scope), list(_NEEDS))
     for name in ("cost_source", "team", "cost_tag", "cost_tag_value"):
-        _check_given(name, getattr(draft, name), draft.scope, needed=name in needs)
+        _check_given(name, getattr(draft, name), draft.scope, of, needed=name in needs)
     return FoundScope(
         scope=draft.scope,
-        cost_source_id=_row("cost_source", draft.cost_source, CostSource, "name"),
-        team_id=_row("team", draft.team, Team, "name"),
-        cost_tag_id=_row("cost_tag", draft.cost_tag, CostTag, "key"),
+        cost_source_id=find_row("cost_source", draft.cost_source, CostSource, "name"),
+        team_id=find_row("team", draft.team, Team, "name"),
+        cost_tag_id=find_row("cost_tag", draft.cost_tag, CostTag, "key"),
         cost_tag_value=draft.cost_tag_value.strip(),
     )
 
 
-def _check_given(name: str, value: Any, scope: str, *, needed: bool) -> None:
+def _check_given(name: str, value: Any, scope: str, of: str, *, needed: bool) -> None:
     given = value is not None and str(value).strip() != ""
     if needed and not given:
         listed = f" {_LISTED_BY[name]} lists them." if name in _LISTED_BY else ""
-        raise UserError(f"{name} is missing: a budget of scope {scope} names it.{listed}", field=name)
+        raise UserError(f"{name} is missing: {of} of scope {scope} names it.{listed}", field=name)
     if given and not needed:
         raise UserError(
             f"{name} does not go with scope {scope}; leave it out, or choose another scope.",
@@ -81,7 +97,8 @@ def _check_given(name: str, value: Any, scope: str, *, needed: bool) -> None:
         )
 
 
-def _row(field: str, asked: Reference, model: Any, column: str) -> int | None:
+def find_row(field: str, asked: Reference, model: Any, column: str) -> int | None:
+    """The id of the row of the account in scope that is named; None when none is. UserError for one that is not there."""
     if asked is None or str(asked).strip() == "":
         return None
     rows: Sequence[tuple[int, str]] = list(model.objects.values_list("pk", column))
@@ -95,14 +112,14 @@ def _row(field: str, asked: Reference, model: Any, column: str) -> int | None:
     return found[0]
 
 
-def scope_name(budget: Budget) -> str:
-    """What the budget is of, in a few words. The scope's row must be loaded."""
-    if budget.cost_source is not None:
-        return budget.cost_source.name
-    if budget.team is not None:
-        return budget.team.name
-    if budget.cost_tag is not None:
-        return f"{budget.cost_tag.key}: {budget.cost_tag_value}"
+def scope_name(row: Scoped) -> str:
+    """What a row is of, in a few words. The scope's row must be loaded."""
+    if row.cost_source is not None:
+        return row.cost_source.name
+    if row.team is not None:
+        return row.team.name
+    if row.cost_tag is not None:
+        return f"{row.cost_tag.key}: {row.cost_tag_value}"
     return WHOLE_ACCOUNT
 
 
