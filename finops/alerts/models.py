@@ -209,7 +209,8 @@ class AlertDelivery(AccountOwned):
     message = models.JSONField(help_text="finops.alerts.messages.Message: what every attempt sends.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
     attempts = models.JSONField(
-        default=list, help_text="[{at, seconds, status_code or null, answer}], oldest first; answers are cut."
+        default=list,
+        help_text="[{at, seconds, status_code or null, answer, arrived}], oldest first; answers are cut.",
     )
     next_attempt_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
     delivered_at = models.DateTimeField(null=True, blank=True)
@@ -235,3 +236,15 @@ class AlertDelivery(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.channel_name}: {self.status}"
+
+
+class AlertEvaluation(AccountOwned):
+    """When the account's subscriptions were last evaluated, and on what: says whether that is due."""
+
+    account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
+    version = models.CharField(max_length=200, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.account_id}: {self.finished_at}"
