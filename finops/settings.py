@@ -174,6 +174,8 @@ USAGE_RATE_LIMIT_PER_MINUTE: int = env.int("USAGE_RATE_LIMIT_PER_MINUTE", 1_000)
 BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)
 # Shared ones; the same in the app and in the tool create_dashboard.
 DASHBOARDS_PER_ACCOUNT: int = env.int("DASHBOARDS_PER_ACCOUNT", 20)
+# The same in the app and in the tool create_alert_subscription.
+ALERT_SUBSCRIPTIONS_PER_ACCOUNT: int = env.int("ALERT_SUBSCRIPTIONS_PER_ACCOUNT", 200)
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
