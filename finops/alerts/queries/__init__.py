@@ -9,14 +9,24 @@ from finops.alerts.queries.deliveries import (
     delivery_row,
     every_delivery,
 )
+from finops.alerts.queries.subscriptions import (
+    SubscriptionRow,
+    SubscriptionsPage,
+    alert_subscriptions,
+    every_subscription,
+)
 
 __all__ = [
     "Attempt",
     "ChannelRow",
     "DeliveriesPage",
     "DeliveryRow",
+    "SubscriptionRow",
+    "SubscriptionsPage",
+    "alert_subscriptions",
     "channels",
     "deliveries",
     "delivery_row",
     "every_delivery",
+    "every_subscription",
 ]

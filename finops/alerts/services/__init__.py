@@ -8,14 +8,26 @@ from finops.alerts.services.channels import (
     test_channel,
 )
 from finops.alerts.services.deliveries import deliver, resend, send_delivery, send_due, sweep
+from finops.alerts.services.subscriptions import (
+    Subscribed,
+    create_alert_subscription,
+    delete_alert_subscription,
+    pause_alert_subscription,
+    resume_alert_subscription,
+)
 
 __all__ = [
+    "Subscribed",
     "change_channel",
+    "create_alert_subscription",
     "create_channel",
+    "delete_alert_subscription",
     "delete_channel",
     "deliver",
+    "pause_alert_subscription",
     "regenerate_signing_secret",
     "resend",
+    "resume_alert_subscription",
     "send_delivery",
     "send_due",
     "sweep",

@@ -1,0 +1,151 @@
+"""Who is told of what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+from django.db.models import Max, Q, QuerySet
+
+from accounts.models import Account
+from finops.alerts.models import AlertSubscription
+from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.alerts.triggers.anomaly import dimension_of
+from finops.budgets.scopes import WHOLE_ACCOUNT, scope_name
+from finops.costs.numbers import folded
+from finops.insights.models.anomalies import SERVICE
+from finops.insights.queries import anomaly_settings
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.spoken import listed, money
+
+Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
+
+
+class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """`about` says all of it in words. `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
+
+    id: int
+    about: str
+    channel_id: int
+    channel_name: str
+    channel_kind: str
+    trigger: str
+    budget_id: int | None
+    budget_name: str
+    thresholds: list[int]
+    measure: str
+    scope: str
+    scope_name: str
+    minimum_impact: Decimal | None
+    currency: str
+    frequency: str
+    paused: bool
+    paused_at: datetime | None
+    last_fired_at: datetime | None
+    created_at: datetime
+    created_by: str
+    warning: str
+
+
+class SubscriptionsPage(msgspec.Struct, frozen=True, kw_only=True):
+    subscriptions: list[SubscriptionRow]
+    total: int
+    cursor: str
+
+
+RELATED = ("channel", "budget", "cost_source", "team", "cost_tag")
+
+
+def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> SubscriptionsPage:
+    """A page of them, the newest first, and how many there are in all. Three queries. UserError for a cursor of another
+    question."""
+    question = (sorted(query.trigger), query.channel_id, query.budget_id)
+    offset = offset_of(query.cursor, *question)
+    asked = _asked(account, query)
+    total = asked.count()
+    found = _rows(account, asked[offset : offset + query.limit])
+    following = offset + len(found)
+    return SubscriptionsPage(
+        subscriptions=found,
+        total=total,
+        cursor=next_cursor(following, *question) if following < total else "",
+    )
+
+
+def every_subscription(account: Account, *, budget_id: int | None = None) -> list[SubscriptionRow]:
+    """All of them (200 by default), or those of one budget, for pages that sort, search and export. Two queries."""
+    return _rows(account, _asked(account, SubscriptionsQuery(budget_id=budget_id)))
+
+
+def _asked(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
+    rows = AlertSubscription.objects.filter(account=account)
+    if query.trigger:
+        rows = rows.filter(trigger__in=query.trigger)
+    if query.channel_id is not None:
+        rows = rows.filter(channel_id=query.channel_id)
+    if query.budget_id is not None:
+        rows = rows.filter(budget_id=query.budget_id)
+    return rows
+
+
+def _rows(account: Account, found: QuerySet[AlertSubscription]) -> list[SubscriptionRow]:
+    told = Max("firings__fired_at", filter=~Q(firings__message={}))
+    rows = list(found.select_related(*RELATED, "created_by").annotate(last_fired_at=told))
+    watches = anomaly_settings(account).watches if rows else []
+    return [_row(each, watches) for each in rows]
+
+
+def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
+    return SubscriptionRow(
+        id=row.pk,
+        about=in_words(row),
+        channel_id=row.channel_id,
+        channel_name=row.channel.name,
+        channel_kind=row.channel.kind,
+        trigger=row.trigger,
+        budget_id=row.budget_id,
+        budget_name=row.budget.name if row.budget else "",
+        thresholds=list(row.thresholds),
+        measure=row.measure,
+        scope=row.scope,
+        scope_name=scope_name(row) if row.scope else "",
+        minimum_impact=row.minimum_impact,
+        currency=row.currency,
+        frequency=row.frequency,
+        paused=row.paused_at is not None,
+        paused_at=row.paused_at,
+        last_fired_at=getattr(row, "last_fired_at", None),
+        created_at=row.created_at,
+        created_by=row.created_by.email if row.created_by else "",
+        warning=_warning(row, watches),
+    )
+
+
+def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
+    dimension = dimension_of(row)
+    if row.trigger != Trigger.ANOMALY or dimension == SERVICE or folded(dimension) in map(folded, watches):
+        return ""
+    return f"The account does not look for anomalies by {dimension} any more: Anomalies, Settings, turns that on."
+
+
+def in_words(row: AlertSubscription) -> str:
+    """`Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. What it names must be loaded, else each is a query."""
+    return f"{about_words(row)}, to {row.channel.name}"
+
+
+def about_words(row: AlertSubscription) -> str:
+    """The same without the channel."""
+    if row.budget is not None:
+        percents = listed([f"{each} %" for each in row.thresholds])
+        measured = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
+        return f"Budget {row.budget.name} at {percents} {measured}"
+    if row.trigger == Trigger.DIGEST:
+        return f"{row.frequency.capitalize()} digest"
+    of = scope_name(row)
+    where = (
+        "the whole account" if of == WHOLE_ACCOUNT else f"{row.get_scope_display().removeprefix('One ')} {of}"
+    )
+    smallest = row.minimum_impact
+    return f"Anomalies of {where}{'' if smallest is None else f' from {money(smallest, row.currency)} on'}"

@@ -1,0 +1,267 @@
+"""Writes on subscriptions. The cap and the checks are the same for every door."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts.models import AlertFiring, AlertSubscription
+from finops.alerts.queries.subscriptions import in_words
+from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
+from finops.alerts.triggers import anomaly as anomalies
+from finops.celery import app
+from finops.costs.numbers import folded
+from finops.insights import services as insights
+from finops.insights.models import Anomaly
+from finops.insights.models.anomalies import SERVICE
+from finops.insights.queries import anomaly_settings
+from finops.insights.services.anomalies import MAX_WATCHES
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+EVALUATE_TASK: Final = "alerts.evaluate"
+KNOWN_DAYS: Final = timedelta(days=120)
+"""Anomalies that ended earlier are no news, so nobody needs to remember that they were known."""
+
+
+@dataclass(frozen=True)
+class Subscribed:
+    """A new subscription, and what else was done for it, in sentences for whoever asked."""
+
+    subscription: AlertSubscription
+    notes: tuple[str, ...] = ()
+
+
+@transaction.atomic
+def create_alert_subscription(*, account: Account, actor: Actor, draft: SubscriptionDraft) -> Subscribed:
+    """Bind a channel to a trigger. Anomalies that are known by now are not told; a budget's thresholds that are reached
+    are, at once; the first digest is of the period that goes on.
+
+    A team's or cost tag's anomalies are looked for only where the account watches that dimension: it does from now on,
+    and `notes` say so. Raises UserError for what `find` refuses, a channel that is told the same already (naming the
+    subscription), a full account (cap and count), and a sixth watched dimension.
+    """
+    with account_scope(account):
+        # Writers wait for each other, so that counts and checks hold until the commit.
+        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        found = find(draft)
+        _check_is_new(found)
+        _check_cap()
+        row = _made(account, actor, found)
+        notes = _watch(account, actor, row)
+        _pass_over(account, row)
+        audit.record(
+            account=account,
+            actor=actor,
+            action="alert_subscription.create",
+            target=in_words(row),
+            detail=_said(row),
+        )
+        ask(account)
+    return Subscribed(row, notes)
+
+
+@transaction.atomic
+def pause_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
+    """Send nothing for it until it is resumed. Pausing twice changes nothing. UserError for one that is gone."""
+    with account_scope(subscription.account):
+        row = _locked(subscription)
+        if row.paused_at is None:
+            row.paused_at = clock.now()
+            row.save(update_fields=["paused_at"])
+            _record(row, actor, "alert_subscription.pause")
+    return row
+
+
+@transaction.atomic
+def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
+    """Send again: as for a new subscription, anomalies and digests of the pause are passed over, and thresholds that a
+    budget has reached in its period are told. Resuming twice changes nothing. UserError for one that is gone."""
+    account = subscription.account
+    with account_scope(account):
+        row = _locked(subscription)
+        if row.paused_at is not None:
+            row.paused_at = None
+            row.save(update_fields=["paused_at"])
+            _pass_over(account, row)
+            _record(row, actor, "alert_subscription.resume")
+            ask(account)
+    return row
+
+
+@transaction.atomic
+def delete_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> None:
+    """Remove it; what it sent stays in the list of deliveries. UserError for one that is gone already."""
+    with account_scope(subscription.account):
+        row = _locked(subscription)
+        _record(row, actor, "alert_subscription.delete")
+        row.delete()
+
+
+def ask(account: Account) -> None:
+    """Tell a worker, once this transaction is committed, that subscriptions may be due; else beat finds it within a
+    minute."""
+    transaction.on_commit(lambda: _tell(account))
+
+
+def _tell(account: Account) -> None:
+    try:
+        app.send_task(EVALUATE_TASK, args=[account.pk], expires=300)
+    except (OperationalError, OSError):
+        logger.warning("alerts: no broker for the alerts of account %s; beat will ask for it", account.pk)
+
+
+def _locked(subscription: AlertSubscription) -> AlertSubscription:
+    rows = AlertSubscription.objects.select_for_update(of=("self",))
+    related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
+    row = rows.select_related(*related).filter(pk=subscription.pk).first()
+    if row is None:
+        raise UserError("That alert subscription is gone already.")
+    return row
+
+
+def _record(row: AlertSubscription, actor: Actor, action: str) -> None:
+    audit.record(account=row.account, actor=actor, action=action, target=in_words(row), detail=_said(row))
+
+
+def _check_is_new(found: Found) -> None:
+    """One channel is told a thing once."""
+    rows = AlertSubscription.objects.filter(channel_id=found.channel_id, trigger=found.trigger)
+    same = next((row for row in rows.filter(**_same_about(found)) if _overlaps(row, found)), None)
+    if same is None:
+        return
+    paused = ", which is paused" if same.paused_at else ""
+    raise UserError(
+        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same)}. {_advice(same, found)}",
+        field="thresholds" if found.trigger == Trigger.BUDGET else "channel",
+        value=same.pk,
+    )
+
+
+def _same_about(found: Found) -> dict[str, Any]:
+    if found.trigger == Trigger.BUDGET:
+        return {"budget_id": found.budget_id, "measure": found.measure}
+    if found.scope is None:
+        return {"frequency": found.frequency}
+    scope = found.scope
+    return {
+        "scope": scope.scope,
+        "cost_source_id": scope.cost_source_id,
+        "team_id": scope.team_id,
+        "cost_tag_id": scope.cost_tag_id,
+    }
+
+
+def _overlaps(row: AlertSubscription, found: Found) -> bool:
+    if found.trigger == Trigger.BUDGET:
+        return bool(set(row.thresholds) & set(found.thresholds))
+    if found.scope is None:
+        return True
+    same_value = folded(row.cost_tag_value) == folded(found.scope.cost_tag_value)
+    return same_value and (row.currency == found.currency or "" in (row.currency, found.currency))
+
+
+def _advice(same: AlertSubscription, found: Found) -> str:
+    new = [each for each in found.thresholds if each not in same.thresholds]
+    if new:
+        return f"Ask for the other thresholds alone: {', '.join(map(str, new))}."
+    if same.minimum_impact != found.minimum_impact:
+        return "Delete that one to have another minimum_impact."
+    return "Nothing needs to be made."
+
+
+def _check_cap() -> None:
+    cap, count = settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT, AlertSubscription.objects.count()
+    if count >= cap:
+        raise UserError(
+            f"An account has at most {cap} alert subscriptions, and this one has {count}. Delete one that is not needed "
+            "first."
+        )
+
+
+def _made(account: Account, actor: Actor, found: Found) -> AlertSubscription:
+    scope = found.scope
+    row = AlertSubscription(
+        account=account,
+        channel_id=found.channel_id,
+        trigger=found.trigger,
+        budget_id=found.budget_id,
+        thresholds=list(found.thresholds),
+        measure=found.measure,
+        scope=scope.scope if scope else "",
+        cost_source_id=scope.cost_source_id if scope else None,
+        team_id=scope.team_id if scope else None,
+        cost_tag_id=scope.cost_tag_id if scope else None,
+        cost_tag_value=scope.cost_tag_value if scope else "",
+        minimum_impact=found.minimum_impact,
+        currency=found.currency,
+        frequency=found.frequency,
+        fingerprint=found.fingerprint,
+        created_by=actor.user,
+        created_at=clock.now(),
+    )
+    row.full_clean(exclude=["account"])
+    row.save(force_insert=True)
+    return row
+
+
+def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str, ...]:
+    """See to it that the anomalies of a team or cost tag value are looked for."""
+    dimension = anomalies.dimension_of(row)
+    if row.trigger != Trigger.ANOMALY or dimension == SERVICE:
+        return ()
+    watches = anomaly_settings(account).watches
+    if folded(dimension) in map(folded, watches):
+        return ()
+    if len(watches) >= MAX_WATCHES:
+        raise UserError(
+            f"Anomalies by {dimension} are not looked for in this account, and it watches {len(watches)} other dimensions, "
+            f"which is the most: {', '.join(watches)}. Take one out on the page Anomalies, Settings, first.",
+            field="scope",
+        )
+    insights.change_anomaly_settings(
+        account=account, actor=actor, watches=[*watches, dimension], minimum_impacts={}
+    )
+    note = (
+        f"Anomalies by {dimension} were not looked for in this account; now they are, beside those of services. The page "
+        "Anomalies, Settings, says what is watched."
+    )
+    return (note,)
+
+
+def _pass_over(account: Account, row: AlertSubscription) -> None:
+    """Remember what was there before it as fired, without a message."""
+    if row.trigger != Trigger.ANOMALY:
+        return
+    recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS)
+    known = anomalies.about(row, list(recent))
+    AlertFiring.objects.bulk_create(
+        [
+            AlertFiring(
+                account=account,
+                subscription=row,
+                key=anomalies.key_of(each),
+                message={},
+                fired_at=clock.now(),
+            )
+            for each in known
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _said(row: AlertSubscription) -> dict[str, Any]:
+    """What the audit log keeps."""
+    return {"id": row.pk, "channel": row.channel.name, "trigger": row.trigger}
