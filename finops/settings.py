@@ -33,6 +33,9 @@ KEY_PEPPER: str = (
     else env.str("KEY_PEPPER", "") or development_secret("KEY_PEPPER", VAR_DIR)
 )
 
+# Earlier ones: what they sealed or signed can still be read. Sealed targets move to the new one within a day.
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
+
 # Where people and clients reach the console; links, the MCP resource name and cookies follow it.
 PUBLIC_URL: str = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 _public = urlsplit(PUBLIC_URL)
@@ -73,6 +76,7 @@ INSTALLED_APPS = [
     "finops",
     "accounts",
     "finops.lake",
+    "finops.activity",
     "finops.costs",
     "ingestion",
     "finops.allocation",
@@ -165,6 +169,8 @@ LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)
 MCP_MAX_BODY_BYTES: int = env.int("MCP_MAX_BODY_BYTES", 1024**2)
 MCP_ALLOWED_ORIGINS: list[str] = env.list("MCP_ALLOWED_ORIGINS", default=[])
+# How long calls of assistants are gathered before they are written to Assistant activity.
+ACTIVITY_WRITE_SECONDS: float = env.float("ACTIVITY_WRITE_SECONDS", 0.5)
 
 # The push door.
 USAGE_MAX_BODY_BYTES: int = env.int("USAGE_MAX_BODY_BYTES", 16 * 1024**2)
@@ -176,6 +182,11 @@ BUDGETS_PER_ACCOUNT: int = env.int("BUDGETS_PER_ACCOUNT", 50)
 DASHBOARDS_PER_ACCOUNT: int = env.int("DASHBOARDS_PER_ACCOUNT", 20)
 # The same in the app and in the tool create_alert_subscription.
 ALERT_SUBSCRIPTIONS_PER_ACCOUNT: int = env.int("ALERT_SUBSCRIPTIONS_PER_ACCOUNT", 200)
+
+# Alerts. Targets in private networks are refused unless they lie in one of these, e.g. 10.20.0.0/16 for a Mattermost of
+# one's own; plain http is allowed there alone.
+ALERT_ALLOWED_NETWORKS: list[str] = env.list("ALERT_ALLOWED_NETWORKS", default=[])
+PAGERDUTY_EVENTS_URL: str = env.str("PAGERDUTY_EVENTS_URL", "https://events.pagerduty.com/v2/enqueue")
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
@@ -206,6 +217,7 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "FinOps Console <noreply@localhost>")
 
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthApplication"
@@ -252,6 +264,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.run_due_uploads": 60,
         "ingestion.remove_forgotten_uploads": 86_400,
         "insights.find_due_anomalies": 60,
+        "activity.sweep": 3_600,
     }.items()
 }
 

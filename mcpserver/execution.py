@@ -27,7 +27,7 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        return _noted(tool, Outcome(answer=encode_within(_inside(tool, decoded, call), MAX_ANSWER_BYTES)))
+        return _noted(tool, _outcome(_inside(tool, decoded, call)))
     except UserError as problem:
         return Outcome(problem=problem.message)
     except Exception as error:
@@ -38,8 +38,15 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
         incident = new_incident()
         log.exception("incident %s: tool %s of account %s failed", incident, tool.name, call.account.pk)
         return Outcome(
-            problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more."
+            problem=f"{tool.name} failed on our side; incident {incident} is logged. Try once more.",
+            incident=incident,
         )
+
+
+def _outcome(answer: msgspec.Struct) -> Outcome:
+    return Outcome(
+        answer=encode_within(answer, MAX_ANSWER_BYTES), console_url=getattr(answer, "console_url", "")
+    )
 
 
 def _timed_out(error: Exception) -> bool:

@@ -9,20 +9,18 @@ from typing import Any
 import msgspec
 
 from accounts.credentials import CredentialKind
+from finops.activity.models import Method as Kind
 from finops.lib.errors import nearest
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.recording import Noted
 from mcpserver.registry import Access, Prompt, Registry, Tool
-from mcpserver.results import Outcome
+from mcpserver.results import InsufficientScope, Outcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 Result = dict[str, Any]
-
-
-class InsufficientScope(Exception):
-    """A write tool was called with a read-only OAuth token; the client can ask the person for more."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -119,10 +117,17 @@ def _tool_entry(tool: Tool, revision: Revision) -> Result:
 
 
 def call_tool(ask: Ask) -> Result:
-    tool, arguments = _called_tool(ask), _object(ask, "arguments")
-    if tool.access is Access.WRITE and not ask.call.credential.may_write:
-        return _call_result(Outcome(problem=_read_only(tool, ask.call)), ask.revision)
-    return _call_result(ask.server.run(tool, arguments, ask.call), ask.revision)
+    with _noted(ask, Kind.TOOL) as note:
+        tool, arguments = _called_tool(ask), _object(ask, "arguments")
+        if tool.access is Access.WRITE and not ask.call.credential.may_write:
+            outcome = note.refused(Outcome(problem=_read_only(tool, ask.call)))
+        else:
+            outcome = note.outcome(ask.server.run(tool, arguments, ask.call))
+    return _call_result(outcome, ask.revision)
+
+
+def _noted(ask: Ask, kind: Kind) -> Noted:
+    return Noted(kind, ask.call, ask.params.get("name"), ask.params.get("arguments"))
 
 
 def _called_tool(ask: Ask) -> Tool:
@@ -188,7 +193,9 @@ def get_prompt(ask: Ask) -> Result:
     ]
     if missing:
         raise RpcError(Code.INVALID_PARAMS, f"{name} needs {', '.join(missing)}.")
-    message = {"role": "user", "content": {"type": "text", "text": prompt.render(arguments)}}
+    with _noted(ask, Kind.PROMPT) as note:
+        text = note.text(prompt.render(arguments))
+    message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": prompt.description, "messages": [message]}
 
 

@@ -24,7 +24,8 @@ from mcpserver import jsonrpc
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
-from mcpserver.methods import METHODS, Ask, InsufficientScope, Method, Result, Server
+from mcpserver.methods import METHODS, Ask, Method, Result, Server
+from mcpserver.results import InsufficientScope
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 
 HEADER_MISMATCH = -32020

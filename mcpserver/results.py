@@ -14,12 +14,21 @@ from finops.lib.spoken import cut
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
+class InsufficientScope(Exception):
+    """A write tool was called with a read-only OAuth token; the client can ask the person for more."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a call came to: an answer as JSON, or the one text that says what to repair."""
+    """What a call came to: an answer as JSON, or the one text that says what to repair.
+
+    `console_url` is the answer's; `incident` the number under which a fault of ours is logged.
+    """
 
     answer: bytes = b""
     problem: str = ""
+    console_url: str = ""
+    incident: str = ""
 
     @property
     def failed(self) -> bool:

@@ -23,8 +23,9 @@ from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import RpcError
-from mcpserver.methods import InsufficientScope, Server
+from mcpserver.methods import Server
 from mcpserver.ratelimit import seconds_to_wait
+from mcpserver.results import InsufficientScope
 from mcpserver.server import server as default_server
 
 PATH = "/api/mcp"

@@ -59,6 +59,8 @@ def pytest_configure() -> None:
 
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    # No thread writes beside a test's transaction: notes of calls wait until a test has them written.
+    settings.ACTIVITY_WRITE_SECONDS = 0
 
 
 def pytest_unconfigure() -> None:

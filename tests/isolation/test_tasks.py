@@ -32,6 +32,7 @@ SWEEPS = {
     "ingestion.run_due_uploads": "asks the database which uploads are due, and stores each for its own account",
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
+    "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

@@ -15,9 +15,8 @@ from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account
 from mcpserver.context import ToolCall
 from mcpserver.execution import run_tool
-from mcpserver.methods import InsufficientScope
 from mcpserver.protocol import Headers, answer
-from mcpserver.results import Outcome
+from mcpserver.results import InsufficientScope, Outcome
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint

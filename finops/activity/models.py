@@ -1,0 +1,120 @@
+"""What assistants asked: each call for as long as the account keeps it, and counts by day that pages add up."""
+
+from __future__ import annotations
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from accounts.scoping import AccountOwned
+
+DEFAULT_DAYS, FEWEST_DAYS, MOST_DAYS = 90, 7, 400
+
+
+class Method(models.TextChoices):
+    TOOL = "tool", "Tool"
+    PROMPT = "prompt", "Prompt"
+
+
+class Outcome(models.TextChoices):
+    """What a call came to, as the assistant was told."""
+
+    OK = "ok", "Answered"
+    ERROR = "error", "Error to repair"
+    REFUSED = "refused", "Refused"
+    INCIDENT = "incident", "Failed on our side"
+
+
+class OfCredential(AccountOwned):
+    """Something done with a credential, as it was called then. It outlives credential and person: no foreign keys.
+
+    `person_id` is who connected an app; None for an MCP key, which belongs to the account.
+    """
+
+    # Without an index of its own: that of the table's pages begins with the account.
+    account = models.ForeignKey(
+        "accounts.Account", on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    method = models.CharField(max_length=10, choices=Method.choices)
+    name = models.CharField(max_length=64)
+    credential_kind = models.CharField(max_length=10)
+    credential_id = models.BigIntegerField()
+    credential_label = models.CharField(max_length=300)
+    person_id = models.BigIntegerField(null=True)
+    outcome = models.CharField(max_length=10, choices=Outcome.choices)
+
+    class Meta:
+        abstract = True
+
+
+class AssistantCall(OfCredential):
+    """One tools/call or prompts/get. `arguments` is JSON, without secrets, cut where it is very long.
+
+    `answer_bytes` is the answer as an assistant reads it, once. `console_page` is below `/a/<slug>/`, or empty.
+    Written by finops.activity.writing alone.
+    """
+
+    at = models.DateTimeField()
+    arguments = models.TextField()
+    milliseconds = models.FloatField()
+    answer_bytes = models.IntegerField()
+    problem = models.CharField(max_length=300)
+    console_page = models.TextField()
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["account", "at", "id"], name="assistant_call_of_account")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.name}"
+
+
+class AssistantCallCount(OfCredential):
+    """How many calls of a day (UTC) were alike, up to how long they took: `bucket` is finops.activity.buckets'."""
+
+    day = models.DateField()
+    bucket = models.SmallIntegerField()
+    calls = models.IntegerField()
+    answer_bytes = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=[
+                    "account",
+                    "day",
+                    "method",
+                    "name",
+                    "credential_kind",
+                    "credential_id",
+                    "outcome",
+                    "bucket",
+                ],
+                name="assistant_call_count_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.name}: {self.calls}"
+
+
+class ActivityRetention(AccountOwned):
+    """For how many days before the running one the account keeps its calls. No row: DEFAULT_DAYS."""
+
+    days = models.PositiveSmallIntegerField(
+        default=DEFAULT_DAYS,
+        validators=[
+            MinValueValidator(FEWEST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."),
+            MaxValueValidator(MOST_DAYS, f"Keep activity for {FEWEST_DAYS} to {MOST_DAYS} days."),
+        ],
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account"], name="activity_retention_once"),
+            models.CheckConstraint(
+                condition=models.Q(days__range=(FEWEST_DAYS, MOST_DAYS)), name="activity_retention_is_bounded"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.days} days"

@@ -1,0 +1,130 @@
+"""Takes notes of calls while answers are under way, and writes them a moment later in a thread of its own.
+
+A note costs the call microseconds; the statement that stores it, with all that came in the same half second, runs
+apart. What is not written yet dies with `kill -9` or the machine, never with an orderly end. While the database is away
+notes wait, at most MAX_WAITING of them; later ones are counted and named in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.util import Finalize
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from finops.activity.calls import NotedCall
+from finops.activity.writing import store
+
+MAX_WAITING = 5_000
+BATCH = 500
+SECONDS_AWAY = 5.0
+
+log = logging.getLogger(__name__)
+
+Store = Callable[[Sequence[NotedCall]], object]
+
+
+class Recorder:
+    """One for the process. `seconds` is how long notes are gathered; 0: nothing is written but by `flush`."""
+
+    def __init__(self, store: Store, seconds: Callable[[], float]) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._waiting: deque[NotedCall] = deque()
+        self._lost = 0
+        self._roused = threading.Event()
+        self._ended = threading.Event()
+        self._starting = threading.Lock()
+        self._writing = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def note(self, call: NotedCall) -> None:
+        """Keep it for the writer. Never waits and never raises."""
+        if len(self._waiting) >= MAX_WAITING:
+            self._lost += 1
+            return
+        self._waiting.append(call)
+        if not self._roused.is_set():
+            self._rouse()
+
+    def _rouse(self) -> None:
+        if self._seconds() <= 0:
+            return
+        with self._starting:
+            self._roused.set()
+            # A thread does not come along into a forked process.
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._thread = threading.Thread(target=self._run, name="assistant-activity", daemon=True)
+            self._thread.start()
+            # Not atexit, which the children of multiprocessing, such as granian's workers, leave out.
+            Finalize(None, self.end, exitpriority=10)
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._roused.wait()
+            self._ended.wait(self._seconds())
+            self._roused.clear()
+            if not self._write_apart():
+                self._ended.wait(SECONDS_AWAY)
+                self._roused.set()
+
+    def _write_apart(self) -> bool:
+        try:
+            return self.flush()
+        except Exception:
+            log.exception("notes of assistants' calls could not be written")
+            return False
+        finally:
+            connection.close()
+
+    def flush(self) -> bool:
+        """Write what waits, with the connection of this thread. False: the database is away, and it waits on."""
+        with self._writing:
+            while self._waiting:
+                batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
+                try:
+                    self._store_what_can_be(batch)
+                except (OperationalError, InterfaceError) as error:
+                    log.warning("%d calls of assistants wait for the database: %s", len(self._waiting), error)
+                    return False
+                for _ in batch:
+                    self._waiting.popleft()
+            self._tell_lost()
+        return True
+
+    def _store_what_can_be(self, batch: Sequence[NotedCall]) -> None:
+        """One that the database refuses is dropped, and no other for it."""
+        try:
+            self._store(batch)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            if len(batch) == 1:
+                log.exception("a call of %s could not be recorded", batch[0].name)
+                return
+            for call in batch:
+                self._store_what_can_be([call])
+
+    def _tell_lost(self) -> None:
+        lost, self._lost = self._lost, 0
+        if lost:
+            log.warning("%d calls of assistants were not recorded: more than %d waited", lost, MAX_WAITING)
+
+    def forget(self) -> None:
+        """Drop what waits: between tests."""
+        self._waiting.clear()
+        self._lost = 0
+
+    def end(self) -> None:
+        """At the orderly end of the process: the rest is written here and now."""
+        self._ended.set()
+        self._roused.set()
+        self._write_apart()
+
+
+recorder = Recorder(store, lambda: float(settings.ACTIVITY_WRITE_SECONDS))

@@ -1,0 +1,42 @@
+"""No secret is kept of what an assistant sent, even when a person pasted one into a question.
+
+Ours are found by their prefixes, surely; those of others by how well-known ones look, and by the name of the field
+that holds them. Works on text that was cut, so a form's end is never required.
+"""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "[hidden]"
+
+_SHAPES = re.compile(
+    r"""
+      (?: fmcp_ | fuse_ | foat_ | fort_ | whsec_ ) [\w-]{4,}            # ours
+    | \b (?: sk | pk | rk )[-_] (?: [a-zA-Z]+[-_] )* [\w-]{16,}         # OpenAI, Anthropic, Stripe
+    | \b (?: AKIA | ASIA ) [0-9A-Z]{12,}                                # AWS
+    | \b (?: gh[opsur]_ | github_pat_ | glpat- | xox[a-z]- | hf_ | AIza | ya29\. ) [\w-]{10,}
+    | \b eyJ [\w-]{8,} \. [\w-]+ (?: \. [\w-]* )?                       # JSON web tokens
+    | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----  .*? (?: -----END\ [A-Z\ ]*PRIVATE\ KEY----- | \Z )
+    | (?<= :// ) [^\s/:@"]{0,200} : [^\s/@"]{1,500} (?= @ )             # a password in a URL
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BEARER = re.compile(r"\b((?:bearer|basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE)
+_NAMES = (
+    r"(?:password|passwd|pwd|passphrase|secret|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|api[_-]?key|"
+    r"private[_-]?key|(?:access|refresh|auth|id|session)[_-]?token|token|authorization|cookie|credentials?)"
+)
+# A field of JSON, and one of JSON that is text within JSON.
+_FIELD = re.compile(
+    rf'(?<!\\)("{_NAMES}"\s*:\s*)(?:"(?:[^"\\]|\\.)*(?:"|\\?\Z)|-?\d[\d.eE+-]*)', re.IGNORECASE
+)
+_INNER = re.compile(rf'(\\"{_NAMES}\\"\s*:\s*\\").*?(?=(?<!\\)\\"|\Z)', re.IGNORECASE | re.DOTALL)
+
+
+def without_secrets(text: str) -> str:
+    """The text with `[hidden]` in the place of each secret."""
+    text = _SHAPES.sub(HIDDEN, text)
+    text = _BEARER.sub(rf"\1{HIDDEN}", text)
+    text = _INNER.sub(rf"\1{HIDDEN}", text)
+    return _FIELD.sub(rf'\1"{HIDDEN}"', text)

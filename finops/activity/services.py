@@ -1,0 +1,80 @@
+"""For how long an account keeps what assistants asked, and deleting what is older."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Min
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.activity.models import DEFAULT_DAYS, ActivityRetention, AssistantCallCount
+from finops.lib import clock
+
+SWEPT_AT_ONCE = 5_000
+
+
+@transaction.atomic
+def set_activity_retention(*, account: Account, actor: Actor, days: int) -> ActivityRetention:
+    """Keep calls of so many days before the running one; what is older goes within the hour, for good.
+
+    Raises ValidationError outside 7 to 400 days.
+    """
+    with account_scope(account):
+        row = ActivityRetention.objects.select_for_update().first() or ActivityRetention(account=account)
+        before, row.days = row.days, days
+        row.full_clean()
+        row.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="activity_retention.change",
+        target="Assistant activity",
+        detail={"from": {"days": before}, "to": {"days": days}},
+    )
+    return row
+
+
+def first_kept(days: int) -> date:
+    """The oldest day (UTC) of which calls are kept."""
+    return clock.today() - timedelta(days=days)
+
+
+def sweep() -> int:
+    """Delete what is older than its account keeps, and say how many calls that were.
+
+    Cost: one look at the counts by day, whatever the number of calls, then the calls that go, a few thousand a
+    statement, found by the index that pages read.
+    """
+    # Of every account: beat asks for all at once.
+    kept = dict(ActivityRetention.objects.unscoped().values_list("account_id", "days"))
+    counted = AssistantCallCount.objects.unscoped().order_by()
+    oldest = counted.values_list("account_id").annotate(oldest=Min("day"))
+    deleted = 0
+    for account_id, day in oldest:
+        first = first_kept(kept.get(account_id, DEFAULT_DAYS))
+        if day < first:
+            deleted += _delete_calls(account_id, first)
+            counted.filter(account_id=account_id, day__lt=first).delete()
+    return deleted
+
+
+_DELETE = """
+DELETE FROM activity_assistantcall WHERE id = ANY (ARRAY(
+  SELECT id FROM activity_assistantcall
+   WHERE account_id = %s AND at < (%s::date)::timestamp AT TIME ZONE 'UTC'
+   ORDER BY account_id, at, id LIMIT %s))
+"""
+
+
+def _delete_calls(account_id: int, first: date) -> int:
+    deleted, last = 0, SWEPT_AT_ONCE
+    with connection.cursor() as cursor:
+        while last == SWEPT_AT_ONCE:
+            cursor.execute(_DELETE, [account_id, first, SWEPT_AT_ONCE])
+            last = cursor.rowcount
+            deleted += last
+    return deleted
