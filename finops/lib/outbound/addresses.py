@@ -1,0 +1,56 @@
+"""Which addresses may be sent to: public ones, and what the operator allows."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import cache
+
+from django.conf import settings
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def is_public(address: str) -> bool:
+    """Whether it is a public unicast address; anything that is no address is not.
+
+    Of IPv6 only what IANA gave out (2000::/3), without the ranges that carry an IPv4 address inside or are for
+    documentation; an address of NAT64 (64:ff9b::/96) is judged by the IPv4 address it leads to.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and found in _NAT64:
+        found = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    if isinstance(found, ipaddress.IPv4Address):
+        return found.is_global and not any(found in network for network in _NEVER_4)
+    return found.is_global and found in _GIVEN_OUT and not any(found in network for network in _NEVER_6)
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
+_NEVER_4 = tuple(
+    ipaddress.IPv4Network(text)
+    for text in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+        *("198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        "168.63.129.16/32",  # Azure's own service on every machine of it
+    )
+)
+# 2001::/23 holds Teredo, ORCHID and benchmarks, 2002::/16 is 6to4.
+_NEVER_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+
+
+def is_allowed(address: str) -> bool:
+    """Whether it lies in ALERT_ALLOWED_NETWORKS."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in _networks(tuple(settings.ALERT_ALLOWED_NETWORKS)))
+
+
+@cache
+def _networks(texts: tuple[str, ...]) -> tuple[_Network, ...]:
+    return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
