@@ -88,7 +88,15 @@ def _take_union(kind: inspect.UnionType, value: Any, path: str) -> Any:
     if value is None and kind.includes_none:
         return None
     choices = [choice for choice in kind.types if not isinstance(choice, inspect.NoneType)]
-    return _take(choices[0], value, path) if len(choices) == 1 else value
+    fitting = choices if len(choices) == 1 else [each for each in choices if _is_plainly(each, value)]
+    return _take(fitting[0], value, path) if fitting else value
+
+
+def _is_plainly(kind: inspect.Type, value: Any) -> bool:
+    """Whether a value is of one type of several as it stands."""
+    if isinstance(kind, inspect.IntType):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(kind, inspect.StrType) and isinstance(value, str)
 
 
 def _take_int(kind: inspect.IntType, value: Any, path: str) -> int:
@@ -199,7 +207,10 @@ def _take_dict(kind: inspect.DictType, value: Any, path: str) -> dict[str, Any]:
     found = _unpacked(value, dict) if isinstance(value, str) else value
     if not isinstance(found, dict):
         _refuse(path, value, "an object")
-    return {key: _take(kind.value_type, item, f"{path}.{key}") for key, item in found.items()}
+    return {
+        _take(kind.key_type, key, path): _take(kind.value_type, item, f"{path}.{key[:_SHOWN]}")
+        for key, item in found.items()
+    }
 
 
 def _unpacked(text: str, kind: type) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 import psycopg
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
 from psycopg.pq import ExecStatus, TransactionStatus
@@ -30,6 +32,8 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
         return _noted(tool, _outcome(_inside(tool, decoded, call)))
     except UserError as problem:
         return Outcome(problem=problem.message)
+    except ValidationError as refused:
+        return Outcome(problem=_said(refused))
     except Exception as error:
         if _timed_out(error):
             return Outcome(
@@ -49,14 +53,31 @@ def _outcome(answer: msgspec.Struct) -> Outcome:
     )
 
 
+def _said(refused: ValidationError) -> str:
+    """What a model or the database's own rules refuse, by field: our arguments have the names of its columns."""
+    if not hasattr(refused, "error_dict"):
+        return " ".join(refused.messages)
+    return " ".join(
+        " ".join(problems) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(problems)}"
+        for name, problems in refused.message_dict.items()
+    )
+
+
 def _timed_out(error: Exception) -> bool:
     return isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled)
 
 
 def _inside(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.Struct:
-    with account_scope(call.account), transaction.atomic():
-        _limit_transaction(read_only=tool.access is Access.READ, seconds=call.seconds_left)
+    with inside(call, read_only=tool.access is Access.READ):
         return tool.handler(call, arguments)
+
+
+@contextmanager
+def inside(call: ToolCall, *, read_only: bool) -> Iterator[None]:
+    """The call's account in scope, in one transaction that ends with the call's time."""
+    with account_scope(call.account), transaction.atomic():
+        _limit_transaction(read_only=read_only, seconds=call.seconds_left)
+        yield
 
 
 def _limit_transaction(*, read_only: bool, seconds: float) -> None:

@@ -15,6 +15,8 @@ import msgspec
 
 MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
 
+NOT_JSON = "The body is not JSON, or nested too deeply. NaN, numbers beyond 1e308 and half a surrogate pair are no JSON."
+
 Id = str | int
 
 
@@ -79,7 +81,7 @@ def parse(body: bytes) -> Message | Batch:
     try:
         value = _decoder.decode(body)
     except (ValueError, RecursionError) as error:
-        raise RpcError(Code.PARSE_ERROR, "The body is not JSON, or nested too deeply.") from error
+        raise RpcError(Code.PARSE_ERROR, NOT_JSON) from error
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise RpcError(Code.PARSE_ERROR, f"The body is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, list):

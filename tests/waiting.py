@@ -40,3 +40,14 @@ def someone_waits_for_us() -> bool:
         )
         row = cursor.fetchone()
     return bool(row and row[0])
+
+
+def waiting() -> int:
+    """How many sessions of this database wait for a lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+            "WHERE NOT granted AND datname = current_database()"
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0

@@ -98,3 +98,14 @@ class BudgetsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     hint: str
     console_url: str = ""
+
+
+class BudgetAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    budget: BudgetRow
+    view: ViewUsed
+    data_through: date | None
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

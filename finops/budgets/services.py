@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts import audit
@@ -175,7 +176,10 @@ def _check_first_days(draft: BudgetDraft, account: Account) -> None:
 def _write_amounts(budget: Budget, draft: BudgetDraft, account: Account) -> None:
     for day, amount in sorted(draft.amounts.items()):
         row = BudgetAmount(account=account, budget=budget, starts_on=day, amount=amount)
-        row.full_clean(exclude=["account"])
+        try:
+            row.full_clean(exclude=["account"])
+        except ValidationError as error:
+            raise ValidationError({"amounts": [f"{day}: {said}" for said in error.messages]}) from error
         row.save(force_insert=True)
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
-from finops.budgets import queries
-from finops.budgets.answers import BudgetsAnswer
-from finops.budgets.budgets_query import BudgetsQuery
+from finops.budgets import queries, services
+from finops.budgets.answers import BudgetAnswer, BudgetsAnswer
+from finops.budgets.budgets_query import BudgetsQuery, ScopeName
+from finops.budgets.scopes import ScopeDraft
+from finops.budgets.services import BudgetDraft
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -39,3 +47,65 @@ def _page(call: ToolCall, asked: BudgetsQuery) -> str:
     """The page narrows by one status and one scope."""
     chosen = (("status", asked.status), ("scope", asked.scope))
     return call.console_url(PAGE, {name: values[0] for name, values in chosen if len(values) == 1})
+
+
+class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    name: Annotated[str, Meta(description="Not taken yet.", min_length=1, max_length=100)]
+    amount: Annotated[Decimal, Meta(description="For each period, more than 0, in cents.")]
+    currency: Annotated[str, Meta(description="Such as USD. Other cost does not count.")]
+    period: Literal["monthly", "quarterly", "yearly"] = "monthly"
+    scope: Annotated[ScopeName | None, Meta(description="Left out: what is named below, else account.")] = (
+        None
+    )
+    cost_source: Annotated[int | str | None, Meta(description="Name or id.")] = None
+    team: Annotated[int | str | None, Meta(description="Name or id.")] = None
+    cost_tag: Annotated[int | str | None, Meta(description="Key or id, with cost_tag_value.")] = None
+    cost_tag_value: Annotated[str, Meta(description="See queryCostTag.")] = ""
+    warning_percent: Annotated[int, Meta(ge=1, le=100)] = 80
+    amounts: Annotated[
+        dict[date, Decimal], Meta(description="Of single periods, by first day, where they differ.")
+    ] = {}
+
+
+@tool(
+    name="create_budget",
+    title="Create a budget",
+    access=Access.WRITE,
+    description="""
+        A new budget of the whole account, one cost source, team or cost tag value.
+        Example: {"name": "Core", "amount": 5000, "currency": "USD", "team": "Core"}
+    """,
+    examples=[{"name": "Walk", "amount": 100, "currency": "USD"}],
+)
+def create_budget(call: ToolCall, arguments: CreateBudgetArguments) -> BudgetAnswer:
+    made = services.create_budget(account=call.account, actor=call.credential.actor, draft=_draft(arguments))
+    answer = queries.new_budget_answer(call.account, made, deadline=call.deadline)
+    return replace(answer, console_url=call.console_url(f"{PAGE}{made.pk}/"))
+
+
+def _draft(asked: CreateBudgetArguments) -> BudgetDraft:
+    return BudgetDraft(
+        name=asked.name,
+        amount=asked.amount,
+        currency=asked.currency,
+        period=asked.period,
+        scope=ScopeDraft(
+            scope=asked.scope or _named(asked),
+            cost_source=asked.cost_source,
+            team=asked.team,
+            cost_tag=asked.cost_tag,
+            cost_tag_value=asked.cost_tag_value,
+        ),
+        warning_percent=asked.warning_percent,
+        amounts=asked.amounts,
+    )
+
+
+def _named(asked: CreateBudgetArguments) -> ScopeName:
+    """The scope that is meant by what is named; two at once the service refuses."""
+    if asked.cost_source not in (None, ""):
+        return "cost_source"
+    if asked.team not in (None, ""):
+        return "team"
+    return "cost_tag" if asked.cost_tag not in (None, "") or asked.cost_tag_value else "account"

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from accounts.models import Account
-from finops.budgets.answers import BudgetRow, BudgetsAnswer, BudgetStatus
+from finops.budgets.answers import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetStatus
 from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.judging import EXCEEDED, OK, WARNING
+from finops.budgets.models import Budget
 from finops.budgets.queries.statuses import budget_statuses
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
@@ -46,6 +47,21 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         truncated=f"{rest} more budgets: ask again with cursor, or filter by status." if rest > 0 else "",
         warnings=_warnings(account, sources, every),
         hint=_hint(every, found),
+    )
+
+
+def new_budget_answer(account: Account, budget: Budget, *, deadline: float | None = None) -> BudgetAnswer:
+    """A budget that was just made, as the list shows it. One lake query."""
+    sources = load_sources(account)
+    (status,) = budget_statuses(account, [budget], sources=sources, deadline=deadline)
+    return BudgetAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"Budget {cut(status.name, MAX_NAME)!r} is made, with id {status.id}. {status.status_reason}",
+        budget=_row(status),
+        view=view_used(sources.view, basis=None, charge_categories=()),
+        data_through=status.data_through,
+        warnings=[*status.warnings, *_warnings(account, sources, [status])],
+        hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
     )
 
 
