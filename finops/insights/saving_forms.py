@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+
+from finops.costs.models import CostSource
 
 
 class DismissForm(forms.Form):
@@ -26,3 +30,36 @@ class ActedForm(forms.Form):
         help_text="The bills after this day show what it saved.",
     )
     note = forms.CharField(label="Note", max_length=2_000, required=False)
+
+
+MAX_FILE = 50_000_000
+
+
+class HubForm(forms.Form):
+    """An export of AWS Cost Optimization Hub, and the cost source that its accounts are billed in."""
+
+    source = forms.ModelChoiceField(
+        queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
+        label="Cost source",
+        help_text="The bill of the same AWS accounts. The file replaces what the source had.",
+    )
+    file = forms.FileField(
+        label="Export file",
+        help_text="Cost optimization recommendations as CSV, CSV.gz or Parquet.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz,.parquet"}),
+        error_messages={"empty": "The file is empty."},
+    )
+
+    def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["source"]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 for the type checker
+        field.queryset = sources
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > MAX_FILE:
+            raise forms.ValidationError(
+                f"The file has {file.size:,} bytes; an export has at most {MAX_FILE:,}."
+            )
+        return file

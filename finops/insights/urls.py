@@ -12,6 +12,7 @@ from finops.insights.views import (
     data_health,
     saving,
     savings,
+    savings_import,
     spend_change,
     tag_recommendations,
 )
@@ -29,6 +30,7 @@ urlpatterns = [
     path("cost-tags/recommendations/", tag_recommendations.index, name="tag_recommendations"),
     path("cost-tags/recommendations/draft/", tag_recommendations.draft, name="tag_recommendation_draft"),
     path("savings/", savings.index, name="savings"),
+    path("savings/import/", savings_import.page, name="savings_import"),
     path("savings/<slug:saving_key>/", saving.page, name="saving"),
     path("savings/<slug:saving_key>/dismiss/", saving.dismiss, name="saving_dismiss"),
     path("savings/<slug:saving_key>/acted/", saving.act, name="saving_act"),

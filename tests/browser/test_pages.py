@@ -57,6 +57,7 @@ PAGES = [
     "/a/acme/anomalies/",
     "/a/acme/anomalies/settings/",
     "/a/acme/savings/",
+    "/a/acme/savings/import/",
     "/a/acme/usage/",
     "/a/acme/usage/?metric=seats&period=last_90_days&granularity=week&group_by=dimension:region&f0=customer&f0v=globex",
     "/a/acme/customers/",

@@ -1,4 +1,4 @@
-"""What people said about savings: not worth it, or done."""
+"""What people said about savings (not worth it, or done), and recommendations brought from AWS."""
 
 from __future__ import annotations
 
@@ -54,3 +54,47 @@ class SavingsDismissal(AccountOwned):
 
     def __str__(self) -> str:
         return self.title
+
+
+class ImportedSaving(AccountOwned):
+    """One recommendation of AWS Cost Optimization Hub, as the newest file uploaded for its cost source has it.
+
+    Amounts are AWS's estimates of a month of 730 hours, in `currency`, after the account's discounts.
+    """
+
+    source = models.ForeignKey("costs.CostSource", on_delete=models.CASCADE, related_name="+")
+    recommendation_id = models.CharField(max_length=300)
+    action = models.CharField(
+        max_length=60, help_text="As AWS writes it: Rightsize, Stop, PurchaseSavingsPlans …"
+    )
+    resource_arn = models.TextField(blank=True)
+    resource_type = models.CharField(max_length=100, blank=True)
+    current = models.TextField(blank=True, help_text="current_resource_summary")
+    recommended = models.TextField(blank=True, help_text="recommended_resource_summary")
+    aws_account = models.CharField(max_length=60, blank=True)
+    aws_account_name = models.CharField(max_length=255, blank=True)
+    region = models.CharField(max_length=60, blank=True)
+    found_by = models.CharField(max_length=60, blank=True, help_text="recommendation_source.")
+    effort = models.CharField(max_length=20, blank=True)
+    restart_needed = models.BooleanField(null=True, blank=True)
+    rollback_possible = models.BooleanField(null=True, blank=True)
+    lookback_days = models.PositiveIntegerField(null=True, blank=True)
+    monthly_cost = models.DecimalField(max_digits=38, decimal_places=18, null=True, blank=True)
+    monthly_saving = models.DecimalField(max_digits=38, decimal_places=18)
+    currency = models.CharField(max_length=3)
+    refreshed_at = models.DateTimeField(null=True, blank=True)
+    imported_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-monthly_saving", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "recommendation_id"], name="imported_saving_once_in_a_source"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(monthly_saving__gte=0), name="imported_saving_is_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.resource_arn or self.resource_type}"

@@ -31,6 +31,13 @@ def each_day(days: DateRange) -> list[date]:
     return [days.start + timedelta(days=index) for index in range(days.days)]
 
 
+def names_of(resource: str) -> frozenset[str]:
+    """What bills may call a resource: its ARN, and the id at the ARN's end."""
+    if not resource.startswith("arn:"):
+        return frozenset([resource] if resource else [])
+    return frozenset([resource, resource.rsplit("/", 1)[-1].rsplit(":", 1)[-1]])
+
+
 @dataclass(frozen=True)
 class LineKey:
     """Which lines of the bills: those of one resource and usage type."""
@@ -45,13 +52,15 @@ class LineKey:
 
 @dataclass(frozen=True)
 class Piece:
-    """Evidence: lines that add up to `cost` in the window. `saving` None: not provable from the bills."""
+    """Evidence: lines that add up to `cost` in the window. `saving` None: not provable from the bills. `whole`: all lines
+    of the resource, whatever their usage type; the amounts are then somebody else's, who did not look at the bills."""
 
     line: LineKey
     name: str
     cost: Decimal
     saving: Decimal | None
     note: str
+    whole: bool = False
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,6 +93,9 @@ class Candidate:
     compute: bool = False
     instead_of: frozenset[str] = frozenset()
     lowered: str = ""
+    effort: str = ""
+    risk: str = ""
+    risk_reason: str = ""
 
     @property
     def source(self) -> str:
@@ -116,7 +128,7 @@ class Candidate:
 
     @property
     def scope(self) -> Scope:
-        resources = {piece.line.resource for piece in self.pieces if piece.line.resource}
+        resources = {name for piece in self.pieces for name in names_of(piece.line.resource)}
         return Scope(
             source=self.source,
             currency=self.currency,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from accounts.models import Account
 from finops.costs.queries.sources import Sources
-from finops.insights.savings.candidates import WINDOW_DAYS, Candidate
+from finops.insights.models import ImportedSaving
+from finops.insights.savings.candidates import WINDOW_DAYS, Candidate, names_of
 from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
 from finops.insights.savings.growth import growing_storage, months_before, read_stored
+from finops.insights.savings.hub.candidates import buys_compute, hub_candidates, old_imports
 from finops.insights.savings.lake import (
     ENV_KEYS,
     MAX_ROWS,
@@ -21,10 +23,12 @@ from finops.insights.savings.lake import (
     ResourceBuild,
 )
 from finops.insights.savings.resource_rules import read_resources, successors, weekends_off
+from finops.insights.savings.rules import ON_DEMAND
 from finops.insights.savings.weighing import weighed
 from finops.lake import engine
 from finops.lake import queries as lake_queries
 from finops.lake.schema import Kind
+from finops.lib import clock
 from finops.lib.periods import DateRange
 
 
@@ -76,12 +80,30 @@ def find(read: Reader, dismissed: Collection[str]) -> Found:
     counted = weighed(each for each in by_resource if each.key not in dismissed)
     daily = read_daily(read(days, _rest(counted)))
     everything = [*by_resource, *unused_commitments(daily), *steady_on_demand(daily, days)]
+    asked = [each for each in everything if each.key not in dismissed]
     return Found(
         days,
-        weighed(each for each in everything if each.key not in dismissed),
+        _without_same_commitments(weighed(asked)),
         [each for each in everything if each.key in dismissed],
         [*warnings, *_blind(daily, read.sources)],
     )
+
+
+def _without_same_commitments(counted: Sequence[Candidate]) -> list[Candidate]:
+    """Where AWS recommends to commit to compute, our own estimate of the same is left out and named."""
+    bought = {(each.source, each.currency) for each in counted if buys_compute(each)}
+    ours = {
+        (each.source, each.currency)
+        for each in counted
+        if each.rule == ON_DEMAND.name and (each.source, each.currency) in bought
+    }
+    return [
+        replace(each, instead_of=each.instead_of | {ON_DEMAND.name})
+        if buys_compute(each) and (each.source, each.currency) in ours
+        else each
+        for each in counted
+        if each.rule != ON_DEMAND.name or (each.source, each.currency) not in bought
+    ]
 
 
 def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], list[str]]:
@@ -98,15 +120,21 @@ def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], lis
         )
     if max(len(resources), len(stored)) >= MAX_ROWS:
         warnings.append(f"Of very many resources the costliest {MAX_ROWS:,} are looked at.")
-    found = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
-    return found, warnings  # fmt: skip
+    imported = list(ImportedSaving.objects.all())
+    old = old_imports(imported, clock.today())
+    if old:
+        warnings.append(
+            f"The newest recommendation imported from AWS Cost Optimization Hub is of {old}: import a newer export."
+        )
+    rules = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
+    return [*hub_candidates(imported), *rules], warnings
 
 
 def _rest(counted: Sequence[Candidate]) -> DailyBuild:
     """On-demand compute without the lines that are in other recommendations, with a saving."""
     pieces = [piece for each in counted if each.saving is not None for piece in each.pieces]
-    resources = {piece.line.resource for piece in pieces}
-    loose = {piece.line.usage_type for piece in pieces if not piece.line.resource}
+    resources = {name for piece in pieces for name in names_of(piece.line.resource)}
+    loose = {piece.line.usage_type for piece in pieces if piece.whole is False and not piece.line.resource}
     return DailyBuild(tuple(sorted(resources - {""})), tuple(sorted(loose)))
 
 

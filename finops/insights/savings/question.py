@@ -18,6 +18,7 @@ RuleName = Literal[
     "volume_type",
     "growing_storage",
     "steady_on_demand",
+    "cost_optimization_hub",
 ]
 
 

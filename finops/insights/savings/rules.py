@@ -57,7 +57,15 @@ ON_DEMAND = Rule(
     "A commitment binds for a year, whatever the usage does. Bills by day do not show hours within the day.",
 )
 
-PRECEDENCE: tuple[Rule, ...] = (UNUSED, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
+HUB = Rule(
+    "cost_optimization_hub",
+    "AWS Cost Optimization Hub",
+    "medium",
+    "medium",
+    "As AWS says.",
+)
+
+PRECEDENCE: tuple[Rule, ...] = (UNUSED, HUB, WEEKENDS, GENERATIONS, VOLUMES, GROWTH, ON_DEMAND)
 """A line that an earlier rule counts is not counted by a later one."""
 
 RULES: dict[str, Rule] = {rule.name: rule for rule in PRECEDENCE}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from finops.insights.savings.candidates import Candidate, LineKey
+from finops.insights.savings.candidates import Candidate, LineKey, Piece, names_of
 from finops.insights.savings.rules import PRECEDENCE, RULES
 from finops.lib.spoken import listed
 
@@ -18,12 +18,13 @@ def weighed(candidates: Iterable[Candidate]) -> list[Candidate]:
 
     What proves no saving comes last: it adds nothing to a total."""
     ordered = sorted(candidates, key=lambda each: (each.saving is None, _PLACE[each.rule], each.key))
-    owner: dict[LineKey, str] = {}
+    owner = _Owners()
     kept: list[Candidate] = []
     instead: dict[str, set[str]] = defaultdict(set)
     for each in ordered:
-        free = [piece for piece in each.pieces if piece.line not in owner]
-        taken = {owner[piece.line] for piece in each.pieces if piece.line in owner}
+        owners = [(piece, owner.of(piece)) for piece in each.pieces]
+        free = [piece for piece, key in owners if key is None]
+        taken = {key for _, key in owners if key is not None}
         for key in taken:
             instead[key].add(each.rule)
         if not free:
@@ -31,8 +32,34 @@ def weighed(candidates: Iterable[Candidate]) -> list[Candidate]:
         mine = each.with_pieces(free, _lowered(len(each.pieces) - len(free), taken, kept)) if taken else each
         if mine.is_worth_listing:
             kept.append(mine)
-            owner |= {piece.line: mine.key for piece in free}
+            owner.take(free, mine.key)
     return [replace(each, instead_of=frozenset(instead[each.key])) for each in kept]
+
+
+class _Owners:
+    """Which recommendation has which lines: of a resource and usage type, or of a resource as a whole."""
+
+    def __init__(self) -> None:
+        self._lines: dict[LineKey, str] = {}
+        self._resources: dict[tuple[str, str], str] = {}
+        self._wholes: dict[tuple[str, str], str] = {}
+
+    def of(self, piece: Piece) -> str | None:
+        names = _named(piece)
+        found = self._resources if piece.whole else self._wholes
+        return next((found[name] for name in names if name in found), self._lines.get(piece.line))
+
+    def take(self, pieces: Iterable[Piece], key: str) -> None:
+        for piece in pieces:
+            self._lines[piece.line] = key
+            for name in _named(piece):
+                self._resources.setdefault(name, key)
+                if piece.whole:
+                    self._wholes[name] = key
+
+
+def _named(piece: Piece) -> list[tuple[str, str]]:
+    return [(piece.line.source, name) for name in sorted(names_of(piece.line.resource))]
 
 
 def _lowered(count: int, by: Collection[str], kept: Iterable[Candidate]) -> str:
