@@ -33,6 +33,7 @@ SWEEPS = {
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
+    "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

@@ -8,6 +8,7 @@ from finops.alerts.services.channels import (
     test_channel,
 )
 from finops.alerts.services.deliveries import deliver, resend, send_delivery, send_due, sweep
+from finops.alerts.services.evaluating import due_accounts, evaluate, evaluate_if_due
 from finops.alerts.services.subscriptions import (
     Subscribed,
     create_alert_subscription,
@@ -24,6 +25,9 @@ __all__ = [
     "delete_alert_subscription",
     "delete_channel",
     "deliver",
+    "due_accounts",
+    "evaluate",
+    "evaluate_if_due",
     "pause_alert_subscription",
     "regenerate_signing_secret",
     "resend",

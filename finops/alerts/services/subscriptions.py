@@ -19,6 +19,7 @@ from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.queries.subscriptions import in_words
 from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
 from finops.alerts.triggers import anomaly as anomalies
+from finops.alerts.triggers.digest import due_digest
 from finops.celery import app
 from finops.costs.numbers import folded
 from finops.insights import services as insights
@@ -242,24 +243,23 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
 
 
 def _pass_over(account: Account, row: AlertSubscription) -> None:
-    """Remember what was there before it as fired, without a message."""
-    if row.trigger != Trigger.ANOMALY:
-        return
-    recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS)
-    known = anomalies.about(row, list(recent))
+    """Remember what was there before it as fired, without a message: anomalies, and the digest of days that are over."""
     AlertFiring.objects.bulk_create(
         [
-            AlertFiring(
-                account=account,
-                subscription=row,
-                key=anomalies.key_of(each),
-                message={},
-                fired_at=clock.now(),
-            )
-            for each in known
+            AlertFiring(account=account, subscription=row, key=key, message={}, fired_at=clock.now())
+            for key in _known(row)
         ],
         ignore_conflicts=True,
     )
+
+
+def _known(row: AlertSubscription) -> list[str]:
+    if row.trigger == Trigger.DIGEST:
+        return [due_digest(row.frequency, clock.today()).key]
+    if row.trigger == Trigger.BUDGET:
+        return []
+    recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
+    return [anomalies.key_of(each) for each in anomalies.about(row, list(recent))]
 
 
 def _said(row: AlertSubscription) -> dict[str, Any]:

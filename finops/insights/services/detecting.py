@@ -7,8 +7,6 @@ one transaction; run twice, at once, or after a kill it leaves the same rows wit
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -28,6 +26,7 @@ from finops.insights.queries.daily_costs import DailyCost, ScopeKey, daily_costs
 from finops.insights.services.explaining import Explainer
 from finops.insights.services.recording import Candidate, record
 from finops.lib import clock
+from finops.lib.alone import alone
 from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, add_months, month_start
@@ -64,7 +63,7 @@ def due_accounts() -> list[int]:
 
 def detect_if_due(account: Account) -> bool:
     """Look at an account; False when that is not due, or somebody else is at it."""
-    with _alone(account) as mine:
+    with alone(f"anomalies {account.pk}") as mine:
         due = _due("AND account_id = %(account)s", account.pk) if mine else []
         if not due:
             return False
@@ -262,19 +261,3 @@ def _due(which: str, account_id: int | None = None) -> list[_Due]:
             {"today": str(now.date()), "retry": now - RETRY, "account": account_id, "detector": DETECTOR},
         )
         return [_Due(*row) for row in cursor.fetchall()]
-
-
-@contextmanager
-def _alone(account: Account) -> Iterator[bool]:
-    """Whether nobody else looks at the account; then nobody does while the block lasts. The lock ends with the
-    connection at the latest."""
-    name = f"anomalies {account.pk}"
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
-        mine = bool(cursor.fetchone()[0])
-    try:
-        yield mine
-    finally:
-        if mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [name])

@@ -1,0 +1,154 @@
+"""Firing what is due: hourly, and whenever an account's cost, anomalies or subscriptions changed.
+
+The database says what is due: `AlertEvaluation` keeps what was evaluated last. Each firing is written with its delivery in
+one transaction, so it is told or it did not fire; evaluated twice, at once, or after a kill, nothing is told twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+from django.db import connection, transaction
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts.evaluating import Candidate, Look
+from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
+from finops.alerts.services.deliveries import deliver
+from finops.lib import clock
+from finops.lib.alone import alone
+from finops.lib.errors import UserError
+
+EVALUATOR: Final = "1"
+"""Another number, and every account is evaluated anew: for changes of what fires."""
+
+DEADLINE: Final = 120.0
+"""Seconds for the lake's questions of one evaluation, all together."""
+
+RETRY: Final = timedelta(minutes=10)
+
+_DUE: Final = """
+SELECT asked.account_id, asked.version FROM (
+    SELECT told.account_id, concat_ws('/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), run.finished_at)
+        AS version
+    FROM (
+        SELECT account_id, max(id) || '-' || count(*) AS mark
+        FROM alerts_alertsubscription WHERE paused_at IS NULL {which} GROUP BY account_id
+    ) AS told LEFT JOIN LATERAL (
+        SELECT max(id) || '-' || count(*) AS mark
+        FROM lake_lakesegment WHERE account_id = told.account_id AND kind = 'cost' AND retired_at IS NULL
+    ) AS live ON true LEFT JOIN insights_anomalyrun AS run ON run.account_id = told.account_id
+) AS asked LEFT JOIN alerts_alertevaluation AS done USING (account_id)
+WHERE done.version IS DISTINCT FROM asked.version AND (coalesce(done.error, '') = '' OR done.finished_at < %(retry)s)
+ORDER BY asked.account_id
+"""
+
+_FIRE: Final = """
+INSERT INTO alerts_alertfiring (account_id, subscription_id, key, message, fired_at)
+SELECT %s, %s, key, '{}', %s FROM unnest(%s::text[]) AS key
+ON CONFLICT (subscription_id, key) DO NOTHING RETURNING id, key
+"""
+
+
+def due_accounts() -> list[int]:
+    """Accounts with subscriptions whose cost, anomalies or subscriptions changed since they were evaluated, or for which
+    an hour began. One statement over all accounts."""
+    return [due.account_id for due in _due("")]
+
+
+def evaluate_if_due(account: Account) -> bool:
+    """Evaluate an account; False when that is not due, or somebody else is at it. What went wrong is tried again ten
+    minutes later."""
+    with alone(f"alerts {account.pk}") as mine:
+        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+        if not due:
+            return False
+        _told, error = _evaluated(account)
+        with account_scope(account):
+            AlertEvaluation.objects.update_or_create(
+                account=account,
+                defaults={
+                    "version": "" if error else due[0].version,
+                    "finished_at": clock.now(),
+                    "error": error,
+                },
+            )
+    return True
+
+
+def evaluate(account: Account) -> list[AlertDelivery]:
+    """Hold every subscription that is not paused against the account as it is now, and send what had not fired.
+
+    Safe to call at any time, and at once. Raises UserError when the lake could not say; what else was due was sent.
+    Cost: the lake queries of `budget_statuses` for the budgets with subscriptions, none for anomalies.
+    """
+    told, error = _evaluated(account)
+    if error:
+        raise UserError(error)
+    return told
+
+
+def _evaluated(account: Account) -> tuple[list[AlertDelivery], str]:
+    """What was sent, and what went wrong. What needs no lake query comes first."""
+    told: list[AlertDelivery] = []
+    errors: list[str] = []
+    with account_scope(account):
+        look = Look(account, time.monotonic() + DEADLINE)
+        for part in (look.anomalies, look.budgets, look.digests):
+            try:
+                candidates: Sequence[Candidate] = part()
+            except UserError as error:
+                errors.append(error.message)
+                continue
+            told += [sent for each in candidates if (sent := _fire(each)) is not None]
+    return told, " ".join(dict.fromkeys(errors))
+
+
+@transaction.atomic
+def _fire(candidate: Candidate) -> AlertDelivery | None:
+    """Send one message of those keys that had not fired; None when all had, or the subscription was paused or deleted
+    meanwhile. Two that fire the same wait for each other, and the second finds it done."""
+    rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(paused_at=None)
+    subscription = rows.select_related("account", "channel").filter(pk=candidate.subscription.pk).first()
+    if subscription is None:
+        return None
+    new = _written(subscription, candidate.keys)
+    if not new:
+        return None
+    message = candidate.words(new.keys())
+    AlertFiring.objects.filter(pk__in=new.values()).update(message=msgspec.to_builtins(message))
+    firing = AlertFiring.objects.get(pk=new[[key for key in candidate.keys if key in new][-1]])
+    return deliver(account=subscription.account, channel=subscription.channel, message=message, firing=firing)
+
+
+def _written(subscription: AlertSubscription, keys: Sequence[str]) -> dict[str, int]:
+    """The firings of those keys that had none, by key."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRE, [subscription.account_id, subscription.pk, clock.now(), list(keys)])
+        return {key: firing for firing, key in cursor.fetchall()}
+
+
+@dataclass(frozen=True)
+class _Due:
+    """An account to evaluate, and what it has now."""
+
+    account_id: int
+    version: str
+
+
+def _due(which: str, account_id: int | None = None) -> list[_Due]:
+    now = clock.now()
+    asked: dict[str, str | datetime | int | None] = {
+        "evaluator": EVALUATOR,
+        "hour": f"{now:%Y-%m-%dT%H}",
+        "retry": now - RETRY,
+        "account": account_id,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE.format(which=which), asked)
+        return [_Due(*row) for row in cursor.fetchall()]
