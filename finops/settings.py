@@ -264,6 +264,8 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.run_due_uploads": 60,
         "ingestion.remove_forgotten_uploads": 86_400,
         "insights.find_due_anomalies": 60,
+        "alerts.send_due": 15,
+        "alerts.sweep": 86_400,
         "alerts.evaluate_due": 60,
         "activity.sweep": 3_600,
     }.items()

@@ -6,6 +6,7 @@ from celery import shared_task
 
 from accounts.models import Account
 from finops.alerts import services
+from finops.alerts.services.deliveries import SEND_TASK
 from finops.alerts.services.subscriptions import EVALUATE_TASK
 
 
@@ -20,3 +21,22 @@ def evaluate_due() -> None:
 def evaluate(account_id: int) -> None:
     """Fire what is due in an account; one that is not due, or is evaluated elsewhere, is left alone."""
     services.evaluate_if_due(Account.objects.get(pk=account_id))
+
+
+@shared_task(name="alerts.send_due")
+def send_due() -> None:
+    """Every 15 seconds: deliveries that are due become a task each, one a channel."""
+    for account_id, delivery_id in services.send_due():
+        send_delivery.apply_async([account_id, delivery_id], expires=15)
+
+
+@shared_task(name=SEND_TASK)
+def send_delivery(account_id: int, delivery_id: int) -> None:
+    """Send a message; one that is not due, or is being sent elsewhere, is left alone."""
+    services.send_delivery(account=Account.objects.get(pk=account_id), delivery_id=delivery_id)
+
+
+@shared_task(name="alerts.sweep")
+def sweep() -> None:
+    """Daily: deliveries that ended 90 days ago are removed, targets are sealed with the key of now."""
+    services.sweep()

@@ -9,11 +9,16 @@ import secrets
 from collections.abc import Callable
 from datetime import date
 
+import msgspec
+
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
+from finops.alerts.channels import EmailTarget, sealed
+from finops.alerts.messages import Message
+from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
@@ -180,6 +185,26 @@ def _widget(account: Account) -> int:
         ).pk
 
 
+def _alert_channel(account: Account) -> int:
+    target = sealed(EmailTarget(addresses=("walk@example.com",)), account.pk)
+    with account_scope(account):
+        return AlertChannel.objects.create(
+            account=account, name=f"walk {secrets.token_hex(4)}", kind="email", target=target
+        ).pk
+
+
+def _alert_delivery(account: Account) -> int:
+    message = Message(title="walk", summary="", url="https://walk.example/", kind="test", dedup_key="walk")
+    with account_scope(account):
+        return AlertDelivery.objects.create(
+            account=account,
+            channel_id=_alert_channel(account),
+            channel_name="walk",
+            channel_kind="email",
+            message=msgspec.to_builtins(message),
+        ).pk
+
+
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
@@ -202,4 +227,6 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "widget_id": _widget,
     "cost_tag_id": _cost_tag,
     "split_id": _split,
+    "channel_id": _alert_channel,
+    "delivery_id": _alert_delivery,
 }

@@ -22,6 +22,8 @@ TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module
 SWEEPS = {
     "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "lake.sweep": "removes files that no account's manifest names",
+    "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
+    "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
     "ingestion.flush_due_usage": "asks the database which inboxes are due, and queues them by account",
     "ingestion.tidy_all_usage": "queues the nightly pass of every account that has usage",

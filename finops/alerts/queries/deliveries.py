@@ -23,6 +23,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     status_code: int | None
     answer: str
 
+    @property
+    def is_under_way(self) -> bool:
+        return self.seconds is None
+
 
 class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     id: int

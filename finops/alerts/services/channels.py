@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
 
+import msgspec
+from django.conf import settings
+from django.db import transaction
+
+from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts.channels import (
+    Kind,
+    Target,
+    WebhookTarget,
+    new_signing_secret,
+    read_target,
+    sealed,
+    target_of,
+)
+from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.services.sending import Status, carry_out, end, open_attempt
+from finops.lib import clock
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.ratelimit import windows
+from finops.lib.sealing import Unsealable
+
+MAX_CHANNELS: Final = 50
+TESTS_A_MINUTE: Final = 10
+BOTH_SIGN_FOR: Final = timedelta(hours=24)
 
 
 def create_channel(
@@ -16,10 +43,20 @@ def create_channel(
 
     `target` by kind: slack and microsoft_teams {url}; email {addresses: list, or text with commas or lines};
     pagerduty {routing_key, url: left out or "" for PagerDuty's own}; webhook {url}. Raises UserError with the target's
-    field for one that is malformed or leads into a private network (looked up in DNS: seconds), ValidationError for a
-    name that is taken.
+    field for one that is malformed or leads into a private network (looked up in DNS: seconds), a full account;
+    ValidationError for a name that is taken.
     """
-    raise NotImplementedError
+    if kind not in Kind.values:
+        raise unknown_value("kind", kind, Kind.values)
+    found = read_target(kind, target)
+    with transaction.atomic(), account_scope(account):
+        _one_at_a_time(account)
+        _check_cap()
+        channel = AlertChannel(account=account, kind=kind, created_by=actor.user, created_at=clock.now())
+        _fill(channel, name, found)
+        channel.save(force_insert=True)
+        _record(channel, actor, "create", {"kind": kind, "target": channel.shown_target})
+    return channel, found.signing_secret if isinstance(found, WebhookTarget) else ""
 
 
 def change_channel(
@@ -27,22 +64,152 @@ def change_channel(
 ) -> AlertChannel:
     """Rename it, and give it another target where one is given; a webhook keeps its signing secret. Raises as
     `create_channel` does."""
-    raise NotImplementedError
+    account = channel.account
+    found = None if target is None else read_target(channel.kind, target)
+    with transaction.atomic(), account_scope(account):
+        _one_at_a_time(account)
+        row = _row(channel)
+        before = {"name": row.name, "target": row.shown_target}
+        _fill(row, name, _with_secrets_of(row, found))
+        row.save()
+        _record(row, actor, "change", {"from": before, "to": {"name": row.name, "target": row.shown_target}})
+    return row
 
 
+@transaction.atomic
 def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
     """Remove it with its subscriptions; what was sent stays in the list, what waits is not sent any more."""
-    raise NotImplementedError
+    account = channel.account
+    with account_scope(account):
+        _one_at_a_time(account)
+        row = _row(channel)
+        waiting = AlertDelivery.objects.select_for_update().filter(channel=row, status=Status.WAITING)
+        for delivery in waiting:
+            end(delivery, "The channel was deleted.")
+        detail = {
+            "kind": row.kind,
+            "target": row.shown_target,
+            "subscriptions": row.subscriptions.count(),
+            "waiting_deliveries": len(waiting),
+        }
+        _record(row, actor, "delete", detail)
+        row.delete()
 
 
 def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     """Send a test message now and here, once, within 10 s; the delivery's status and attempt say how it went.
 
-    Raises UserError when the channel was tested ten times within a minute.
+    Raises UserError when the account's channels were tested ten times within a minute. Call it outside a transaction.
     """
-    raise NotImplementedError
+    account = channel.account
+    if not windows().hit(f"alert-test:{account.pk}", limit=TESTS_A_MINUTE).allowed:
+        raise UserError(
+            f"Channels were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
+        )
+    with account_scope(account):
+        delivery = carry_out(_test_delivery(account, channel, actor))
+        if delivery is None:
+            raise UserError("The channel was deleted while the test message was being sent.")
+    return delivery
 
 
 def regenerate_signing_secret(*, channel: AlertChannel, actor: Actor) -> str:
-    """A new signing secret of a webhook, shown this once. The old one signs beside it for 24 hours."""
-    raise NotImplementedError
+    """A new signing secret of a webhook, shown this once. The old one signs beside it for 24 hours, so that a receiver
+    can change over in between. Raises UserError for a channel of another kind."""
+    account = channel.account
+    with transaction.atomic(), account_scope(account):
+        row = _row(channel)
+        target = target_of(row)
+        if not isinstance(target, WebhookTarget):
+            raise UserError("Only a signed webhook has a signing secret.")
+        changed = msgspec.structs.replace(
+            target,
+            signing_secret=new_signing_secret(),
+            previous_secret=target.signing_secret,
+            previous_until=clock.now() + BOTH_SIGN_FOR,
+        )
+        row.target, row.changed_at = sealed(changed, account.pk), clock.now()
+        row.save(update_fields=["target", "changed_at"])
+        _record(row, actor, "regenerate_secret", {"old_signs_until": str(changed.previous_until)})
+    return changed.signing_secret
+
+
+@transaction.atomic
+def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> AlertDelivery:
+    """Recorded as claimed, so that no worker takes it."""
+    row = _row(channel)
+    delivery = AlertDelivery(
+        account=account,
+        channel=row,
+        channel_name=row.name,
+        channel_kind=row.kind,
+        is_test=True,
+        message=msgspec.to_builtins(_test_message(account, row, actor)),
+        created_at=clock.now(),
+    )
+    open_attempt(delivery)
+    delivery.save(force_insert=True)
+    _record(row, actor, "test", {"delivery": delivery.pk})
+    return delivery
+
+
+def _test_message(account: Account, channel: AlertChannel, actor: Actor) -> Message:
+    return Message(
+        title=f"Test message: {channel.name} works",
+        summary=f"Alerts of {account.name} that are subscribed to this channel will look like this. Nothing is wrong.",
+        facts=(Fact("Account", account.name), Fact("Asked for by", actor.label)),
+        url=f"{settings.PUBLIC_URL}/a/{account.slug}/alerts/",
+        kind="test",
+        dedup_key=f"finops:{account.slug}:test:{channel.pk}",
+        data={"channel_id": channel.pk},
+    )
+
+
+def _one_at_a_time(account: Account) -> None:
+    """Writers of an account's channels wait for each other, so that counts and names hold until the commit."""
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+
+
+def _row(channel: AlertChannel) -> AlertChannel:
+    row = AlertChannel.objects.select_for_update(of=("self",)).filter(pk=channel.pk).first()
+    if row is None:
+        raise UserError("That channel is gone already.")
+    return row
+
+
+def _check_cap() -> None:
+    count = AlertChannel.objects.count()
+    if count >= MAX_CHANNELS:
+        raise UserError(
+            f"An account has at most {MAX_CHANNELS} alert channels, and this one has {count}. Delete one that is not "
+            "needed first."
+        )
+
+
+def _fill(channel: AlertChannel, name: str, target: Target | None) -> None:
+    channel.name = " ".join(name.split())
+    if target is not None:
+        channel.target, channel.shown_target = sealed(target, channel.account_id), target.shown[:300]
+    channel.changed_at = clock.now()
+    channel.full_clean(exclude=["account"])
+
+
+def _with_secrets_of(row: AlertChannel, target: Target | None) -> Target | None:
+    """A webhook that moves keeps its signing secrets, unless they can no longer be read."""
+    if not isinstance(target, WebhookTarget):
+        return target
+    try:
+        before = target_of(row)
+    except Unsealable:
+        return target
+    return msgspec.structs.replace(before, url=target.url)
+
+
+def _record(channel: AlertChannel, actor: Actor, verb: str, detail: dict[str, object]) -> None:
+    audit.record(
+        account=channel.account,
+        actor=actor,
+        action=f"alert_channel.{verb}",
+        target=channel.name,
+        detail={"id": channel.pk, **detail},
+    )

@@ -1,0 +1,26 @@
+"""One message to one target. A module a kind; each says what became of it, and raises nothing for a bad answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from finops.alerts.channels import Kind, Target
+from finops.alerts.senders import email, microsoft_teams, pagerduty, slack, webhook
+from finops.alerts.senders.outcome import Outcome, Sending
+
+_SENDERS: Mapping[str, Callable[[Any, Sending], Outcome]] = {
+    Kind.SLACK: slack.send,
+    Kind.MICROSOFT_TEAMS: microsoft_teams.send,
+    Kind.EMAIL: email.send,
+    Kind.PAGERDUTY: pagerduty.send,
+    Kind.WEBHOOK: webhook.send,
+}
+
+
+def send(kind: str, target: Target, sending: Sending) -> Outcome:
+    """Send it now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
+    return _SENDERS[kind](target, sending)
+
+
+__all__ = ["Outcome", "Sending", "send"]

@@ -1,0 +1,80 @@
+"""Microsoft Teams: an Adaptive Card for the Workflows app's webhook ("When a Teams webhook request is received").
+
+Texts that people or bills named are TextRuns, where Teams reads no Markdown. Teams refuses a message of more than 28 KB.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from finops.alerts.channels import UrlTarget
+from finops.alerts.messages import Fact, Message
+from finops.alerts.senders.http import post_json
+from finops.alerts.senders.outcome import Outcome, Sending, one_line
+from finops.lib.spoken import cut
+
+MAX_BYTES: Final = 25_000
+_FACTS: Final = 40
+_STYLES: Final = {"info": "accent", "warning": "warning", "critical": "attention"}
+
+
+def send(target: UrlTarget, sending: Sending) -> Outcome:
+    return post_json(target.url, payload(sending.message), target)
+
+
+def payload(message: Message) -> dict[str, Any]:
+    """With as many facts as fit."""
+    shown = list(message.facts[:_FACTS])
+    card = _payload(message, shown)
+    while len(msgspec.json.encode(card)) > MAX_BYTES and shown:
+        shown.pop()
+        card = _payload(message, shown)
+    return card
+
+
+def _payload(message: Message, shown: list[Fact]) -> dict[str, Any]:
+    content = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "fallbackText": cut(one_line(message.title), 200),
+        "msteams": {"width": "Full"},
+        "body": _body(message, shown),
+        "actions": [{"type": "Action.OpenUrl", "title": "Open in the console", "url": message.url}],
+    }
+    attachment = {
+        "contentType": "application/vnd.microsoft.card.adaptive",
+        "contentUrl": None,
+        "content": content,
+    }
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _body(message: Message, shown: list[Fact]) -> list[dict[str, Any]]:
+    title = _text(one_line(message.title), 300, weight="Bolder", size="Medium")
+    body: list[dict[str, Any]] = [
+        {"type": "Container", "style": _STYLES[message.severity], "bleed": True, "items": [title]}
+    ]
+    if message.summary.strip():
+        body.append(_text(message.summary, 2_000))
+    body += [_fact(fact) for fact in shown]
+    left = len(message.facts) - len(shown)
+    if left:
+        body.append(_text(f"{left} more figures are in the console.", 100, isSubtle=True))
+    return body
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    columns = [
+        {"type": "Column", "width": 1, "items": [_text(fact.label, 150, weight="Bolder")]},
+        {"type": "Column", "width": 2, "items": [_text(fact.value, 300)]},
+    ]
+    return {"type": "ColumnSet", "spacing": "Small", "columns": columns}
+
+
+def _text(text: str, limit: int, **style: Any) -> dict[str, Any]:
+    # "{{" begins a date function of Adaptive Cards.
+    plain = cut(text, limit).replace("{{", "{\u200b{")
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain or "-", **style}]}

@@ -1,0 +1,40 @@
+"""What is sent, and what became of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+
+from finops.alerts.messages import Message
+
+MAX_ANSWER: Final = 500
+
+Verdict = Literal["delivered", "again", "failed"]
+
+
+class Sending(msgspec.Struct, frozen=True, kw_only=True):
+    """`delivery_id` and `made_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
+
+    message: Message
+    delivery_id: int
+    account_slug: str
+    account_name: str
+    made_at: datetime
+    arrived: tuple[str, ...] = ()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`again`: it may work another time, not before `wait` seconds where the receiver said so."""
+
+    verdict: Verdict
+    answer: str
+    status_code: int | None = None
+    wait: float = 0.0
+    arrived: tuple[str, ...] = ()
+
+
+def one_line(text: str) -> str:
+    """Without line breaks and other control characters, which PostgreSQL's JSON and mail headers refuse."""
+    return " ".join("".join(" " if not each.isprintable() else each for each in text).split())

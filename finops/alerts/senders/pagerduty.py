@@ -1,0 +1,42 @@
+"""PagerDuty's Events API v2: a trigger, gathered with others of the same dedup key in one incident."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from finops.alerts.channels import PagerDutyTarget
+from finops.alerts.senders.http import post_json
+from finops.alerts.senders.outcome import Outcome, Sending, one_line
+from finops.lib.spoken import cut
+
+_FACTS: Final = 100
+_SUMMARY: Final = 1_024
+
+
+def send(target: PagerDutyTarget, sending: Sending) -> Outcome:
+    return post_json(target.events_url, payload(target, sending), target)
+
+
+def payload(target: PagerDutyTarget, sending: Sending) -> dict[str, Any]:
+    message = sending.message
+    facts = {cut(fact.label, 200): cut(fact.value, 1_000) for fact in message.facts[:_FACTS]}
+    return {
+        "routing_key": target.routing_key,
+        "event_action": "trigger",
+        "dedup_key": message.dedup_key,
+        "client": "FinOps Console",
+        "client_url": message.url,
+        "links": [{"href": message.url, "text": "Open in the console"}],
+        "payload": {
+            "summary": cut(one_line(message.title), _SUMMARY),
+            "source": urlsplit(settings.PUBLIC_URL).netloc,
+            "severity": message.severity,
+            "timestamp": sending.made_at.isoformat(),
+            "component": cut(sending.account_name, 200),
+            "class": message.kind,
+            "custom_details": {"summary": cut(message.summary, 4_000), **facts},
+        },
+    }

@@ -1,0 +1,44 @@
+"""A webhook signed as Standard Webhooks says. `webhook-id` is the delivery's and stays over its attempts, so a receiver
+that had it already can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from standardwebhooks import Webhook
+
+from finops.alerts.channels import WebhookTarget
+from finops.alerts.senders.http import post_bytes
+from finops.alerts.senders.outcome import Outcome, Sending
+from finops.lib import clock
+
+
+def send(target: WebhookTarget, sending: Sending) -> Outcome:
+    body = msgspec.json.encode(payload(sending)).decode()
+    now, name = clock.now(), f"msg_{sending.delivery_id}"
+    signatures = [Webhook(secret).sign(name, now, body) for secret in target.signing_secrets()]
+    headers = {
+        "webhook-id": name,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
+    return post_bytes(target.url, body.encode(), headers, target)
+
+
+def payload(sending: Sending) -> dict[str, Any]:
+    message = sending.message
+    return {
+        "type": f"alert.{message.kind}",
+        "timestamp": sending.made_at.isoformat(),
+        "data": {
+            "account": {"slug": sending.account_slug, "name": sending.account_name},
+            "title": message.title,
+            "summary": message.summary,
+            "severity": message.severity,
+            "facts": [{"label": fact.label, "value": fact.value} for fact in message.facts],
+            "console_url": message.url,
+            "dedup_key": message.dedup_key,
+            "figures": message.data,
+        },
+    }
