@@ -11,10 +11,11 @@ class McpServerConfig(AppConfig):
     verbose_name = "MCP server"
 
     def ready(self) -> None:
-        """Every module in tools/ registers itself; after that the registry is what it is."""
-        from mcpserver import tools
+        """Every module in tools/ and prompts/ registers itself; after that the registry is what it is."""
+        from mcpserver import prompts, tools
         from mcpserver.registry import registry
 
-        for module in sorted(found.name for found in pkgutil.iter_modules(tools.__path__)):
-            importlib.import_module(f"{tools.__name__}.{module}")
+        for package in (tools, prompts):
+            for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+                importlib.import_module(f"{package.__name__}.{module}")
         registry.freeze()

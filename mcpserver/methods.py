@@ -13,11 +13,13 @@ from finops.activity.models import Method as Kind
 from finops.lib.errors import nearest
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.prompting import checking
 from mcpserver.recording import Noted
 from mcpserver.registry import Access, Prompt, Registry, Tool
 from mcpserver.results import InsufficientScope, Outcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
 
+MAX_COMPLETIONS = 100  # the protocol's
 RESOURCE_NOT_FOUND = -32002  # legacy only; the modern era uses INVALID_PARAMS
 
 Result = dict[str, Any]
@@ -46,7 +48,7 @@ class Server:
 
     def capabilities(self) -> Result:
         """Which methods exist. A list may be empty: a capability says that it can be asked for."""
-        return {"tools": {}, "prompts": {}, "resources": {}}
+        return {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -118,7 +120,7 @@ def _tool_entry(tool: Tool, revision: Revision) -> Result:
 
 def call_tool(ask: Ask) -> Result:
     with _noted(ask, Kind.TOOL) as note:
-        tool, arguments = _called_tool(ask), _object(ask, "arguments")
+        tool, arguments = _called_tool(ask), _object(ask.params, "arguments")
         if tool.access is Access.WRITE and not ask.call.credential.may_write:
             outcome = note.refused(Outcome(problem=_read_only(tool, ask.call)))
         else:
@@ -131,7 +133,7 @@ def _noted(ask: Ask, kind: Kind) -> Noted:
 
 
 def _called_tool(ask: Ask) -> Tool:
-    name = _text(ask, "name")
+    name = _text(ask.params, "name")
     tool = ask.server.registry.get(name)
     if tool is None:
         close = nearest(name[:64], ask.server.registry.names())
@@ -178,25 +180,30 @@ def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
 
 
 def get_prompt(ask: Ask) -> Result:
-    name, arguments = _text(ask, "name"), _object(ask, "arguments")
-    prompt = ask.server.registry.get_prompt(name)
-    if prompt is None:
-        raise RpcError(Code.INVALID_PARAMS, f"Unknown prompt: {name[:64]}. prompts/list has them all.")
-    known = [argument.name for argument in prompt.arguments]
-    for key, value in arguments.items():
-        if key not in known or not isinstance(value, str):
-            raise RpcError(Code.INVALID_PARAMS, f"{name} takes the text arguments {known}, not {key[:64]!r}.")
-    missing = [
-        argument.name
-        for argument in prompt.arguments
-        if argument.required and not arguments.get(argument.name)
-    ]
-    if missing:
-        raise RpcError(Code.INVALID_PARAMS, f"{name} needs {', '.join(missing)}.")
     with _noted(ask, Kind.PROMPT) as note:
-        text = note.text(prompt.render(arguments))
-    message = {"role": "user", "content": {"type": "text", "text": text}}
-    return {"description": prompt.description, "messages": [message]}
+        prompt = checking.find_prompt(ask.server.registry, _text(ask.params, "name"))
+        text = note.text(checking.render(prompt, _object(ask.params, "arguments"), ask.call))
+    return {
+        "description": prompt.description,
+        "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
+    }
+
+
+def complete(ask: Ask) -> Result:
+    """Values for an argument of a prompt; there are no resource templates to complete."""
+    ref, argument = _object(ask.params, "ref"), _object(ask.params, "argument")
+    if ref.get("type") != "ref/prompt":
+        raise RpcError(Code.INVALID_PARAMS, "params.ref.type is ref/prompt: only prompts have arguments here.")
+    prompt = checking.find_prompt(ask.server.registry, _text(ref, "name", "params.ref"))
+    found = checking.complete(
+        prompt,
+        _text(argument, "name", "params.argument"),
+        _text(argument, "value", "params.argument"),
+        _object(_object(ask.params, "context"), "arguments", "params.context"),
+        ask.call,
+    )
+    shown = list(found.values[:MAX_COMPLETIONS])
+    return {"completion": {"values": shown, "total": found.total, "hasMore": found.total > len(shown)}}
 
 
 def list_resources(ask: Ask) -> Result:
@@ -210,24 +217,24 @@ def list_resource_templates(ask: Ask) -> Result:
 
 
 def read_resource(ask: Ask) -> Result:
-    uri = _text(ask, "uri")
+    uri = _text(ask.params, "uri")
     code = Code.INVALID_PARAMS if ask.revision.modern else RESOURCE_NOT_FOUND
     raise RpcError(code, "Resource not found", data={"uri": uri})
 
 
-def _text(ask: Ask, name: str) -> str:
-    value = ask.params.get(name)
+def _text(params: Mapping[str, Any], name: str, where: str = "params") -> str:
+    value = params.get(name)
     if not isinstance(value, str):
-        raise RpcError(Code.INVALID_PARAMS, f"params.{name} is a string.")
+        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} is a string.")
     return value
 
 
-def _object(ask: Ask, name: str) -> Mapping[str, Any]:
-    value = ask.params.get(name)
+def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapping[str, Any]:
+    value = params.get(name)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise RpcError(Code.INVALID_PARAMS, f"params.{name} is an object.")
+        raise RpcError(Code.INVALID_PARAMS, f"{where}.{name} is an object.")
     return value
 
 
@@ -245,6 +252,7 @@ METHODS: Mapping[str, Method] = {
     "tools/call": Method(answer=call_tool),
     "prompts/list": Method(answer=list_prompts, cache=Cache(seconds=600)),
     "prompts/get": Method(answer=get_prompt),
+    "completion/complete": Method(answer=complete),
     "resources/list": Method(answer=list_resources, cache=Cache(seconds=3600)),
     "resources/templates/list": Method(answer=list_resource_templates, cache=Cache(seconds=3600)),
     "resources/read": Method(answer=read_resource, cache=Cache(seconds=0)),

@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mcpserver.context import ToolCall
 from mcpserver.schema import Schema, answer_schema, arguments_schema
 
 ANSWER_FIELDS = ("account", "summary", "warnings", "hint", "console_url")
@@ -87,21 +88,33 @@ class Tool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Completion:
+    """What could stand in an argument, best first, and how many more of it there are."""
+
+    values: Sequence[str] = ()
+    total: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PromptArgument:
+    """`complete` gets what was typed so far and the other arguments given; without it nothing is suggested."""
+
     name: str
     description: str
     title: str = ""
     required: bool = False
+    complete: Callable[[ToolCall, str, Mapping[str, str]], Completion] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A conversation starter. `render` gets the arguments, all text, and gives the user's message."""
+    """A conversation starter. `render` gets the arguments, all text and none empty, and gives the user's message; it
+    raises UserError for a value that it cannot take."""
 
     name: str
     title: str
     description: str
-    render: Callable[[Mapping[str, str]], str]
+    render: Callable[[ToolCall, Mapping[str, str]], str]
     arguments: tuple[PromptArgument, ...] = ()
 
 

@@ -146,6 +146,32 @@ REQUIREMENTS: dict[str, Requirement] = {
             "2026-07-28 server/prompts",
         ),
         (
+            "prompts:arguments",
+            "A wrong value of a prompt's argument is -32602 that says what it could be.",
+            "2026-07-28 server/prompts",
+        ),
+        (
+            "prompts:calls",
+            "The calls that a prompt's text names exist, take its arguments and work in its order.",
+            "product",
+        ),
+        ("prompts:write", "A prompt names what writes only to a credential that may.", "product"),
+        (
+            "completion:complete",
+            "completion/complete suggests values that the account has; unknown prompts and arguments are -32602.",
+            "2026-07-28 server/utilities/completion",
+        ),
+        (
+            "completion:limit",
+            "At most 100 values, with how many there are and whether there are more.",
+            "2026-07-28 server/utilities/completion",
+        ),
+        (
+            "completion:context",
+            "Arguments given already narrow what is suggested.",
+            "2026-07-28 server/utilities/completion",
+        ),
+        (
             "resources:empty",
             "Resource lists are empty; reading is 'not found'.",
             "2026-07-28 server/resources",

@@ -25,7 +25,7 @@ def test_initialize_echoes_a_version_that_we_speak(door: Door, revision: str) ->
     result = door.result("initialize", hello(revision), revision=revision)
 
     assert result["protocolVersion"] == revision
-    assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}}
+    assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
     assert "getAccountContext" in result["instructions"]
 
 
@@ -58,9 +58,7 @@ def test_ping_is_answered_without_a_handshake(door: Door, revision: str) -> None
 
 @requirement("legacy:errors-200", "rpc:id-echo")
 @each_revision
-@pytest.mark.parametrize(
-    "method", ["unknown/method", "server/discover", "logging/setLevel", "completion/complete"]
-)
+@pytest.mark.parametrize("method", ["unknown/method", "server/discover", "logging/setLevel"])
 def test_an_unknown_method_is_an_error_with_status_200(door: Door, revision: str, method: str) -> None:
     assert door.error(method, revision=revision, status=200)["code"] == -32601
 

@@ -122,7 +122,8 @@ def test_prompts_are_listed_with_their_arguments(door: Door, revision: str) -> N
     (prompt,) = door.result("prompts/list", revision=revision)["prompts"]
 
     assert prompt["name"] == "weekly"
-    assert [(argument["name"], argument["required"]) for argument in prompt["arguments"]] == [("team", True)]
+    arguments = [(argument["name"], argument["required"]) for argument in prompt["arguments"]]
+    assert arguments == [("team", True), ("mood", False)]
 
 
 @requirement("prompts:get")
@@ -138,17 +139,105 @@ def test_a_prompt_is_rendered_with_its_arguments(door: Door, revision: str) -> N
 @requirement("prompts:get")
 @each_revision
 @pytest.mark.parametrize(
-    "params",
+    ("params", "says"),
     [
-        {"name": "nope"},
-        {"name": "weekly"},
-        {"name": "weekly", "arguments": {"team": ""}},
-        {"name": "weekly", "arguments": {"team": 7}},
-        {"name": "weekly", "arguments": {"team": "Core", "squad": "x"}},
+        ({"name": "weakly"}, "Unknown prompt: weakly. Nearest: weekly. prompts/list has them all."),
+        ({"name": "weekly"}, "weekly needs team."),
+        ({"name": "weekly", "arguments": {"team": " "}}, "weekly needs team."),
+        ({"name": "weekly", "arguments": {"team": None}}, "weekly needs team."),
+        ({"name": "weekly", "arguments": {"team": 7}}, "team of weekly is a text"),
+        ({"name": "weekly", "arguments": {"team": "x" * 301}}, "team of weekly has at most 300 characters"),
+        (
+            {"name": "weekly", "arguments": {"team": "Core", "teem": "x"}},
+            "Nearest: team. It takes team, mood.",
+        ),
+        ({"name": "weekly", "arguments": ["Core"]}, "params.arguments is an object."),
+        ({}, "params.name is a string."),
     ],
 )
-def test_an_unknown_prompt_or_argument_is_refused(door: Door, revision: str, params: dict[str, Any]) -> None:
-    assert door.error("prompts/get", params, revision=revision)["code"] == -32602
+def test_an_unknown_prompt_or_argument_is_refused(
+    door: Door, revision: str, params: dict[str, Any], says: str
+) -> None:
+    error = door.error("prompts/get", params, revision=revision)
+
+    assert error["code"] == -32602
+    assert says in error["message"]
+
+
+def completion(
+    door: Door, typed: str, *, argument: str = "team", context: Any = None, revision: str = schemas.MODERN
+) -> dict[str, Any]:
+    given = {} if context is None else {"context": context}
+    params = {
+        "ref": {"type": "ref/prompt", "name": "weekly"},
+        "argument": {"name": argument, "value": typed},
+    }
+    found: dict[str, Any] = door.result("completion/complete", {**params, **given}, revision=revision)[
+        "completion"
+    ]
+    return found
+
+
+@requirement("completion:complete", "completion:limit")
+@each_revision
+def test_an_argument_is_completed_with_a_hundred_values_at_most(door: Door, revision: str) -> None:
+    everything = completion(door, "", revision=revision)
+    few = completion(door, "team 14", revision=revision)
+
+    assert (len(everything["values"]), everything["total"], everything["hasMore"]) == (100, 150, True)
+    assert few == {"values": [f"team {number}" for number in range(140, 150)], "total": 10, "hasMore": False}
+
+
+@requirement("completion:context")
+@each_revision
+def test_other_arguments_given_already_count_for_a_completion(door: Door, revision: str) -> None:
+    found = completion(door, "", context={"arguments": {"mood": "happy"}}, revision=revision)
+
+    assert found["values"][0] == "happy 000"
+
+
+@requirement("completion:context")
+@pytest.mark.parametrize(
+    "context", [{}, {"arguments": {}}, {"arguments": {"mood": 7, "nope": "x"}}, {"arguments": {"mood": ""}}]
+)
+def test_other_arguments_that_say_nothing_narrow_nothing(door: Door, context: Any) -> None:
+    assert completion(door, "", context=context)["values"][0] == "team 000"
+
+
+@requirement("completion:complete")
+@pytest.mark.parametrize(("argument", "typed"), [("mood", "gl"), ("team", "x" * 301), ("team", "nothing")])
+def test_where_nothing_is_known_nothing_is_suggested(door: Door, argument: str, typed: str) -> None:
+    assert completion(door, typed, argument=argument) == {"values": [], "total": 0, "hasMore": False}
+
+
+@requirement("completion:complete")
+@each_revision
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"ref": {"type": "ref/prompt", "name": "weakly"}}, "Unknown prompt: weakly. Nearest: weekly."),
+        ({"ref": {"type": "ref/prompt"}}, "params.ref.name is a string."),
+        ({"ref": {"type": "ref/resource", "uri": "file:///{name}"}}, "params.ref.type is ref/prompt"),
+        ({"ref": None}, "params.ref.type is ref/prompt"),
+        ({"argument": {"name": "teem", "value": ""}}, "weekly has no argument teem. Nearest: team."),
+        ({"argument": {"name": "team"}}, "params.argument.value is a string."),
+        ({"argument": "team"}, "params.argument is an object."),
+        ({"context": {"arguments": []}}, "params.context.arguments is an object."),
+    ],
+)
+def test_a_malformed_completion_is_refused(
+    door: Door, revision: str, changes: dict[str, Any], says: str
+) -> None:
+    params = {
+        "ref": {"type": "ref/prompt", "name": "weekly"},
+        "argument": {"name": "team", "value": ""},
+        **changes,
+    }
+
+    error = door.error("completion/complete", params, revision=revision)
+
+    assert error["code"] == -32602
+    assert says in error["message"]
 
 
 @requirement("methods:capabilities", "prompts:list", "prompts:get")

@@ -164,7 +164,6 @@ def test_a_broken_wrapping_is_a_mismatch(door: Door, wrapped: str) -> None:
         "resources/subscribe",
         "resources/unsubscribe",
         "subscriptions/listen",
-        "completion/complete",
         "tasks/get",
     ],
 )
@@ -184,7 +183,7 @@ def test_discover_says_who_we_are(door: Door, bare: Door) -> None:
     result = door.result("server/discover")
 
     assert result["supportedVersions"] == ["2026-07-28"]
-    assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}}
+    assert result["capabilities"] == {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
     assert "getAccountContext" in result["instructions"]
     assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "public")
     assert bare.result("server/discover")["capabilities"] == result["capabilities"]
@@ -201,6 +200,11 @@ def test_discover_says_who_we_are(door: Door, bare: Door) -> None:
         ("resources/templates/list", {}, "private"),
         ("tools/call", {"name": "echo"}, None),
         ("prompts/get", {"name": "weekly", "arguments": {"team": "Core"}}, None),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": "weekly"}, "argument": {"name": "team", "value": ""}},
+            None,
+        ),
     ],
 )
 def test_a_result_says_its_kind_who_answered_and_how_long_it_keeps(

@@ -74,7 +74,9 @@ def test_nothing_is_registered_after_the_start() -> None:
     with pytest.raises(RegistryError, match="frozen"):
         register(registry, name="late")
     with pytest.raises(RegistryError, match="frozen"):
-        registry.add_prompt(Prompt(name="late", title="Late", description="Late.", render=lambda given: ""))
+        registry.add_prompt(
+            Prompt(name="late", title="Late", description="Late.", render=lambda _call, given: "")
+        )
 
 
 @requirement("tools:names", "tools:schemas", "tools:annotations")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -15,7 +16,7 @@ from accounts.models import Account
 from accounts.scoping import current_account
 from finops.lib.errors import UserError
 from mcpserver.context import ToolCall
-from mcpserver.registry import Access, Prompt, PromptArgument, Registry
+from mcpserver.registry import Access, Completion, Prompt, PromptArgument, Registry
 
 
 class Grain(enum.StrEnum):
@@ -125,11 +126,23 @@ def make_toys(*, prompts: bool = False) -> Registry:
                 name="weekly",
                 title="Weekly",
                 description="The week in cost.",
-                render=lambda given: f"How was the week of {given.get('team', 'everyone')}?",
-                arguments=(PromptArgument(name="team", title="Team", description="Whose.", required=True),),
+                render=lambda _call, given: f"How was the week of {given['team']}?",
+                arguments=(
+                    PromptArgument(
+                        name="team", title="Team", description="Whose.", required=True, complete=_teams
+                    ),
+                    PromptArgument(name="mood", description="How to say it."),
+                ),
             )
         )
     return toys
+
+
+def _teams(call: ToolCall, typed: str, given: Mapping[str, str]) -> Completion:
+    """A hundred and fifty teams, or those of a mood."""
+    teams = [f"{given.get('mood', 'team')} {number:03}" for number in range(150)]
+    found = [team for team in teams if team.startswith(typed)]
+    return Completion(values=found, total=len(found))
 
 
 def _rename(call: ToolCall, arguments: NameArguments) -> Answer:

@@ -1,6 +1,6 @@
 """Reads about cost, the same for tools and pages. The account must be in scope."""
 
-from finops.costs.queries.context import account_context
+from finops.costs.queries.context import account_context, currencies_of
 from finops.costs.queries.cost_view import CostViewSettings, cost_view
 from finops.costs.queries.sources import source_health
 from finops.costs.queries.spend import query_spend
@@ -13,6 +13,7 @@ __all__ = [
     "CostViewSettings",
     "account_context",
     "cost_view",
+    "currencies_of",
     "given_days",
     "list_dimension_values",
     "query_spend",

@@ -53,7 +53,7 @@ def account_context(
     coverage = sources.coverage
     shown_keys = _tag_keys(account, sources, keys, deadline)
     shown_sources = _worst_first(list(sources.health.values()))[:SHOWN_SOURCES]
-    currencies = _currencies(account, sources, deadline)
+    currencies = currencies_of(account, sources, deadline)
     facts = AnswerFacts(account, _recent(coverage), coverage, sources.health)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -92,7 +92,8 @@ def _recent(coverage: Coverage) -> DateRange:
     return DateRange(last - timedelta(days=RECENT_DAYS - 1), last)
 
 
-def _currencies(account: Account, sources: Sources, deadline: float | None) -> list[str]:
+def currencies_of(account: Account, sources: Sources, deadline: float | None = None) -> list[str]:
+    """Every currency that a cost line has. One lake query."""
     coverage = sources.coverage
     if coverage.first_day is None or coverage.last_day is None:
         return []

@@ -1,0 +1,83 @@
+"""What costs something else than expected, and why."""
+
+from __future__ import annotations
+
+from mcpserver.prompting.arguments import CURRENCY, SOURCE, amount
+from mcpserver.prompting.asked import Asked
+from mcpserver.prompting.days import month, recent_days
+from mcpserver.prompting.registering import prompt
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+
+DAYS = 30
+MONTH = month(f"the last {DAYS} days")
+MINIMUM_IMPACT = amount(
+    "minimum_impact",
+    "Minimum impact",
+    "Only anomalies of this size or more, up or down, in their own currency.",
+)
+
+
+@prompt(
+    name="anomaly_check",
+    title="Anomaly check",
+    description="Open anomalies, worst first: what each costs by month end, its likely cause, and whether the data is sound.",
+    arguments=(MONTH, SOURCE, MINIMUM_IMPACT, CURRENCY),
+)
+def anomaly_check(asked: Asked) -> Script:
+    days = asked.value(MONTH) or recent_days(asked, DAYS)
+    source = asked.value(SOURCE)
+    size = {
+        "min_impact": asked.value(MINIMUM_IMPACT),
+        "currency": asked.value(CURRENCY),
+        "search": source,
+    }
+    filters = equal(source=source)
+    return Script(
+        task=f"Check the cost from {days.start} to {days.end} for anomalies.",
+        only=only(source=source),
+        steps=[
+            Step(
+                "listAnomalies",
+                {"state": "open", **dates(days), **size, "limit": 10},
+                "What nobody has explained yet, worst first, with impact so far, impact at month end and root causes.",
+            ),
+            Step(
+                "listAnomalies",
+                {"state": "expected", **dates(days), **size, "limit": 5},
+                "What people marked as expected, with their notes: no news, but it may explain an open one.",
+            ),
+            Step(
+                "explainSpendChange",
+                {**dates(days), "group_by": ["service"], "filters": filters, "top": 5},
+                "How large the anomalies are beside the whole change, and which change events stand beside them.",
+            ),
+            Step(
+                "querySpend",
+                {**dates(days), "granularity": "day", "group_by": ["service"], "filters": filters, "top": 5},
+                "The days of the largest services, to see when it began and whether it is over.",
+            ),
+            Step(
+                "getDataHealth",
+                {},
+                "Whether a gap, a late bill or a restated month explains it instead.",
+            ),
+        ],
+        then=[
+            (
+                "For each of the two worst open anomalies call `querySpend` again for its own days and the week before them, with "
+                "`granularity` `day`, a filter on its dimension and value, and `group_by` the dimension of its first root cause."
+            ),
+        ],
+        answer=[
+            "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
+            "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
+            "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
+            "Whether the data is sound.",
+            NEXT,
+            "What looks meant (a launch, a migration): say that a person marks it as expected on its page.",
+            LINKS,
+        ],
+        offers={
+            "create_alert_subscription": "an alert for anomalies above an impact, when nobody is told of them yet."
+        },
+    )

@@ -1,0 +1,72 @@
+"""How reserved instances and savings plans are used, and whether to buy, keep or drop."""
+
+from __future__ import annotations
+
+from finops.lib.periods import DateRange, add_months
+from mcpserver.prompting.arguments import PROVIDER
+from mcpserver.prompting.asked import Asked
+from mcpserver.prompting.days import complete_month, month
+from mcpserver.prompting.registering import prompt
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+
+MONTH = month("the last complete month")
+TREND_MONTHS = 6
+
+
+@prompt(
+    name="commitment_review",
+    title="Commitment review",
+    description="How reserved instances and savings plans are used: waste, coverage, what expires, whether to buy or let go.",
+    arguments=(MONTH, PROVIDER),
+)
+def commitment_review(asked: Asked) -> Script:
+    days = asked.value(MONTH) or complete_month(asked)
+    provider = asked.value(PROVIDER)
+    filters = equal(provider=provider)
+    trend = DateRange(add_months(days.start, 1 - TREND_MONTHS), days.end)
+    return Script(
+        task=f"Review our commitments from {days.start} to {days.end}.",
+        only=only(provider=provider),
+        steps=[
+            Step(
+                "getCommitmentUtilization",
+                {**dates(days), "by": "commitment", "filters": filters, "top": 15},
+                "Each commitment: utilization, waste, effective savings rate, expiry; most waste first.",
+            ),
+            Step(
+                "getCommitmentUtilization",
+                {**dates(trend), "by": "type", "granularity": "month", "filters": filters},
+                f"Utilization and coverage by type, month by month over {TREND_MONTHS} months.",
+            ),
+            Step(
+                "querySpend",
+                {
+                    **dates(days),
+                    "group_by": ["pricing_category", "service"],
+                    "filters": filters,
+                    "basis": "amortized",
+                    "top": 12,
+                },
+                "What is paid on demand beside what is committed, by service.",
+            ),
+            Step(
+                "listSavingsRecommendations",
+                {"status": "open", "rule": "unused_commitment", "limit": 10},
+                "What idle commitments cost a month.",
+            ),
+            Step(
+                "listSavingsRecommendations",
+                {"status": "open", "rule": "steady_on_demand", "limit": 10},
+                "Steady on-demand use that a commitment would cover.",
+            ),
+        ],
+        answer=[
+            "Headline: utilization, coverage and waste of these days in each currency; a figure that is null with its reason.",
+            "Table of at most 10 rows: commitment, utilization, waste, effective savings rate, expires.",
+            "Trend: better or worse over the months, in one sentence.",
+            "What expires within 90 days, and whether to renew all, less or nothing.",
+            "What to buy, only where use is steady and what we have is well used; what to move onto idle commitments.",
+            NEXT,
+            LINKS,
+        ],
+    )

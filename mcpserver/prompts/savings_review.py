@@ -1,0 +1,58 @@
+"""What could be saved, and in which order to go about it."""
+
+from __future__ import annotations
+
+from mcpserver.prompting.arguments import CURRENCY, RULE, amount
+from mcpserver.prompting.asked import Asked
+from mcpserver.prompting.days import complete_month
+from mcpserver.prompting.registering import prompt
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates
+
+MINIMUM_SAVING = amount(
+    "minimum_saving", "Minimum saving", "Only savings of this much a month or more, in their own currency."
+)
+
+
+@prompt(
+    name="savings_review",
+    title="Savings review",
+    description="What could be saved a month, proven by cost lines: what to do first by saving, effort and risk.",
+    arguments=(RULE, MINIMUM_SAVING, CURRENCY),
+)
+def savings_review(asked: Asked) -> Script:
+    rule, currency, least = asked.value(RULE), asked.value(CURRENCY), asked.value(MINIMUM_SAVING)
+    month = complete_month(asked)
+    return Script(
+        task="Review what we could save.",
+        steps=[
+            Step(
+                "listSavingsRecommendations",
+                {"status": "open", "rule": rule, "min_saving": least, "currency": currency, "limit": 20},
+                "What cost lines prove could be saved a month, largest first, with formula, effort and risk.",
+            ),
+            Step(
+                "listSavingsRecommendations",
+                {"status": "acted", "rule": rule, "currency": currency, "limit": 10},
+                "What was acted on, and what that really saved.",
+            ),
+            Step(
+                "querySpend",
+                {**dates(month), "group_by": ["service"], "top": 10},
+                "The last complete month by service, to weigh the savings against.",
+            ),
+            Step(
+                "getCommitmentUtilization",
+                {**dates(month), "by": "type"},
+                "How well commitments of that month were used: nobody buys more of what lies idle.",
+            ),
+        ],
+        answer=[
+            "Headline: what could be saved a month in each currency, as the answer's own total says, and by what mostly.",
+            "Table of at most 10 rows: what to do, saving a month, effort, risk; in the order in which you would do them.",
+            "Do first: low effort and low risk, with the resources it is about.",
+            "Ask first: what needs its owner's word, with the question to ask them.",
+            "What acting saved so far, or that nothing was acted on yet.",
+            NEXT,
+            LINKS,
+        ],
+    )

@@ -1,0 +1,73 @@
+"""What most of the money goes to, and what drives it up."""
+
+from __future__ import annotations
+
+from finops.lib.errors import UserError
+from mcpserver.prompting.arguments import BASIS, FILTER_BY, GROUP_BY, VALUE
+from mcpserver.prompting.asked import Asked
+from mcpserver.prompting.days import month, month_of, this_month
+from mcpserver.prompting.registering import prompt
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+
+MONTH = month("this month so far")
+
+
+@prompt(
+    name="top_cost_drivers",
+    title="Top cost drivers this month",
+    description="What most of the money goes to this month, what drives it up or down, and what the month will cost.",
+    arguments=(MONTH, GROUP_BY, FILTER_BY, VALUE, BASIS),
+)
+def top_cost_drivers(asked: Asked) -> Script:
+    days = asked.value(MONTH) or this_month(asked)
+    group, narrowed = asked.value(GROUP_BY), asked.value(FILTER_BY)
+    value = asked.value(VALUE)
+    if narrowed and not value:
+        raise UserError(f"value: say which {narrowed.name} is meant, or leave filter_by out.", field="value")
+    by = group.name if group else "service"
+    inside = "service" if by != "service" else "usage_type"
+    filters = equal(**{narrowed.name: value}) if narrowed else []
+    cost = {"filters": filters, "basis": asked.value(BASIS)}
+    is_this_month = days == month_of(asked.today)
+    forecast = Step(
+        "forecastSpend",
+        {"period": "month", "group_by": [by], **cost},
+        f"What the month will have cost at its end, by {by}, with its band.",
+    )
+    return Script(
+        task=f"Show me the top cost drivers of the month from {days.start} to {days.end}.",
+        only=only(**{narrowed.name: value}) if narrowed else [],
+        steps=[
+            Step(
+                "querySpend",
+                {**dates(days), "group_by": [by], **cost, "compare_to": "previous_period", "top": 10},
+                f"What the month cost by {by}, with shares, against the month before.",
+            ),
+            Step(
+                "explainSpendChange",
+                {**dates(days), "group_by": [by], **cost, "top": 10},
+                "What rose and fell most, what is new or gone, and whether price or volume did it.",
+            ),
+            Step(
+                "querySpend",
+                {**dates(days), "group_by": [by, inside], **cost, "top": 15},
+                f"What is inside them: the same by {inside}.",
+            ),
+            *([forecast] if is_this_month else []),
+        ],
+        then=[
+            (
+                "For the one that rose most call `querySpend` once more with `granularity` `day` and a filter on it, to see since "
+                "when."
+            ),
+        ],
+        answer=[
+            "Headline: the total, its change in percent, and the one or two drivers behind it.",
+            f"Table of at most 10 rows: {by}, amount, share, change; `other` as its last row.",
+            "For the three largest: what is inside, in one sentence each. For the largest rise: since when, and why.",
+            *(["What the month will cost at its end, with the band."] if is_this_month else []),
+            NEXT,
+            LINKS,
+        ],
+        offers={"create_budget": "a budget for a driver that has none and keeps rising."},
+    )

@@ -1,0 +1,73 @@
+"""What a week cost, for a chat or a mail."""
+
+from __future__ import annotations
+
+from mcpserver.prompting.arguments import BASIS, GROUP_BY, SOURCE, TEAM
+from mcpserver.prompting.asked import Asked
+from mcpserver.prompting.days import WEEK, last_week, said
+from mcpserver.prompting.registering import prompt
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+
+
+@prompt(
+    name="weekly_cost_digest",
+    title="Weekly cost digest",
+    description="What a week cost, what moved against the week before, and what to watch: anomalies, budgets, month end.",
+    arguments=(WEEK, TEAM, SOURCE, GROUP_BY, BASIS),
+)
+def weekly_cost_digest(asked: Asked) -> Script:
+    week = asked.value(WEEK) or last_week(asked)
+    team, source, basis = asked.value(TEAM), asked.value(SOURCE), asked.value(BASIS)
+    group = asked.value(GROUP_BY)
+    by = group.name if group else "service"
+    cost = {"filters": equal(team=team, source=source), "basis": basis}
+    scope = ["team"] if team else ["cost_source"] if source else []
+    return Script(
+        task=f"Write my cost digest of the week from {said(week)}.",
+        only=only(team=team, source=source),
+        steps=[
+            Step(
+                "querySpend",
+                {
+                    **dates(week),
+                    "granularity": "day",
+                    "group_by": [by],
+                    **cost,
+                    "compare_to": "previous_period",
+                    "top": 8,
+                },
+                f"The week in total, by {by} and by day, against the week before.",
+            ),
+            Step(
+                "explainSpendChange",
+                {**dates(week), "group_by": [by], **cost, "top": 5},
+                "What moved most: new, gone, price against volume, and what happened beside it.",
+            ),
+            Step(
+                "listAnomalies",
+                {"state": "all", **dates(week), "search": source, "limit": 5},
+                "Days that cost something else than expected, also those marked as expected. They have no team.",
+            ),
+            Step(
+                "forecastSpend",
+                {"period": "month", **cost},
+                "What the current month will have cost at its end, with its band.",
+            ),
+            Step(
+                "listBudgets",
+                {"status": ["warning", "exceeded"], "scope": scope, "limit": 10},
+                "Budgets that are exceeded, or will be.",
+            ),
+        ],
+        answer=[
+            "Headline: one sentence with the week's total, its change in percent, and the main reason.",
+            f"Table of at most 8 rows: {by}, this week, change, share; `other` as its last row.",
+            "What moved: at most three bullets, each an amount and its cause.",
+            "Watch: anomalies, budgets and the month's forecast in a line each, or “nothing to watch”.",
+            NEXT,
+            LINKS,
+        ],
+        offers={
+            "create_alert_subscription": "a weekly digest to a channel, when I liked this one.",
+        },
+    )
