@@ -73,6 +73,13 @@ class UsageEvents(APIView):
     renderer_classes = [JSONRenderer]
     content_negotiation_class = AnyAccept
 
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        made = super().initialize_request(request, *args, **kwargs)
+        # For parsers, of which there is none. It names the request and the view, and they it: a circle that would keep
+        # each push (20 KB) until Python's next full collection, thousands of pushes later.
+        made.parser_context.clear()
+        return made
+
     def post(self, request: Request) -> HttpResponse:
         # The body is read here and not by DRF's parsers: they choose by content type, and take a chunked one for none.
         key, dry_run = _idempotency_key(request), _dry_run(request)

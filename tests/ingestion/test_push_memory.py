@@ -1,0 +1,41 @@
+"""What a push held is let go with its answer: an account at its limit sends a thousand of 230 KB a minute."""
+
+from __future__ import annotations
+
+import gc
+import json
+import weakref
+
+import pytest
+from django.test import RequestFactory, override_settings
+
+from ingestion.views.push import push
+from tests.ingestion.pushing import PATH, Door, event
+
+BODIES = {
+    "accepted": json.dumps({"events": [event()]}),
+    "rejected in part": json.dumps({"events": [event(), 1]}),
+    "malformed": "[",
+    "too large": " " * 2_000,
+}
+
+
+def push_and_forget(body: str, key: str) -> weakref.ref[object]:
+    request = RequestFactory().post(
+        PATH, body, content_type="application/json", headers={"authorization": f"Bearer {key}"}
+    )
+    push(request).close()
+    return weakref.ref(request)
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+@pytest.mark.parametrize("credential", ["living key", "no key"])
+def test_nothing_of_a_push_waits_for_the_garbage_collector(door: Door, body: str, credential: str) -> None:
+    key = door.key if credential == "living key" else "x"
+    gc.disable()
+    try:
+        with override_settings(USAGE_MAX_BODY_BYTES=1_000):
+            left = push_and_forget(body, key)
+        assert left() is None
+    finally:
+        gc.enable()
