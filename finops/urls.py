@@ -14,6 +14,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.budgets.urls")),
     path("", include("finops.dashboards.urls")),
     path("", include("ingestion.urls")),
+    path("", include("finops.activity.urls")),
     path("", include("accounts.account_urls")),
 ]
 

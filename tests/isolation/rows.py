@@ -16,6 +16,7 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
+from finops.activity.models import AssistantCall
 from finops.alerts.channels import EmailTarget, sealed
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery
@@ -24,6 +25,7 @@ from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
+from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, UnitMetric
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
@@ -185,6 +187,25 @@ def _widget(account: Account) -> int:
         ).pk
 
 
+def _assistant_call(account: Account) -> int:
+    with account_scope(account):
+        return AssistantCall.objects.create(
+            account=account,
+            at=clock.now(),
+            method="tool",
+            name="walk",
+            arguments="{}",
+            credential_kind="mcp_key",
+            credential_id=1,
+            credential_label="walk",
+            outcome="ok",
+            milliseconds=1,
+            answer_bytes=1,
+            problem="",
+            console_page="",
+        ).pk
+
+
 def _alert_channel(account: Account) -> int:
     target = sealed(EmailTarget(addresses=("walk@example.com",)), account.pk)
     with account_scope(account):
@@ -229,4 +250,5 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "split_id": _split,
     "channel_id": _alert_channel,
     "delivery_id": _alert_delivery,
+    "call_id": _assistant_call,
 }

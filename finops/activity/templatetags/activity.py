@@ -1,0 +1,31 @@
+"""How long calls took, and what they asked, in a cell."""
+
+from __future__ import annotations
+
+from django import template
+
+from finops.activity.models import Outcome
+from finops.lib.spoken import cut
+
+register = template.Library()
+
+_TINTS = {Outcome.OK: "green", Outcome.ERROR: "yellow", Outcome.REFUSED: "orange", Outcome.INCIDENT: "red"}
+
+
+@register.filter
+def duration(milliseconds: float) -> str:
+    """`0.8 ms`, `42 ms`, `1.3 s`."""
+    if milliseconds >= 1_000:
+        return f"{milliseconds / 1_000:.1f} s"
+    return f"{milliseconds:.1f} ms" if milliseconds < 10 else f"{milliseconds:.0f} ms"
+
+
+@register.filter
+def tint(outcome: str) -> str:
+    return _TINTS[Outcome(outcome)]
+
+
+@register.filter
+def arguments_line(arguments: str) -> str:
+    """The arguments as far as a cell shows them; nothing for none."""
+    return "" if arguments == "{}" else cut(arguments, 160)

@@ -1,0 +1,167 @@
+"""Assistant activity: what was asked, with which credential, how long it took, how much came back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.activity import queries, services
+from finops.activity.calls import KEPT
+from finops.activity.charts import calls_table
+from finops.activity.forms import RetentionForm
+from finops.activity.models import AssistantCall, Outcome
+from finops.activity.question import ActivityQuery, Reader
+from finops.activity.statistics import choices, statistics
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, wants_csv
+from finops.lib.params import fields_of, from_text
+
+DAYS = [(1, "Today"), (7, "Last 7 days"), (30, "Last 30 days"), (90, "Last 90 days")]
+SORTS = [
+    ("-at", "Newest first"),
+    ("at", "Oldest first"),
+    ("-milliseconds", "Slowest first"),
+    ("-answer_bytes", "Largest first"),
+]
+
+
+@account_page()
+@require_safe
+@never_cache
+def index(request: AccountRequest) -> HttpResponseBase:
+    """The list, or with `?format=csv` all that it is the beginning of."""
+    try:
+        asked = _asked(request)
+        if wants_csv(request):
+            rows = queries.exported(request.account, asked, _reader(request))
+            return csv_of("assistant-activity", _columns(request), rows)
+        return _page(request, asked)
+    except UserError as error:
+        return _page(request, ActivityQuery(), more={"problem": error.message}, status=422)
+
+
+@account_page()
+@require_safe
+@never_cache
+def call(request: AccountRequest, call_id: int) -> HttpResponse:
+    """One call. What an app of somebody else asked is as if it were not there, but for admins."""
+    found = queries.call(request.account, call_id, _reader(request))
+    if found is None:
+        raise Http404("no such call")
+    context = {
+        "call": found,
+        "arguments": _pretty(found.arguments),
+        "is_cut": len(found.arguments.encode()) > KEPT - 4 and not _is_json(found.arguments),
+        "kept": KEPT,
+        "credential": f"{found.credential_kind}:{found.credential_id}",
+    }
+    return render(request, "activity/call.html", context)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def retention(request: AccountRequest) -> HttpResponse:
+    """An admin's, since it deletes for the whole account."""
+    form = RetentionForm(request.POST)
+    if form.is_valid():
+        try:
+            row = services.set_activity_retention(
+                account=request.account, actor=request.actor, days=form.cleaned_data["days"]
+            )
+        except ValidationError as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"Activity is kept for {row.days} days from now on.")
+            return redirect("assistant_activity", slug=request.account.slug)
+    return _page(request, ActivityQuery(), form, status=422)
+
+
+def _asked(request: AccountRequest) -> ActivityQuery:
+    given = {field.name: request.GET.get(field.name, "").strip() for field in fields_of(ActivityQuery)}
+    return from_text({name: value for name, value in given.items() if value}, ActivityQuery)
+
+
+def _reader(request: AccountRequest) -> Reader:
+    return Reader.of(request.membership)
+
+
+def _page(
+    request: AccountRequest,
+    asked: ActivityQuery,
+    form: RetentionForm | None = None,
+    *,
+    more: dict[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    reader, account = _reader(request), request.account
+    found, kept = statistics(account, asked, reader), queries.retention_days(account)
+    names, credentials = choices(account, reader)
+    context = {
+        "asked": asked,
+        "calls": queries.calls(account, asked, reader),
+        "statistics": found,
+        "chart": calls_table(found) if found.whole else None,
+        "names": [(choice.value, choice.label) for choice in names],
+        "credentials": [(choice.value, choice.label) for choice in credentials],
+        "outcomes": Outcome.choices,
+        "days": _days(kept, asked.days),
+        "sorts": SORTS,
+        "reader": reader,
+        "is_empty": not names and not credentials,
+        "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
+        "form": form or RetentionForm(initial={"days": kept}),
+        **(more or {}),
+    }
+    return render(request, "activity/activity.html", context, status=status)
+
+
+def _days(kept: int, asked: int) -> list[tuple[int, str]]:
+    """The spans that what is kept can fill, and one that the URL asks for."""
+    spans = [span for span in DAYS if span[0] <= kept]
+    spans.append((kept + 1, "All that is kept"))
+    known = {days for days, _label in spans}
+    return spans if asked in known else sorted([*spans, (asked, f"Last {asked} days")])
+
+
+def _columns(request: AccountRequest) -> list[Column[AssistantCall]]:
+    console = f"{settings.PUBLIC_URL}/a/{request.account.slug}/"
+    return [
+        Column("at", "Time (UTC)", lambda row: row.at),
+        Column("method", "Method", lambda row: "tools/call" if row.method == "tool" else "prompts/get"),
+        Column("name", "Name", lambda row: row.name),
+        Column("arguments", "Arguments", lambda row: row.arguments),
+        Column("credential_kind", "Credential kind", lambda row: row.credential_kind),
+        Column("credential", "Credential", lambda row: row.credential_label),
+        Column("outcome", "Outcome", lambda row: row.get_outcome_display()),
+        Column("problem", "Error", lambda row: row.problem),
+        Column("milliseconds", "Milliseconds", lambda row: round(row.milliseconds, 2), numeric=True),
+        Column("answer_bytes", "Bytes of the answer", lambda row: row.answer_bytes, numeric=True),
+        Column("console", "Console", lambda row: console + row.console_page if row.console_page else ""),
+        Column("id", "Id", lambda row: row.pk, numeric=True),
+    ]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _pretty(arguments: str) -> str:
+    """As it was sent, one field a line; what was cut stays as it is."""
+    if not _is_json(arguments):
+        return arguments
+    return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
