@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from finops.insights.savings.answers import SavingsAnswer
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.question import SavingsQuery
+from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import MAX_ANSWER_BYTES, encode_answer
+from mcpserver.results import fits
 
 PAGE = "savings/"
 MAX_TEXT = 300
@@ -30,15 +31,14 @@ EVIDENCE = 3
 def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> SavingsAnswer:
     params = {"status": arguments.status, **({"rule": arguments.rule} if arguments.rule else {})}
     url = call.console_url(PAGE, params)
-    limit = arguments.limit
-    while True:
+
+    def made(limit: int) -> SavingsAnswer:
         answer = list_savings(
             call.account, replace(arguments, limit=limit), deadline=call.deadline, evidence=EVIDENCE
         )
-        answer = _short(replace(answer, console_url=url))
-        if limit == 1 or len(encode_answer(answer)) <= MAX_ANSWER_BYTES:
-            return answer
-        limit //= 2
+        return _short(replace(answer, console_url=url))
+
+    return largest_that_fits(made, arguments.limit, fits)
 
 
 def _short(answer: SavingsAnswer) -> SavingsAnswer:
