@@ -186,6 +186,7 @@ ALERT_SUBSCRIPTIONS_PER_ACCOUNT: int = env.int("ALERT_SUBSCRIPTIONS_PER_ACCOUNT"
 # Alerts. Targets in private networks are refused unless they lie in one of these, e.g. 10.20.0.0/16 for a Mattermost of
 # one's own; plain http is allowed there alone.
 ALERT_ALLOWED_NETWORKS: list[str] = env.list("ALERT_ALLOWED_NETWORKS", default=[])
+ALERT_SEND_SECONDS: float = env.float("ALERT_SEND_SECONDS", 10.0)
 PAGERDUTY_EVENTS_URL: str = env.str("PAGERDUTY_EVENTS_URL", "https://events.pagerduty.com/v2/enqueue")
 
 # Sign-in.

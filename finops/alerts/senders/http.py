@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
+from django.conf import settings
 
 from finops.alerts.channels import Target, redacted
 from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, one_line
@@ -26,7 +27,7 @@ def post_json(url: str, value: Any, target: Target) -> Outcome:
 def post_bytes(url: str, body: bytes, headers: Mapping[str, str], target: Target) -> Outcome:
     said = {"Content-Type": "application/json; charset=utf-8", **headers}
     try:
-        answer = post(url, body=body, headers=said)
+        answer = post(url, body=body, headers=said, seconds=settings.ALERT_SEND_SECONDS)
     except NoAnswer as error:
         return Outcome(verdict="again", answer=redacted(str(error), target))
     except Refused as error:

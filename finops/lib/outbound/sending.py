@@ -16,7 +16,6 @@ from finops.lib.outbound.places import NoAnswer, Place, Refused, place_of
 
 MAX_BODY: Final = 4_096
 CHECK_SECONDS: Final = 5.0
-SEND_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 2.0
 """For an answer's body, once its status is here: the message has arrived, and the rest is only shown."""
 
@@ -39,7 +38,7 @@ def check_url(url: str, *, field: str = "url") -> None:
         raise Refused(f"{field}: {error} Check the host's name.", field=field) from error
 
 
-def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float = SEND_SECONDS) -> Answer:
+def post(url: str, *, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
     """Send it, and give the answer whatever its status. Raises Refused and NoAnswer, within the seconds."""
     deadline = time.monotonic() + seconds
     place = place_of(url, "url", deadline)
