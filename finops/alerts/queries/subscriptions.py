@@ -65,7 +65,7 @@ def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Subscrip
     offset = offset_of(query.cursor, *question)
     asked = _asked(account, query)
     total = asked.count()
-    found = _rows(account, asked[offset : offset + query.limit])
+    found = _rows(account, asked, slice(offset, offset + query.limit))
     following = offset + len(found)
     return SubscriptionsPage(
         subscriptions=found,
@@ -79,6 +79,11 @@ def every_subscription(account: Account, *, budget_id: int | None = None) -> lis
     return _rows(account, _asked(account, SubscriptionsQuery(budget_id=budget_id)))
 
 
+def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
+    """One that is there, as the lists show it. Two queries."""
+    return _rows(account, AlertSubscription.objects.filter(account=account, pk=subscription_id))[0]
+
+
 def _asked(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
     rows = AlertSubscription.objects.filter(account=account)
     if query.trigger:
@@ -90,9 +95,12 @@ def _asked(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscri
     return rows
 
 
-def _rows(account: Account, found: QuerySet[AlertSubscription]) -> list[SubscriptionRow]:
+def _rows(
+    account: Account, asked: QuerySet[AlertSubscription], part: slice | None = None
+) -> list[SubscriptionRow]:
     told = Max("firings__fired_at", filter=~Q(firings__message={}))
-    rows = list(found.select_related(*RELATED, "created_by").annotate(last_fired_at=told))
+    every = asked.select_related(*RELATED, "created_by").annotate(last_fired_at=told)
+    rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
     watches = anomaly_settings(account).watches if rows else []
     return [_row(each, watches) for each in rows]
 

@@ -143,7 +143,7 @@ def _check_is_new(found: Found) -> None:
     same = next((row for row in rows.filter(**_same_about(found)) if _overlaps(row, found)), None)
     if same is None:
         return
-    paused = ", which is paused" if same.paused_at else ""
+    paused = ", which is paused," if same.paused_at else ""
     raise UserError(
         f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same)}. {_advice(same, found)}",
         field="thresholds" if found.trigger == Trigger.BUDGET else "channel",

@@ -1,0 +1,410 @@
+"""Making, pausing and deleting subscriptions: the checks, the cap, the audit log."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import transaction
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.alerts import queries, services
+from finops.alerts.models import AlertSubscription
+from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.allocation.models import CostTag, Team
+from finops.insights.models import AnomalySettings
+from finops.insights.queries import anomaly_settings
+from finops.lib import clock
+from finops.lib.errors import UserError
+from tests.cast import Cast, make_cast
+from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe, subscribed, told
+from tests.finops.budgets.world import make
+from tests.finops.costs.rows import add_source, cost
+from tests.waiting import someone_waits_for_us, threads, wait_until
+
+ONE = pytest.mark.django_db
+
+
+def refused(account: Account, trigger: str = "digest", /, **rest: Any) -> UserError:
+    with pytest.raises(UserError) as problem:
+        subscribe(account, trigger, **rest)
+    return problem.value
+
+
+@ONE
+def test_a_subscription_to_a_budget_is_listed_in_words(acme: Account) -> None:
+    budget = make(acme, "Cloud")
+    of_budget(acme, "cloud", 100, 50, 100, channel="OPS")
+
+    (row,) = queries.every_subscription(acme)
+
+    assert row.about == "Budget Cloud at 50 % and 100 % of the actual cost, to Ops"
+    assert (row.budget_id, row.thresholds, row.measure) == (budget.pk, [50, 100], "actual")
+    assert (row.channel_name, row.paused, row.last_fired_at, row.warning) == ("Ops", False, None, "")
+
+
+@ONE
+def test_thresholds_that_are_left_out_are_80_and_100(acme: Account) -> None:
+    make(acme, "Cloud")
+
+    assert of_budget(acme, "Cloud", measure="forecast").thresholds == [80, 100]
+
+
+@ONE
+def test_what_is_of_anomalies_and_digests_is_said_in_words_too(acme: Account) -> None:
+    add_source(acme, [], name="AWS")
+    of_anomalies(acme, "99.50", scope="cost_source", cost_source="aws")
+    of_anomalies(acme)
+    subscribe(acme, "digest", frequency="monthly")
+
+    assert [row.about for row in reversed(queries.every_subscription(acme))] == [
+        "Anomalies of cost source AWS from 99.50 USD on, to Ops",
+        "Anomalies of the whole account, to Ops",
+        "Monthly digest, to Ops",
+    ]
+
+
+@ONE
+def test_ids_name_rows_as_well_as_names_do(acme: Account) -> None:
+    budget, ops = make(acme, "Cloud"), channel(acme, "Chat")
+
+    row = of_budget(acme, budget.pk, channel=ops.pk)
+
+    assert (row.budget_id, row.channel_id) == (budget.pk, ops.pk)
+
+
+@ONE
+def test_a_subscription_is_written_into_the_audit_log(acme: Account) -> None:
+    subscription = subscribe(acme)
+    services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
+    services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
+    services.delete_alert_subscription(subscription=subscription, actor=ACTOR)
+
+    entries = AuditEntry.objects.filter(action__startswith="alert_subscription").order_by("pk")
+    assert [(entry.action, entry.target) for entry in entries] == [
+        (f"alert_subscription.{verb}", "Weekly digest, to Ops")
+        for verb in ("create", "pause", "resume", "delete")
+    ]
+    assert entries[0].detail == {
+        "id": subscription.pk,
+        "channel": "Ops",
+        "trigger": "digest",
+    }
+
+
+@ONE
+def test_pausing_and_resuming_twice_change_nothing(acme: Account) -> None:
+    subscription = subscribe(acme)
+    first = services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
+
+    again = services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
+    assert again.paused_at == first.paused_at
+    for _ in range(2):
+        assert services.resume_alert_subscription(subscription=subscription, actor=ACTOR).paused_at is None
+
+    assert AuditEntry.objects.filter(action__startswith="alert_subscription").count() == 3
+
+
+@ONE
+@pytest.mark.parametrize("verb", ["pause", "resume", "delete"])
+def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
+    subscription = subscribe(acme)
+    services.delete_alert_subscription(subscription=subscription, actor=ACTOR)
+
+    with pytest.raises(UserError, match="That alert subscription is gone already"):
+        getattr(services, f"{verb}_alert_subscription")(subscription=subscription, actor=ACTOR)
+
+
+@ONE
+@pytest.mark.parametrize(
+    ("asked", "field", "said"),
+    [
+        ({"trigger": "weather"}, "trigger", "Valid: budget, anomaly, digest"),
+        ({"trigger": "digest", "channel": None}, "channel", "listAlertChannels lists them"),
+        ({"trigger": "digest", "channel": "Opps"}, "channel", "Nearest: Ops"),
+        ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not known"),
+        ({"trigger": "digest", "frequency": ""}, "frequency", "weekly or monthly"),
+        ({"trigger": "digest", "frequency": "daily"}, "frequency", "Valid: weekly, monthly"),
+        ({"trigger": "digest", "budget": "Cloud"}, "budget", "does not go with trigger digest"),
+        ({"trigger": "budget"}, "budget", "listBudgets lists them"),
+        ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: Cloud"),
+        ({"trigger": "budget", "budget": 10**30}, "budget", "is not known"),
+        (
+            {"trigger": "budget", "budget": "Cloud", "thresholds": [0]},
+            "thresholds",
+            "0 is not a whole percentage",
+        ),
+        ({"trigger": "budget", "budget": "Cloud", "thresholds": [1001]}, "thresholds", "from 1 to 1000"),
+        ({"trigger": "budget", "budget": "Cloud", "thresholds": range(1, 12)}, "thresholds", "at most 10"),
+        ({"trigger": "budget", "budget": "Cloud", "measure": "guess"}, "measure", "Valid: actual, forecast"),
+        ({"trigger": "budget", "budget": "Cloud", "scope": "team"}, "scope", "That takes budget, thresholds"),
+        ({"trigger": "anomaly", "scope": "planet"}, "scope", "Valid: account, cost_source, team, cost_tag"),
+        ({"trigger": "anomaly", "scope": "team"}, "team", "an alert of scope team names it"),
+        ({"trigger": "anomaly", "team": "Core"}, "team", "does not go with scope account"),
+        ({"trigger": "anomaly", "scope": "team", "team": "Cor"}, "team", "Nearest: Core"),
+        ({"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring"}, "cost_tag_value", "is missing"),
+        (
+            {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "a\x00b"},
+            "cost_tag_value",
+            "has NUL in it",
+        ),
+        (
+            {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "\ud800"},
+            "cost_tag_value",
+            "half a surrogate pair",
+        ),
+        (
+            {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "x" * 256},
+            "cost_tag_value",
+            "at most 255 characters",
+        ),
+        ({"trigger": "anomaly", "minimum_impact": Decimal(5)}, "currency", "currency is missing"),
+        ({"trigger": "anomaly", "currency": "USD"}, "minimum_impact", "minimum_impact is missing"),
+        ({"trigger": "anomaly", "minimum_impact": Decimal(5), "currency": "Dollar"}, "currency", "ISO 4217"),
+        *(
+            (
+                {"trigger": "anomaly", "minimum_impact": Decimal(wrong), "currency": "USD"},
+                "minimum_impact",
+                "is not an amount of 0 or more",
+            )
+            for wrong in ("-1", "0.001", "NaN", "Infinity", "1e20")
+        ),
+    ],
+    ids=lambda value: "-".join(f"{each}" for each in value) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_is_refused_with_what_to_do(
+    acme: Account, asked: dict[str, Any], field: str, said: str
+) -> None:
+    make(acme, "Cloud")
+    Team.objects.create(account=acme, name="Core")
+    CostTag.objects.create(account=acme, key="ring")
+    trigger, rest = asked["trigger"], {key: value for key, value in asked.items() if key != "trigger"}
+
+    problem = refused(acme, trigger, **rest)
+
+    assert said in problem.message
+    assert problem.field == field
+    assert not AlertSubscription.objects.exists()
+
+
+@ONE
+def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: Account, cast: Cast) -> None:
+    other = cast.other_account
+    with account_scope(other):
+        theirs = {
+            "channel": channel(other, "Theirs").pk,
+            "budget": make(other, "Theirs").pk,
+            "cost_source": add_source(other, [], name="Theirs").pk,
+            "team": Team.objects.create(account=other, name="Theirs").pk,
+            "cost_tag": CostTag.objects.create(account=other, key="theirs").pk,
+        }
+    nowhere = 10**9
+
+    def asked(field: str, number: int) -> str:
+        scope = {"cost_tag_value": "x"} if field == "cost_tag" else {}
+        draft: dict[str, dict[str, Any]] = {
+            "channel": {"trigger": "digest", "channel": number},
+            "budget": {"trigger": "budget", "budget": number},
+        }
+        given = draft.get(field, {"trigger": "anomaly", "scope": field, field: number, **scope})
+        return refused(acme, given.pop("trigger"), **given).message.replace(str(number), "N")
+
+    for field, number in theirs.items():
+        assert asked(field, number) == asked(field, nowhere)
+
+
+@ONE
+def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> None:
+    make(acme, "Cloud")
+    first = of_budget(acme, "Cloud", 80, 100)
+
+    problem = refused(acme, "budget", budget="Cloud", thresholds=(100, 80))
+
+    assert problem.message == (
+        f"Subscription {first.pk} has the channel told of this already: Budget Cloud at 80 % and 100 % of the actual "
+        "cost, to Ops. Nothing needs to be made."
+    )
+    assert problem.value == first.pk
+
+
+@ONE
+def test_a_threshold_that_is_told_already_is_not_told_twice(acme: Account) -> None:
+    make(acme, "Cloud")
+    first = of_budget(acme, "Cloud", 80)
+
+    problem = refused(acme, "budget", budget="Cloud", thresholds=(80, 100, 120))
+
+    assert problem.message.startswith(f"Subscription {first.pk} ")
+    assert problem.message.endswith("Ask for the other thresholds alone: 100, 120.")
+    assert of_budget(acme, "Cloud", 100, 120).pk
+    assert of_budget(acme, "Cloud", 80, measure="forecast").pk
+    channel(acme, "Chat")
+    assert of_budget(acme, "Cloud", 80, channel="Chat").pk
+
+
+@ONE
+def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> None:
+    CostTag.objects.create(account=acme, key="ring")
+    first = of_anomalies(acme, 100)
+    services.pause_alert_subscription(subscription=first, actor=ACTOR)
+
+    assert refused(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
+        f"Subscription {first.pk}, which is paused, has the channel told of this already: Anomalies of the whole account "
+        "from 100.00 USD on, to Ops. Delete that one to have another minimum_impact."
+    )
+    assert "has the channel told" in refused(acme, "anomaly").message
+    assert subscribe(acme, "anomaly", minimum_impact=Decimal(500), currency="EUR").pk
+    ring = {"scope": "cost_tag", "cost_tag": "ring"}
+    assert of_anomalies(acme, 100, **ring, cost_tag_value="Inner").pk
+    assert of_anomalies(acme, 100, **ring, cost_tag_value="Outer").pk
+    assert "has the channel told" in refused(acme, "anomaly", **ring, cost_tag_value="inner").message
+
+
+@ONE
+def test_the_cap_is_by_account_and_the_error_names_it_and_the_count(
+    acme: Account, cast: Cast, settings: LazySettings
+) -> None:
+    settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 2
+    with account_scope(cast.other_account):
+        channel(cast.other_account)
+        subscribe(cast.other_account)
+    first = subscribe(acme)
+    of_anomalies(acme)
+
+    problem = refused(acme, "digest", frequency="monthly")
+
+    assert problem.message == (
+        "An account has at most 2 alert subscriptions, and this one has 2. Delete one that is not needed first."
+    )
+    assert f"Subscription {first.pk} " in refused(acme).message
+    services.delete_alert_subscription(subscription=first, actor=ACTOR)
+    assert subscribe(acme, "digest", frequency="monthly").pk
+
+
+@ONE
+def test_the_cap_is_two_hundred(settings: LazySettings) -> None:
+    assert settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_creates_at_once_at_the_cap_one_wins(settings: LazySettings) -> None:
+    settings.ALERT_SUBSCRIPTIONS_PER_ACCOUNT = 1
+    account = make_cast().account
+    with account_scope(account):
+        channel(account)
+
+    with threads(1) as call:
+        with transaction.atomic():
+            subscribe(account)
+            second = call(subscribe, account, "digest", frequency="monthly")
+            wait_until(someone_waits_for_us)
+        with pytest.raises(UserError, match="at most 1 alert subscriptions, and this one has 1"):
+            second.result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_creates_of_the_same_at_once_the_second_names_the_first() -> None:
+    account = make_cast().account
+    with account_scope(account):
+        channel(account)
+
+    with threads(1) as call:
+        with transaction.atomic():
+            first = subscribe(account)
+            second = call(subscribe, account)
+            wait_until(someone_waits_for_us)
+        with pytest.raises(UserError, match=f"Subscription {first.pk} has the channel told of this already"):
+            second.result()
+
+
+@ONE
+def test_a_team_that_is_not_watched_is_watched_from_then_on_and_that_is_said(acme: Account) -> None:
+    Team.objects.create(account=acme, name="Core")
+    AnomalySettings.objects.create(account=acme, watches=["region"], minimum_impacts={"USD": "5"})
+
+    made = subscribed(acme, "anomaly", scope="team", team="Core")
+
+    (note,) = made.notes
+    assert note.startswith("Anomalies by team were not looked for in this account; now they are")
+    assert anomaly_settings(acme).watches == ["region", "team"]
+    assert anomaly_settings(acme).minimum_impacts == {"USD": "5"}
+    assert AuditEntry.objects.filter(action="anomaly_settings.change").count() == 1
+
+
+@ONE
+def test_a_dimension_that_is_watched_already_is_left_alone(acme: Account) -> None:
+    CostTag.objects.create(account=acme, key="Ring")
+    AnomalySettings.objects.create(account=acme, watches=["cost_tag:Ring"])
+
+    made = subscribed(acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+
+    assert made.notes == ()
+    assert anomaly_settings(acme).watches == ["cost_tag:Ring"]
+
+
+@ONE
+def test_where_five_dimensions_are_watched_a_sixth_is_refused_with_what_to_do(acme: Account) -> None:
+    Team.objects.create(account=acme, name="Core")
+    watches = ["region", "provider", "account", "product", "actor"]
+    AnomalySettings.objects.create(account=acme, watches=watches)
+
+    problem = refused(acme, "anomaly", scope="team", team="Core")
+
+    assert "it watches 5 other dimensions" in problem.message
+    assert "Take one out on the page Anomalies, Settings" in problem.message
+    assert anomaly_settings(acme).watches == watches
+
+
+@ONE
+def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account) -> None:
+    Team.objects.create(account=acme, name="Core")
+    of_anomalies(acme, scope="team", team="Core")
+    AnomalySettings.objects.update(watches=[])
+
+    (row,) = queries.every_subscription(acme)
+
+    assert "does not look for anomalies by team any more" in row.warning
+
+
+@ONE
+def test_the_list_pages_and_filters(acme: Account) -> None:
+    budget = make(acme, "Cloud")
+    chat = channel(acme, "Chat")
+    for percent in range(1, 6):
+        of_budget(acme, "Cloud", percent)
+    subscribe(acme, channel="Chat")
+
+    first = queries.alert_subscriptions(acme, SubscriptionsQuery(trigger=["budget"], limit=3))
+    second = queries.alert_subscriptions(
+        acme, SubscriptionsQuery(trigger=["budget"], limit=3, cursor=first.cursor)
+    )
+
+    assert [row.thresholds for row in first.subscriptions + second.subscriptions] == [
+        [5],
+        [4],
+        [3],
+        [2],
+        [1],
+    ]
+    assert (first.total, second.cursor) == (5, "")
+    of_chat = queries.alert_subscriptions(acme, SubscriptionsQuery(channel_id=chat.pk)).subscriptions
+    assert [row.trigger for row in of_chat] == ["digest"]
+    assert queries.alert_subscriptions(acme, SubscriptionsQuery(budget_id=budget.pk)).total == 5
+    with pytest.raises(UserError, match="cursor belongs to another question"):
+        queries.alert_subscriptions(acme, SubscriptionsQuery(cursor=first.cursor))
+
+
+@ONE
+def test_the_list_says_when_a_subscription_fired_last(acme: Account) -> None:
+    make(acme, "Cloud", 10)
+    of_budget(acme, "Cloud", 100)
+    subscribe(acme)
+    add_source(acme, [cost(clock.today() - timedelta(days=1), 10)])
+
+    told(acme)
+
+    assert [row.last_fired_at for row in queries.every_subscription(acme)] == [None, clock.now()]

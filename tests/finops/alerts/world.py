@@ -1,0 +1,58 @@
+"""Channels, subscriptions and what they were told, for tests. Everything goes through the services."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.alerts import services
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.alerts.subscriptions import SubscriptionDraft
+
+ACTOR = Actor.command("test")
+
+
+def channel(account: Account, name: str = "Ops") -> AlertChannel:
+    """An e-mail channel."""
+    made, _secret = services.create_channel(
+        account=account, actor=ACTOR, name=name, kind="email", target={"addresses": ["ops@example.com"]}
+    )
+    return made
+
+
+def draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
+    """To the channel Ops, weekly for a digest, unless it says otherwise."""
+    given = {"frequency": "weekly"} if trigger == "digest" else {}
+    return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **given, **rest})
+
+
+def subscribed(account: Account, trigger: str = "digest", /, **rest: Any) -> services.Subscribed:
+    return services.create_alert_subscription(account=account, actor=ACTOR, draft=draft(trigger, **rest))
+
+
+def subscribe(account: Account, trigger: str = "digest", /, **rest: Any) -> AlertSubscription:
+    return subscribed(account, trigger, **rest).subscription
+
+
+def of_budget(account: Account, budget: Any, *thresholds: int, **rest: Any) -> AlertSubscription:
+    return subscribe(account, "budget", budget=budget, thresholds=thresholds, **rest)
+
+
+def of_anomalies(account: Account, impact: str | int | None = None, **rest: Any) -> AlertSubscription:
+    money = {} if impact is None else {"minimum_impact": Decimal(impact), "currency": "USD"}
+    return subscribe(account, "anomaly", **{**money, **rest})
+
+
+def titles(account: Account) -> list[str]:
+    """What was sent so far, in order, without the account's name."""
+    rows = AlertDelivery.objects.filter(account=account).order_by("pk")
+    return [str(row.message["title"]).removeprefix(f"{account.name}: ") for row in rows]
+
+
+def told(account: Account) -> list[str]:
+    """Evaluate; what was sent by that."""
+    return [
+        str(each.message["title"]).removeprefix(f"{account.name}: ") for each in services.evaluate(account)
+    ]
