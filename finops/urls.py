@@ -12,6 +12,7 @@ account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.unitcosts.urls")),
     path("", include("finops.allocation.urls")),
     path("", include("finops.budgets.urls")),
+    path("", include("finops.alerts.urls")),
     path("", include("finops.dashboards.urls")),
     path("", include("ingestion.urls")),
     path("", include("finops.activity.urls")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypedDict
 
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
@@ -16,6 +16,15 @@ WHOLE_ACCOUNT: Final = "Whole account"
 
 Reference = int | str | None
 """A row of the account by its name, or by its id."""
+
+
+class ScopeRows(TypedDict):
+    """What a scope can be of, as somebody names it."""
+
+    cost_source: Reference
+    team: Reference
+    cost_tag: Reference
+    cost_tag_value: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +119,15 @@ def find_row(field: str, asked: Reference, model: Any, column: str) -> int | Non
     if not found:
         raise unknown_value(field, text, [name for _, name in rows], listed_by=_LISTED_BY[field])
     return found[0]
+
+
+def named_scope(*, cost_source: Reference, team: Reference, cost_tag: Reference, cost_tag_value: str) -> str:
+    """The scope that is meant by what is named, "" when nothing is; of two at once `find_scope` refuses one."""
+    if cost_source not in (None, ""):
+        return Budget.Scope.COST_SOURCE.value
+    if team not in (None, ""):
+        return Budget.Scope.TEAM.value
+    return Budget.Scope.COST_TAG.value if cost_tag not in (None, "") or cost_tag_value else ""
 
 
 def scope_name(row: Scoped) -> str:

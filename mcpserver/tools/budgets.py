@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from finops.budgets import queries, services
 from finops.budgets.answers import BudgetAnswer, BudgetsAnswer
 from finops.budgets.budgets_query import BudgetsQuery, ScopeName
-from finops.budgets.scopes import ScopeDraft
+from finops.budgets.scopes import ScopeDraft, ScopeRows, named_scope
 from finops.budgets.services import BudgetDraft
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
@@ -85,27 +85,18 @@ def create_budget(call: ToolCall, arguments: CreateBudgetArguments) -> BudgetAns
 
 
 def _draft(asked: CreateBudgetArguments) -> BudgetDraft:
+    rows: ScopeRows = {
+        "cost_source": asked.cost_source,
+        "team": asked.team,
+        "cost_tag": asked.cost_tag,
+        "cost_tag_value": asked.cost_tag_value,
+    }
     return BudgetDraft(
         name=asked.name,
         amount=asked.amount,
         currency=asked.currency,
         period=asked.period,
-        scope=ScopeDraft(
-            scope=asked.scope or _named(asked),
-            cost_source=asked.cost_source,
-            team=asked.team,
-            cost_tag=asked.cost_tag,
-            cost_tag_value=asked.cost_tag_value,
-        ),
+        scope=ScopeDraft(scope=asked.scope or named_scope(**rows) or "account", **rows),
         warning_percent=asked.warning_percent,
         amounts=asked.amounts,
     )
-
-
-def _named(asked: CreateBudgetArguments) -> ScopeName:
-    """The scope that is meant by what is named; two at once the service refuses."""
-    if asked.cost_source not in (None, ""):
-        return "cost_source"
-    if asked.team not in (None, ""):
-        return "team"
-    return "cost_tag" if asked.cost_tag not in (None, "") or asked.cost_tag_value else "account"

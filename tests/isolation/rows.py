@@ -19,7 +19,7 @@ from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall
 from finops.alerts.channels import EmailTarget, sealed
 from finops.alerts.messages import Message
-from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import CostImport, CostSource
@@ -143,6 +143,17 @@ def _unit_metric(account: Account) -> int:
         return UnitMetric.objects.create(account=account, name=name, usage_metric="requests").pk
 
 
+def _alert_subscription(account: Account) -> int:
+    with account_scope(account):
+        return AlertSubscription.objects.create(
+            account=account,
+            channel_id=_alert_channel(account),
+            trigger="digest",
+            frequency="weekly",
+            fingerprint=secrets.token_hex(32),
+        ).pk
+
+
 def _anomaly(account: Account) -> str:
     with account_scope(account):
         return Anomaly.objects.create(
@@ -238,6 +249,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "usage_metric_id": _usage_metric,
     "customer_pk": _customer,
     "anomaly_key": _anomaly,
+    "subscription_id": _alert_subscription,
     "saving_key": _saving,
     "unit_metric_id": _unit_metric,
     "team_id": _team,

@@ -1,0 +1,104 @@
+"""What the alert tools answer. Docstrings go to every assistant, so they are short. Nothing here holds a secret."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+import msgspec
+
+from finops.lib.answers import AccountRef
+
+
+class ChannelLine(msgspec.Struct, frozen=True, kw_only=True):
+    """target: what may be shown of where it leads; tested_at: when a test last arrived."""
+
+    id: int
+    name: str
+    kind: str
+    target: str
+    tested_at: datetime | None
+    subscriptions: int
+
+
+class AlertChannelsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    channels: list[ChannelLine]
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class SubscriptionLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """about: all of it in words; warning: why it will not fire; last_fired_at: when it last sent something."""
+
+    id: int
+    about: str
+    channel_id: int
+    channel_name: str
+    trigger: str
+    paused: bool
+    last_fired_at: datetime | None
+    budget_id: int | None = None
+    thresholds: list[int] = []
+    measure: str = ""
+    scope: str = ""
+    scope_name: str = ""
+    minimum_impact: Decimal | None = None
+    currency: str = ""
+    frequency: str = ""
+    warning: str = ""
+
+
+class AlertSubscriptionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    subscriptions: list[SubscriptionLine]
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class AlertSubscriptionAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    subscription: SubscriptionLine
+    warnings: list[str]
+    hint: str
+    console_url: str = ""
+
+
+class DeliveryLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """answer: what the receiver last said; attempts: how often it was tried."""
+
+    id: int
+    created_at: datetime
+    channel_name: str
+    kind: str
+    title: str
+    status: str
+    attempts: int
+    channel_id: int | None = None
+    subscription_id: int | None = None
+    status_code: int | None = None
+    answer: str = ""
+    delivered_at: datetime | None = None
+    next_attempt_at: datetime | None = None
+    resend_of: int | None = None
+    is_test: bool = False
+
+
+class AlertDeliveriesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    account: AccountRef
+    summary: str
+    deliveries: list[DeliveryLine]
+    cursor: str
+    truncated: str
+    warnings: list[str]
+    hint: str
+    console_url: str = ""

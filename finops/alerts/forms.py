@@ -1,0 +1,213 @@
+"""The form of a channel, by its kind, and that of a subscription, by its trigger."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final
+
+from django import forms
+from django.forms import BoundField
+
+from finops.alerts.models import AlertChannel, AlertSubscription
+from finops.alerts.subscriptions import SubscriptionDraft
+from finops.allocation.models import CostTag, Team
+from finops.budgets.models import Budget
+from finops.costs.models import CostSource
+
+Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
+
+KEPT = "Leave it empty to keep what is there, which is not shown."
+
+
+def _secret(label: str, help_text: str, missing: str) -> forms.CharField:
+    """Text that nobody reads over a shoulder later: a browser neither remembers nor completes it."""
+    attrs = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+    return forms.CharField(
+        label=label,
+        max_length=2_000,
+        widget=forms.TextInput(attrs=attrs),
+        help_text=help_text,
+        error_messages={"required": missing},
+    )
+
+
+def _target_fields(kind: str) -> dict[str, forms.Field]:
+    if kind == Kind.EMAIL:
+        addresses = forms.CharField(
+            label="Addresses",
+            max_length=5_000,
+            widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+            help_text="One a line, or with commas. Each gets every message of this channel.",
+            error_messages={"required": "Write at least one address."},
+        )
+        return {"addresses": addresses}
+    if kind == Kind.PAGERDUTY:
+        key = _secret(
+            "Integration key", "32 letters and digits.", "Paste the integration key of the PagerDuty service."
+        )
+        url = forms.CharField(
+            label="Events API address",
+            required=False,
+            max_length=2_000,
+            widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+            help_text="Only for an account in PagerDuty's EU region: https://events.eu.pagerduty.com/v2/enqueue",
+        )
+        return {"routing_key": key, "url": url}
+    helps = {
+        Kind.SLACK.value: "It begins with https://hooks.slack.com/services/ and is as secret as a password.",
+        Kind.MICROSOFT_TEAMS.value: "The workflow's whole address, with its sig=… at the end. It is as secret as a password.",
+        Kind.WEBHOOK.value: "Your endpoint, by https. Every message is a POST of JSON, signed.",
+    }
+    label = "Endpoint URL" if kind == Kind.WEBHOOK else "Webhook URL"
+    return {"url": _secret(label, helps[kind], "Paste the webhook's URL.")}
+
+
+class ChannelForm(forms.Form):
+    """`kind` decides the fields. One that exists keeps its target where its fields are left empty."""
+
+    name = forms.CharField(
+        max_length=100,
+        help_text="What people and assistants call it, such as #finops.",
+        error_messages={"required": "Give the channel a name."},
+    )
+
+    def __init__(self, kind: str, *args: Any, channel: AlertChannel | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind, self.channel = kind, channel
+        for name, field in _target_fields(kind).items():
+            if channel is not None:
+                field.required = False
+                field.help_text = KEPT
+            self.fields[name] = field
+
+    @property
+    def target_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.fields if name != "name"]
+
+    def target(self) -> dict[str, object] | None:
+        """What a valid form says of the target; None when it is to stay as it is."""
+        said = {name: value for name, value in self.cleaned_data.items() if name != "name" and value}
+        return said or None
+
+
+def _of_trigger(name: str) -> tuple[str, ...]:
+    return {
+        Trigger.BUDGET.value: ("budget", "thresholds", "measure"),
+        Trigger.ANOMALY.value: ("scope", "minimum_impact", "currency"),
+        Trigger.DIGEST.value: ("frequency",),
+    }.get(name, ())
+
+
+_OF_SCOPE: Final = {
+    "cost_source": ("cost_source",),
+    "team": ("team",),
+    "cost_tag": ("cost_tag", "cost_tag_value"),
+}
+_ROWS: Final[dict[str, tuple[Any, str]]] = {
+    "channel": (AlertChannel, "name"),
+    "budget": (Budget, "name"),
+    "cost_source": (CostSource, "name"),
+    "team": (Team, "name"),
+    "cost_tag": (CostTag, "key"),
+}
+
+
+def _choice(label: str, missing: str) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, error_messages={"required": missing})
+
+
+class SubscriptionForm(forms.Form):
+    """Fields that do not go with the trigger, or with the scope, are left out."""
+
+    channel = _choice("Send to", "Choose the channel that is told.")
+    trigger = forms.ChoiceField(label="When", choices=Trigger.choices)
+    budget = _choice("Budget", "Choose the budget that the alert is of.")
+    thresholds = forms.CharField(
+        label="Thresholds",
+        max_length=100,
+        help_text="Percent of the budget's amount, with commas. Each is told once in a period.",
+        error_messages={"required": "Say at which percentages, such as 80, 100."},
+    )
+    measure = forms.ChoiceField(label="Measured by", choices=AlertSubscription.Measure.choices)
+    scope = forms.ChoiceField(label="Anomalies of", choices=AlertSubscription.Scope.choices)
+    cost_source = _choice("Cost source", "Choose the cost source whose anomalies are told.")
+    team = _choice("Team", "Choose the team whose anomalies are told.")
+    cost_tag = _choice("Cost tag", "Choose the cost tag whose value the anomalies are of.")
+    cost_tag_value = forms.CharField(
+        label="Value",
+        max_length=255,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="Capitals do not matter.",
+        error_messages={"required": "Write the value of the cost tag."},
+    )
+    minimum_impact = forms.DecimalField(
+        label="From an impact of",
+        required=False,
+        min_value=Decimal(0),
+        max_digits=20,
+        decimal_places=2,
+        help_text="What it has cost beyond the expected so far. Left empty: every anomaly.",
+    )
+    currency = forms.CharField(
+        required=False,
+        max_length=3,
+        widget=forms.TextInput(attrs={"list": "currencies", "autocomplete": "off"}),
+        help_text="Of the impact, such as USD.",
+    )
+    frequency = forms.ChoiceField(label="How often", choices=AlertSubscription.Frequency.choices)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        trigger = self.chosen("trigger", Trigger.BUDGET.value)
+        scope = self.chosen("scope", "account") if trigger == Trigger.ANOMALY else ""
+        self.shown = [*_of_trigger(trigger), *_OF_SCOPE.get(scope, ())]
+        if trigger == Trigger.ANOMALY:
+            self.shown = ["scope", *_OF_SCOPE.get(scope, ()), "minimum_impact", "currency"]
+        for name in list(self.fields):
+            if name not in ("channel", "trigger", *self.shown):
+                del self.fields[name]
+        self._offer()
+
+    def chosen(self, name: str, default: str = "") -> str:
+        """What the form has in a field before it is checked."""
+        said = self.data.get(name) if self.is_bound else self.initial.get(name)
+        return str(said) if said not in (None, "") else default
+
+    def _offer(self) -> None:
+        for name, (model, column) in _ROWS.items():
+            field: Any = self.fields.get(name)
+            if field is not None:
+                found = [
+                    (str(pk), text) for pk, text in model.objects.order_by(column).values_list("pk", column)
+                ]
+                field.choices = [("", "Choose…"), *found]
+
+    @property
+    def offers_channels(self) -> bool:
+        field: Any = self.fields["channel"]
+        return len(field.choices) > 1
+
+    @property
+    def trigger_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.shown]
+
+    def chosen_tag(self) -> CostTag | None:
+        """The cost tag that it has so far, if its trigger and scope ask for one."""
+        asked = self.chosen("cost_tag") if "cost_tag" in self.fields else ""
+        return CostTag.objects.filter(pk=asked).first() if asked.isdecimal() and len(asked) < 19 else None
+
+    def clean_thresholds(self) -> list[int]:
+        parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()
+        wrong = next((part for part in parts if not (part.isascii() and part.isdecimal())), "")
+        if wrong or not parts:
+            raise forms.ValidationError(
+                f"“{wrong or self.cleaned_data['thresholds']}” is not a whole number; write percentages such as 80, 100."
+            )
+        return [int(part) for part in parts]
+
+    def draft(self) -> SubscriptionDraft:
+        """What a valid form says."""
+        said = self.cleaned_data
+        ids = {name: int(said[name]) for name in _ROWS if said.get(name)}
+        rest = {name: said[name] for name in self.shown if name not in _ROWS}
+        return SubscriptionDraft(**{"trigger": said["trigger"], **ids, **rest})

@@ -1,0 +1,181 @@
+"""The answers about channels, subscriptions and deliveries, for assistants."""
+
+from __future__ import annotations
+
+from accounts.models import Account
+from finops.alerts.answers import (
+    AlertChannelsAnswer,
+    AlertDeliveriesAnswer,
+    AlertSubscriptionAnswer,
+    AlertSubscriptionsAnswer,
+    ChannelLine,
+    DeliveryLine,
+    SubscriptionLine,
+)
+from finops.alerts.deliveries_query import DeliveriesQuery
+from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.queries.channels import ChannelRow, channels
+from finops.alerts.queries.deliveries import DeliveryRow, deliveries
+from finops.alerts.queries.subscriptions import SubscriptionRow, alert_subscriptions, one_subscription
+from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.budgets.models import Budget
+from finops.lib.answers import AccountRef
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut, listed
+
+MAX_NAME = 60
+MAX_ANSWER = 160
+
+
+def list_alert_channels(
+    account: Account, *, search: str = "", limit: int = 50, cursor: str = ""
+) -> AlertChannelsAnswer:
+    """The account's channels by name, page by page. One query."""
+    offset = offset_of(cursor, "channels", search)
+    every = channels(account)
+    found = [each for each in every if search.strip().casefold() in each.name.casefold()]
+    page = found[offset : offset + limit]
+    following = offset + len(page)
+    rest = len(found) - following
+    asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
+    return AlertChannelsAnswer(
+        account=_account(account),
+        summary=f"{account.name} has {_counted(len(every), 'alert channel')}{asked}.",
+        channels=[_channel(each) for each in page],
+        cursor=next_cursor(following, "channels", search) if rest else "",
+        truncated=f"{rest} more channels: ask again with cursor." if rest else "",
+        warnings=[],
+        hint=(
+            "create_alert_subscription binds one to a trigger."
+            if every
+            else "A person makes a channel on the page Alerts; no tool can."
+        ),
+    )
+
+
+def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
+    """Who is told of what, the newest first, page by page. Queries and errors as `alert_subscriptions`, and UserError
+    for a channel or budget that is not there."""
+    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
+    _check_row("budget_id", query.budget_id, Budget, "listBudgets")
+    page = alert_subscriptions(account, query)
+    paused = sum(each.paused for each in page.subscriptions)
+    noun = _counted(page.total, "alert subscription")
+    chosen = " of those asked for" if query.trigger or query.channel_id or query.budget_id else ""
+    return AlertSubscriptionsAnswer(
+        account=_account(account),
+        summary=f"{account.name} has {noun}{chosen}{f'; {paused} of those listed paused' if paused else ''}.",
+        subscriptions=[_subscription(each) for each in page.subscriptions],
+        cursor=page.cursor,
+        truncated="More subscriptions: ask again with cursor." if page.cursor else "",
+        warnings=[f"Subscription {each.id}: {each.warning}" for each in page.subscriptions if each.warning],
+        hint="listAlertDeliveries says what was sent; create_alert_subscription makes another.",
+    )
+
+
+def new_subscription_answer(
+    account: Account, subscription_id: int, notes: tuple[str, ...]
+) -> AlertSubscriptionAnswer:
+    """A subscription that was just made, as the list shows it; `notes` is what was done for it besides."""
+    row = one_subscription(account, subscription_id)
+    return AlertSubscriptionAnswer(
+        account=_account(account),
+        summary=f"Alert subscription {row.id} is made: {cut(row.about, 300)}.",
+        subscription=_subscription(row),
+        warnings=[*notes, *([row.warning] if row.warning else [])],
+        hint="Its page pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
+    )
+
+
+def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeliveriesAnswer:
+    """What was sent, the newest first, page by page. Three queries. UserError for a channel that is not there."""
+    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
+    page = deliveries(account, query)
+    return AlertDeliveriesAnswer(
+        account=_account(account),
+        summary=_delivered(account, query, page.total, page.deliveries),
+        deliveries=[_delivery(each) for each in page.deliveries],
+        cursor=page.cursor,
+        truncated="Older deliveries: ask again with cursor, or filter by status." if page.cursor else "",
+        warnings=[],
+        hint="A delivery's page has every attempt, and a person can resend it there.",
+    )
+
+
+def _account(account: Account) -> AccountRef:
+    return AccountRef(slug=account.slug, name=account.name)
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count or 'no'} {noun if count == 1 else plural}"
+
+
+def _check_row(field: str, asked: int | None, model: type[AlertChannel | Budget], listed_by: str) -> None:
+    if asked is None or (0 < asked < 2**63 and model.objects.filter(pk=asked).exists()):
+        return
+    raise UserError(f"{field}: {asked} is not known. {listed_by} lists them.", field=field, value=asked)
+
+
+def _channel(row: ChannelRow) -> ChannelLine:
+    return ChannelLine(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        target=row.shown_target,
+        tested_at=row.tested_at,
+        subscriptions=row.subscriptions,
+    )
+
+
+def _subscription(row: SubscriptionRow) -> SubscriptionLine:
+    return SubscriptionLine(
+        id=row.id,
+        about=cut(row.about, 4 * MAX_NAME),
+        channel_id=row.channel_id,
+        channel_name=row.channel_name,
+        trigger=row.trigger,
+        paused=row.paused,
+        last_fired_at=row.last_fired_at,
+        budget_id=row.budget_id,
+        thresholds=row.thresholds,
+        measure=row.measure,
+        scope=row.scope,
+        scope_name=cut(row.scope_name, MAX_NAME) if row.scope not in ("", "account") else "",
+        minimum_impact=row.minimum_impact,
+        currency=row.currency,
+        frequency=row.frequency,
+        warning=row.warning,
+    )
+
+
+def _delivery(row: DeliveryRow) -> DeliveryLine:
+    last = row.last_attempt
+    return DeliveryLine(
+        id=row.id,
+        created_at=row.created_at,
+        channel_name=row.channel_name,
+        kind=row.kind,
+        title=cut(row.title, 2 * MAX_NAME),
+        status=row.status,
+        attempts=len(row.attempts),
+        channel_id=row.channel_id,
+        subscription_id=row.subscription_id,
+        status_code=last.status_code if last else None,
+        answer=cut(last.answer, MAX_ANSWER) if last else "",
+        delivered_at=row.delivered_at,
+        next_attempt_at=row.next_attempt_at,
+        resend_of=row.resend_of,
+        is_test=row.is_test,
+    )
+
+
+def _delivered(account: Account, query: DeliveriesQuery, total: int, page: list[DeliveryRow]) -> str:
+    narrowed = bool(query.status or query.channel_id is not None or not query.include_tests)
+    what = f"{_counted(total, 'alert delivery')}{' of those asked for' if narrowed else ''}"
+    states = [
+        (label, sum(each.status == value for each in page)) for value, label in AlertDelivery.Status.choices
+    ]
+    parts = listed([f"{count} {label.lower()}" for label, count in states if count])
+    return f"{account.name} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")

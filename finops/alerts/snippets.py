@@ -1,0 +1,121 @@
+"""What the pages say about each kind of channel, and code that checks a webhook's signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from finops.alerts.models import AlertChannel
+
+PLACEHOLDER: Final = "whsec_…"
+
+
+@dataclass(frozen=True)
+class KindInfo:
+    """`steps`: where a person finds what the form asks for, in the other product's own words."""
+
+    name: str
+    label: str
+    icon: str
+    about: str
+    steps: tuple[str, ...]
+    docs: str = ""
+
+
+_INFOS: Final = (
+    KindInfo(
+        "slack",
+        "Slack",
+        "brand-slack",
+        "Messages in a channel of your workspace, with figures and a button to the page.",
+        (
+            "Open api.slack.com/apps and choose Create New App, From scratch, in your workspace.",
+            "Under Features, open Incoming Webhooks and switch them on.",
+            "Choose Add New Webhook, pick the channel, and Allow.",
+            "Copy the Webhook URL.",
+        ),
+        "https://api.slack.com/messaging/webhooks",
+    ),
+    KindInfo(
+        "microsoft_teams",
+        "Microsoft Teams",
+        "brand-teams",
+        "Adaptive Cards in a channel or chat, through a workflow.",
+        (
+            "In Teams, open the … menu of the channel and choose Workflows.",
+            "Choose “Send webhook alerts to a channel”, or search for “webhook”.",
+            "Name it, pick team and channel, and choose Add workflow.",
+            "Copy the address that it shows. Addresses of the retired Office 365 connectors do not work.",
+        ),
+        "https://support.microsoft.com/office/8ae491c7-0394-4861-ba59-055e33f75498",
+    ),
+    KindInfo(
+        "email",
+        "E-mail",
+        "mail",
+        "To people or a list, as text and HTML.",
+        (
+            "Use addresses whose owners want these messages; a distribution list is one address.",
+            "Send a test after saving, and look into the spam folder if nothing comes.",
+        ),
+    ),
+    KindInfo(
+        "pagerduty",
+        "PagerDuty",
+        "urgent",
+        "Incidents of a service; what is told again about the same thing joins its incident.",
+        (
+            "In PagerDuty, open Services, Service Directory, and the service that is to be alerted.",
+            "On its Integrations tab, choose Add an integration, then Events API V2.",
+            "Open the new integration and copy its Integration Key.",
+        ),
+        "https://support.pagerduty.com/main/docs/services-and-integrations",
+    ),
+    KindInfo(
+        "webhook",
+        "Signed webhook",
+        "webhook",
+        "A POST of JSON to your own endpoint, signed by the Standard Webhooks specification.",
+        (
+            "Give the address of an endpoint of yours that answers with a status of 200 to 299 within 10 seconds.",
+            "After saving, the signing secret is shown once: your endpoint checks each message with it.",
+            "A message that is tried again has the same webhook-id, so that you can drop what you have had.",
+        ),
+        "https://www.standardwebhooks.com",
+    ),
+)
+KINDS: Final = {info.name: info for info in _INFOS}
+assert set(KINDS) == set(AlertChannel.Kind.values)  # noqa: S101 a kind without its help is a fault of ours
+
+_PYTHON: Final = """\
+# pip install standardwebhooks
+from standardwebhooks import Webhook
+
+SECRET = "{secret}"
+
+def receive(body: bytes, headers: dict[str, str]) -> dict:
+    # Raises WebhookVerificationError for a wrong signature or a message older than 5 minutes.
+    return Webhook(SECRET).verify(body, headers)
+"""
+
+_NODE: Final = """\
+// npm install standardwebhooks
+import {{ Webhook }} from "standardwebhooks";
+
+const secret = "{secret}";
+
+app.post("/alerts", express.raw({{ type: "application/json" }}), (request, response) => {{
+  // Throws for a wrong signature or a message older than 5 minutes.
+  const message = new Webhook(secret).verify(request.body.toString(), request.headers);
+  response.status(204).end();
+}});
+"""
+
+
+def verification_snippets(secret: str = PLACEHOLDER) -> list[dict[str, str]]:
+    """Receivers that check the signature, with the secret in them or a place for it."""
+    said = "Check the signature before you read the message."
+    return [
+        {"id": "python", "title": "Python", "hint": said, "text": _PYTHON.format(secret=secret)},
+        {"id": "node", "title": "Node.js", "hint": said, "text": _NODE.format(secret=secret)},
+    ]

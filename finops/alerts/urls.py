@@ -1,0 +1,31 @@
+"""Pages of alerts beneath `/a/<slug>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from finops.alerts.views import channels, deliveries, editing_channels, subscriptions
+
+SUBSCRIPTION = "alerts/subscriptions/<int:subscription_id>/"
+CHANNEL = "alerts/channels/<int:channel_id>/"
+DELIVERY = "alerts/deliveries/<int:delivery_id>/"
+
+urlpatterns = [
+    path("alerts/", subscriptions.index, name="alerts"),
+    path("alerts/subscriptions/new/", subscriptions.new, name="alert_subscription_new"),
+    path(SUBSCRIPTION, subscriptions.page, name="alert_subscription"),
+    path(f"{SUBSCRIPTION}pause/", subscriptions.pause, name="alert_subscription_pause"),
+    path(f"{SUBSCRIPTION}resume/", subscriptions.resume, name="alert_subscription_resume"),
+    path(f"{SUBSCRIPTION}delete/", subscriptions.delete, name="alert_subscription_delete"),
+    path("alerts/of-budget/<int:budget_id>/", subscriptions.of_budget, name="alerts_of_budget"),
+    path("alerts/channels/", channels.index, name="alert_channels"),
+    path("alerts/channels/new/", editing_channels.new, name="alert_channel_new"),
+    path(CHANNEL, channels.page, name="alert_channel"),
+    path(f"{CHANNEL}edit/", editing_channels.edit, name="alert_channel_edit"),
+    path(f"{CHANNEL}test/", channels.test, name="alert_channel_test"),
+    path(f"{CHANNEL}secret/", editing_channels.secret, name="alert_channel_secret"),
+    path(f"{CHANNEL}delete/", editing_channels.delete, name="alert_channel_delete"),
+    path("alerts/deliveries/", deliveries.index, name="alert_deliveries"),
+    path(DELIVERY, deliveries.page, name="alert_delivery"),
+    path(f"{DELIVERY}resend/", deliveries.resend, name="alert_delivery_resend"),
+]

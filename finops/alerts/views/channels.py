@@ -1,0 +1,88 @@
+"""Where alerts go: the list of channels, a channel's page, and its test."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.doors import AccountRequest, account_page
+from accounts.models import Role
+from finops.alerts import services
+from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription
+from finops.alerts.snippets import verification_snippets
+from finops.alerts.views.filters import Choice
+from finops.lib.errors import UserError
+from finops.lib.listing import Column, csv_of, listing, wants_csv
+
+SHOWN_DELIVERIES = 10
+
+COLUMNS: list[Column[ChannelRow]] = [
+    Column("name", "Channel", lambda row: row.name),
+    Column("kind", "Kind", lambda row: row.kind_label),
+    Column("target", "Leads to", lambda row: row.shown_target),
+    Column("subscriptions", "Subscriptions", lambda row: row.subscriptions, numeric=True),
+    Column("tested", "Last test that arrived", lambda row: row.tested_at),
+    Column("by", "Made by", lambda row: row.created_by, shown=False),
+    Column("created", "Made", lambda row: row.created_at, shown=False),
+    Column("id", "Id", lambda row: row.id, shown=False),
+]
+
+
+@account_page()
+@require_safe
+def index(request: AccountRequest) -> HttpResponseBase:
+    """`?kind=` narrows the list."""
+    every = channels(request.account)
+    kind = request.GET.get("kind", "")
+    rows = [row for row in every if kind in ("", row.kind)]
+    shown = listing(request, rows, COLUMNS, order="name")
+    if wants_csv(request):
+        return csv_of("alert-channels", COLUMNS, shown.rows)
+    filters = [Choice("kind", "Kind", "All kinds", AlertChannel.Kind.choices, kind)]
+    context = {"listing": shown, "count": len(every), "filters": filters}
+    return render(request, "alerts/channels.html", context)
+
+
+@account_page()
+@require_safe
+def page(request: AccountRequest, channel_id: int) -> HttpResponse:
+    channel = channel_of(channel_id)
+    sent = AlertDelivery.objects.filter(channel=channel).select_related("firing")[:SHOWN_DELIVERIES]
+    deliveries = [delivery_row(each) for each in sent]
+    context = {
+        "channel": channel,
+        "subscriptions": [
+            each for each in every_subscription(request.account) if each.channel_id == channel.pk
+        ],
+        "deliveries": deliveries,
+        "last_test": next((each for each in deliveries if each.is_test), None),
+        "snippets": verification_snippets() if channel.kind == AlertChannel.Kind.WEBHOOK else [],
+    }
+    return render(request, "alerts/channel.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def test(request: AccountRequest, channel_id: int) -> HttpResponse:
+    """Sends a message now and waits for the receiver's word, up to 10 s. A part of the page for htmx, else the page of
+    the delivery."""
+    channel = channel_of(channel_id)
+    try:
+        delivery = services.test_channel(channel=channel, actor=request.actor)
+    except UserError as error:
+        if request.htmx:
+            return render(request, "alerts/_test.html", {"channel": channel, "refused": error.message})
+        messages.error(request, error.message)
+        return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
+    if request.htmx:
+        context = {"channel": channel, "last_test": delivery_row(delivery), "just_now": True}
+        return render(request, "alerts/_test.html", context)
+    return redirect("alert_delivery", slug=request.account.slug, delivery_id=delivery.pk)
+
+
+def channel_of(pk: int) -> AlertChannel:
+    """The channel of the account in scope; 404 for another's."""
+    return get_object_or_404(AlertChannel.objects.select_related("account", "created_by"), pk=pk)

@@ -1,0 +1,152 @@
+"""Where alerts go, who is told of what, and what was sent. People alone make channels, which hold secrets."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from finops.alerts import queries, services
+from finops.alerts.answers import (
+    AlertChannelsAnswer,
+    AlertDeliveriesAnswer,
+    AlertSubscriptionAnswer,
+    AlertSubscriptionsAnswer,
+)
+from finops.alerts.deliveries_query import DeliveriesQuery
+from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscriptions_query import SubscriptionsQuery, TriggerName
+from finops.budgets.budgets_query import ScopeName
+from finops.budgets.scopes import ScopeRows, named_scope
+from finops.lib.answers import largest_that_fits
+from mcpserver.context import ToolCall
+from mcpserver.registry import Access, tool
+from mcpserver.results import fits
+
+PAGE = "alerts/"
+
+
+class ListAlertChannelsArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    search: str = ""
+    limit: Annotated[int, Meta(ge=1, le=50)] = 50
+    cursor: str = ""
+
+
+@tool(
+    name="listAlertChannels",
+    title="List alert channels",
+    access=Access.READ,
+    description="Where alerts can be sent, without secrets. Only people make channels, on the page Alerts.",
+    examples=[{}, {"search": "ops", "limit": 5}],
+)
+def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -> AlertChannelsAnswer:
+    def made(limit: int) -> AlertChannelsAnswer:
+        answer = queries.list_alert_channels(
+            call.account, search=arguments.search, limit=limit, cursor=arguments.cursor
+        )
+        return replace(answer, console_url=call.console_url(f"{PAGE}channels/"))
+
+    return largest_that_fits(made, arguments.limit, fits)
+
+
+@tool(
+    name="listAlertSubscriptions",
+    title="List alert subscriptions",
+    access=Access.READ,
+    description="Which channel is told of what: a budget's thresholds, anomalies, a digest.",
+    examples=[{}, {"trigger": ["budget"], "limit": 5}],
+)
+def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
+    url = call.console_url(PAGE, {"trigger": arguments.trigger[0]} if len(arguments.trigger) == 1 else None)
+
+    def made(limit: int) -> AlertSubscriptionsAnswer:
+        answer = queries.list_alert_subscriptions(call.account, replace(arguments, limit=limit))
+        return replace(answer, console_url=url)
+
+    return largest_that_fits(made, arguments.limit, fits)
+
+
+@tool(
+    name="listAlertDeliveries",
+    title="List alert deliveries",
+    access=Access.READ,
+    description="""
+        What was sent in the last 90 days, the newest first, and how it went. Example: {"status": ["failed"]}
+    """,
+    examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
+)
+def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:
+    narrowed: dict[str, str] = {"status": arguments.status[0]} if len(arguments.status) == 1 else {}
+    if arguments.channel_id is not None:
+        narrowed["channel"] = str(arguments.channel_id)
+    url = call.console_url(f"{PAGE}deliveries/", narrowed)
+
+    def made(limit: int) -> AlertDeliveriesAnswer:
+        answer = queries.list_alert_deliveries(call.account, replace(arguments, limit=limit))
+        return replace(answer, console_url=url)
+
+    return largest_that_fits(made, arguments.limit, fits)
+
+
+class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    channel: Annotated[int | str, Meta(description="Name or id, from listAlertChannels.")]
+    trigger: TriggerName
+    budget: Annotated[int | str | None, Meta(description="For trigger budget: name or id.")] = None
+    thresholds: Annotated[list[int], Meta(description="Percent of its amount. Left out: 80, 100.")] = []
+    measure: Literal["actual", "forecast"] | None = None
+    scope: Annotated[
+        ScopeName | None, Meta(description="Of anomalies. Left out: what is named below, else account.")
+    ] = None
+    cost_source: Annotated[int | str | None, Meta(description="Name or id.")] = None
+    team: Annotated[int | str | None, Meta(description="Name or id.")] = None
+    cost_tag: Annotated[int | str | None, Meta(description="Key or id.")] = None
+    cost_tag_value: Annotated[str, Meta(description="Of cost_tag.")] = ""
+    minimum_impact: Annotated[Decimal | None, Meta(description="Of anomalies, in currency.")] = None
+    currency: Annotated[str, Meta(description="Of minimum_impact.")] = ""
+    frequency: Annotated[Literal["weekly", "monthly"] | None, Meta(description="For trigger digest.")] = None
+
+
+@tool(
+    name="create_alert_subscription",
+    title="Create an alert subscription",
+    access=Access.WRITE,
+    description="""
+        Has an existing channel told when a budget reaches thresholds, of anomalies, or of a digest.
+        Example: {"channel": "#ops", "trigger": "budget", "budget": "Core", "thresholds": [80, 100]}
+    """,
+    examples=[{"channel": "Ops", "trigger": "anomaly"}],
+)
+def create_alert_subscription(
+    call: ToolCall, arguments: CreateAlertSubscriptionArguments
+) -> AlertSubscriptionAnswer:
+    made = services.create_alert_subscription(
+        account=call.account, actor=call.credential.actor, draft=_draft(arguments)
+    )
+    answer = queries.new_subscription_answer(call.account, made.subscription.pk, made.notes)
+    return replace(answer, console_url=call.console_url(f"{PAGE}subscriptions/{made.subscription.pk}/"))
+
+
+def _draft(asked: CreateAlertSubscriptionArguments) -> SubscriptionDraft:
+    rows: ScopeRows = {
+        "cost_source": asked.cost_source,
+        "team": asked.team,
+        "cost_tag": asked.cost_tag,
+        "cost_tag_value": asked.cost_tag_value,
+    }
+    return SubscriptionDraft(
+        channel=asked.channel,
+        trigger=asked.trigger,
+        budget=asked.budget,
+        thresholds=asked.thresholds,
+        measure=asked.measure or "",
+        scope=asked.scope or (named_scope(**rows) if asked.trigger == "anomaly" else ""),
+        **rows,
+        minimum_impact=asked.minimum_impact,
+        currency=asked.currency,
+        frequency=asked.frequency or "",
+    )
