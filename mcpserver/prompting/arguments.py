@@ -205,8 +205,8 @@ def amount(name: str, title: str, description: str) -> Argument[int | float]:
 
 def _budget_names(asked: Asked) -> list[str]:
     """Of the scope that was given, else all."""
-    scope = asked.given.get("scope")
-    return [each.name for each in asked.budgets if scope in (None, each.scope)]
+    scope = asked.given.get("scope", "").casefold()
+    return [each.name for each in asked.budgets if scope in ("", each.scope)]
 
 
 def _read_budget(asked: Asked, text: str) -> Budget:

@@ -63,7 +63,7 @@ def top_cost_drivers(asked: Asked) -> Script:
         ],
         answer=[
             "Headline: the total, its change in percent, and the one or two drivers behind it.",
-            f"Table of at most 10 rows: {by}, amount, share, change; `other` as its last row.",
+            f"Table of at most 10 rows: {by}, amount, share, change; the row “other” last.",
             "For the three largest: what is inside, in one sentence each. For the largest rise: since when, and why.",
             *(["What the month will cost at its end, with the band."] if is_this_month else []),
             NEXT,

@@ -61,7 +61,7 @@ def weekly_cost_digest(asked: Asked) -> Script:
         ],
         answer=[
             "Headline: one sentence with the week's total, its change in percent, and the main reason.",
-            f"Table of at most 8 rows: {by}, this week, change, share; `other` as its last row.",
+            f"Table of at most 8 rows: {by}, this week, change, share; the row “other” last.",
             "What moved: at most three bullets, each an amount and its cause.",
             "Watch: anomalies, budgets and the month's forecast in a line each, or “nothing to watch”.",
             NEXT,

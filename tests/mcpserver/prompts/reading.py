@@ -1,0 +1,46 @@
+"""Reads a prompt's text as an assistant does: the calls that it names, in order."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.mcpserver.door import Door
+
+_CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
+_WORD = re.compile(r"`([^`\n]+)`")
+
+Call = tuple[str, dict[str, Any]]
+
+
+def text_of(door: Door, prompt: str, /, **arguments: str) -> str:
+    result = door.result("prompts/get", {"name": prompt, "arguments": arguments})
+    (message,) = result["messages"]
+    assert message["role"] == "user"
+    text: str = message["content"]["text"]
+    return text
+
+
+def calls_in(text: str) -> list[Call]:
+    return [(name, json.loads(arguments)) for name, arguments in _CALL.findall(text)]
+
+
+def words_in(text: str) -> set[str]:
+    """What stands in code quotes outside the numbered calls: names of tools, arguments, fields and values."""
+    return set(_WORD.findall(_CALL.sub("", text)))
+
+
+def completion(door: Door, prompt: str, argument: str, typed: str = "", **given: str) -> dict[str, Any]:
+    params = {
+        "ref": {"type": "ref/prompt", "name": prompt},
+        "argument": {"name": argument, "value": typed},
+        "context": {"arguments": given},
+    }
+    found: dict[str, Any] = door.result("completion/complete", params)["completion"]
+    return found
+
+
+def values(door: Door, prompt: str, argument: str, typed: str = "", **given: str) -> list[str]:
+    found: list[str] = completion(door, prompt, argument, typed, **given)["values"]
+    return found
