@@ -34,8 +34,19 @@ _FIELD = re.compile(
 _INNER = re.compile(rf'(\\"{_NAMES}\\"\s*:\s*\\").*?(?=(?<!\\)\\"|\Z)', re.IGNORECASE | re.DOTALL)
 
 
+# What each of them has in it, in lower case. Nearly all texts have none, and looking for it costs a thirtieth.
+_HINTS = (
+    *("fmcp_", "fuse_", "foat_", "fort_", "whsec_", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "akia", "asia"),
+    *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "hf_", "aiza", "ya29.", "eyj"),
+    *("-----begin", "://", "bearer", "basic", "pass", "pwd", "secret", "key", "token", "authorization"),
+    *("cookie", "credential"),
+)
+
+
 def without_secrets(text: str) -> str:
     """The text with `[hidden]` in the place of each secret."""
+    if not any(map(text.lower().__contains__, _HINTS)):
+        return text
     text = _SHAPES.sub(HIDDEN, text)
     text = _BEARER.sub(rf"\1{HIDDEN}", text)
     text = _INNER.sub(rf"\1{HIDDEN}", text)
