@@ -43,8 +43,8 @@ def create_channel(
 
     `target` by kind: slack and microsoft_teams {url}; email {addresses: list, or text with commas or lines};
     pagerduty {routing_key, url: left out or "" for PagerDuty's own}; webhook {url}. Raises UserError with the target's
-    field for one that is malformed or leads into a private network (looked up in DNS: seconds), a full account;
-    ValidationError for a name that is taken.
+    field for one that is malformed or leads into a private network (looked up in DNS: seconds), a name that is taken, a
+    full account; ValidationError for a name that is empty or too long.
     """
     if kind not in Kind.values:
         raise unknown_value("kind", kind, Kind.values)
@@ -186,8 +186,20 @@ def _check_cap() -> None:
         )
 
 
+def _check_name(channel: AlertChannel) -> None:
+    taken = AlertChannel.objects.filter(name__iexact=channel.name).exclude(pk=channel.pk).first()
+    if taken is not None:
+        raise UserError(
+            f"name: the alert channel {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose "
+            "another name.",
+            field="name",
+            value=channel.name[:100],
+        )
+
+
 def _fill(channel: AlertChannel, name: str, target: Target | None) -> None:
     channel.name = " ".join(name.split())
+    _check_name(channel)
     if target is not None:
         channel.target, channel.shown_target = sealed(target, channel.account_id), target.shown[:300]
     channel.changed_at = clock.now()

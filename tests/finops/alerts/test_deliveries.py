@@ -1,0 +1,405 @@
+"""Deliveries: sent once, tried again as far as that can help, with what the receiver said each time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.alerts import queries, services
+from finops.alerts.deliveries_query import DeliveriesQuery
+from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.services import sending
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.outbound import resolving_with
+from tests.cast import Cast
+from tests.finops.alerts.sent import (
+    ACTOR,
+    after,
+    attempted,
+    channel_to,
+    deliver,
+    mail_channel,
+    message,
+    waits,
+    work,
+)
+from tests.finops.costs.conftest import NOON
+from tests.receivers import (
+    Behaviour,
+    Receiver,
+    answering,
+    babbling,
+    dropping,
+    flooding,
+    hanging,
+    http_receiver,
+)
+
+KINDS = ["slack", "microsoft_teams", "pagerduty", "webhook"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_arrives_with_its_figures_and_link(acme: Account, receiver: Receiver, kind: str) -> None:
+    row = deliver(channel_to(acme, receiver, kind))
+
+    assert work() == 1
+
+    found = after(row)
+    assert (found.status, found.delivered_at, found.next_attempt_at) == ("delivered", NOON, None)
+    assert attempted(row) == [(200, "ok")]
+    assert found.attempts[0]["seconds"] > 0
+    said = receiver.requests[0].body.decode()
+    for figure in ("Budget Platform has reached 80 %", "812.50 USD", "1,000.00 USD", message().url):
+        assert figure in said
+    assert receiver.requests[0].headers["content-type"] == "application/json; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    "behave",
+    [answering(500), answering(503), answering(408), answering(409), answering(425), dropping, babbling],
+    ids=["500", "503", "408", "409", "425", "dropped", "no HTTP"],
+)
+def test_what_may_pass_is_tried_again_until_it_arrives(
+    acme: Account, receiver: Receiver, behave: Behaviour
+) -> None:
+    receiver.behave = behave
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+    assert after(row).status == "waiting"
+    receiver.answer(202, "accepted")
+    assert work(at=NOON + timedelta(seconds=29)) == 0
+    assert work(at=NOON + timedelta(seconds=36)) == 1
+
+    found = after(row)
+    assert (found.status, len(found.attempts)) == ("delivered", 2)
+    assert attempted(row)[1] == (202, "accepted")
+
+
+def test_a_receiver_that_hangs_is_left_and_tried_again(
+    acme: Account, receiver: Receiver, settings: Settings
+) -> None:
+    settings.ALERT_SEND_SECONDS = 0.3
+    receiver.behave = hanging
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+
+    assert after(row).status == "waiting"
+    assert attempted(row) == [(None, "127.0.0.1 did not answer in time.")]
+
+
+def test_back_off_grows_and_after_seven_attempts_it_is_given_up(acme: Account, receiver: Receiver) -> None:
+    receiver.answer(500, "down")
+    row = deliver(channel_to(acme, receiver))
+    now, found = NOON, []
+    while (state := after(row)).status == "waiting":
+        assert state.next_attempt_at is not None
+        now = max(now, state.next_attempt_at)
+        assert work(at=now) == 1
+        if after(row).status == "waiting":
+            found.append(waits(row))
+
+    usual = [timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720)]
+    assert len(found) == len(usual)
+    assert all(least <= wait <= least * 1.2 for least, wait in zip(usual, found, strict=True))
+    assert after(row).status == "failed"
+    assert attempted(row) == [(500, "down")] * 7
+    assert work(at=now + timedelta(days=30)) == 0
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 413, 422])
+def test_what_another_time_would_not_mend_is_final(acme: Account, receiver: Receiver, status: int) -> None:
+    receiver.answer(status, "invalid_payload")
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+
+    assert (after(row).status, len(receiver.requests)) == ("failed", 1)
+    said = "The receiver says that this address is gone for good." if status == 410 else "invalid_payload"
+    assert attempted(row) == [(status, said)]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_to_a_private_address_is_not_followed(
+    acme: Account, receiver: Receiver, status: int
+) -> None:
+    with http_receiver("127.0.0.2") as inside:
+        receiver.answer(status, "", Location=inside.url)
+        row = deliver(channel_to(acme, receiver))
+        work()
+        assert inside.requests == []
+
+    assert after(row).status == "failed"
+    assert attempted(row)[0][0] == status
+    assert "redirects are not followed" in attempted(row)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("said", "least"),
+    [
+        ("300", timedelta(minutes=5)),
+        ("5", timedelta(seconds=30)),
+        ("Fri, 20 Mar 2026 12:30:00 GMT", timedelta(minutes=30)),
+        ("Fri, 20 Mar 2020 12:30:00 GMT", timedelta(seconds=30)),
+        ("99999999999999", timedelta(days=1)),
+        ("soon", timedelta(seconds=30)),
+        ("-5", timedelta(seconds=30)),
+        ("Mon, 99 Foo 2026", timedelta(seconds=30)),
+    ],
+)
+def test_retry_after_is_heeded(acme: Account, receiver: Receiver, said: str, least: timedelta) -> None:
+    receiver.answer(429, "slow down", Retry_After=said)
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+
+    assert least <= waits(row) <= max(least, timedelta(seconds=36))
+
+
+def test_a_body_without_end_is_kept_cut(acme: Account, receiver: Receiver) -> None:
+    receiver.behave = flooding
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+
+    assert after(row).status == "delivered"
+    assert len(attempted(row)[0][1]) == 500
+
+
+def test_an_answer_that_no_database_takes_is_kept_without_what_it_cannot(
+    acme: Account, receiver: Receiver
+) -> None:
+    receiver.answer(500, "a\0b\r\n\u202ec\ud7ff")
+    row = deliver(channel_to(acme, receiver))
+
+    work()
+
+    assert attempted(row) == [(500, "a b c")]
+
+
+def test_an_outage_is_outlived_and_what_waited_arrives_in_order(acme: Account, settings: Settings) -> None:
+    settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
+    with http_receiver() as first:
+        made = channel_to(acme, first)
+    rows = [deliver(made, title=f"Alert {number}") for number in range(5)]
+    for minutes in (0, 1, 5):
+        work(at=NOON + timedelta(minutes=minutes))
+    assert {after(row).status for row in rows} == {"waiting"}
+    assert "could not be reached" in attempted(rows[0])[0][1]
+
+    with http_receiver(port=first.port) as again:
+        work(at=NOON + timedelta(hours=1))
+
+    assert {after(row).status for row in rows} == {"delivered"}
+    assert sorted(each.json["text"].split("\n")[0] for each in again.requests) == [
+        f"🟠 Alert {number}" for number in range(5)
+    ]
+
+
+def test_dns_that_turns_to_a_private_address_after_the_channel_was_saved_is_refused(acme: Account) -> None:
+    with resolving_with(lambda host, port: ["93.184.216.34"]):
+        made, _secret = services.create_channel(
+            account=acme, actor=ACTOR, name="Hook", kind="slack", target={"url": "https://turn.example.com/x"}
+        )
+    row = deliver(made)
+
+    with resolving_with(lambda host, port: ["169.254.169.254"]):
+        work()
+
+    assert after(row).status == "failed"
+    assert "leads into a private or reserved network" in attempted(row)[0][1]
+
+
+def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
+    acme: Account, receiver: Receiver
+) -> None:
+    slow, quick = channel_to(acme, receiver, name="Slow"), channel_to(acme, receiver, name="Quick")
+    rows = [deliver(slow), deliver(slow), deliver(quick)]
+
+    assert services.send_due() == [(acme.pk, rows[0].pk), (acme.pk, rows[2].pk)]
+
+
+def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
+    acme: Account, receiver: Receiver, told: list[Any], django_capture_on_commit_callbacks: Any
+) -> None:
+    made = channel_to(acme, receiver)
+    with django_capture_on_commit_callbacks(execute=True):
+        rows = [deliver(made), deliver(made)]
+        assert told == []
+    assert told == [[acme.pk, rows[0].pk]]
+
+    assert services.send_delivery(account=acme, delivery_id=rows[0].pk)
+    assert told[1:] == [[acme.pk, rows[1].pk]]
+
+
+def test_a_rolled_back_transaction_sends_nothing(
+    acme: Account, receiver: Receiver, django_capture_on_commit_callbacks: Any
+) -> None:
+    from django.db import transaction
+
+    made = channel_to(acme, receiver)
+    with django_capture_on_commit_callbacks() as callbacks, transaction.atomic():
+        deliver(made)
+        transaction.set_rollback(True)
+
+    assert callbacks == []
+    assert services.send_due() == []
+
+
+def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver: Receiver) -> None:
+    receiver.answer(404, "no_service")
+    row = deliver(channel_to(acme, receiver, "webhook"))
+    with pytest.raises(UserError, match="still being tried"):
+        services.resend(delivery=row, actor=ACTOR)
+    work()
+    receiver.answer(200)
+
+    again = services.resend(delivery=row, actor=ACTOR)
+    work()
+
+    assert (after(again).status, after(again).resend_of_id) == ("delivered", row.pk)
+    first, second = receiver.requests
+    assert first.json["data"] == second.json["data"]
+    assert first.headers["webhook-id"] != second.headers["webhook-id"]
+    entry = AuditEntry.objects.get(account=acme, action="alert_delivery.resend")
+    assert entry.detail == {"id": row.pk, "new_id": again.pk}
+
+
+def test_nothing_is_resent_to_a_channel_that_is_gone(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+    row = deliver(made)
+    work()
+    services.delete_channel(channel=made, actor=ACTOR)
+
+    with pytest.raises(UserError, match="was deleted"):
+        services.resend(delivery=row, actor=ACTOR)
+
+
+def test_the_test_button_sends_at_once_and_says_how_it_went(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+
+    row = services.test_channel(channel=made, actor=ACTOR)
+
+    assert (row.status, row.is_test, len(receiver.requests)) == ("delivered", True, 1)
+    assert "Test message: Hook works" in receiver.requests[0].json["text"]
+    assert AlertChannel.objects.get(pk=made.pk).tested_at == NOON
+
+    receiver.answer(500, "down")
+    failed = services.test_channel(channel=made, actor=ACTOR)
+    assert (failed.status, attempted(failed)) == ("failed", [(500, "down")])
+    assert services.send_due() == []
+
+
+def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+    for _ in range(10):
+        services.test_channel(channel=made, actor=ACTOR)
+
+    with pytest.raises(UserError, match="10 times within a minute"):
+        services.test_channel(channel=made, actor=ACTOR)
+    assert len(receiver.requests) == 10
+
+
+def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
+    acme: Account, receiver: Receiver, settings: Settings
+) -> None:
+    row = deliver(channel_to(acme, receiver))
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "other" * 20, []
+
+    work()
+
+    assert after(row).status == "failed"
+    assert "Enter the target again" in attempted(row)[0][1]
+    assert receiver.requests == []
+
+
+def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+    row = deliver(made)
+    work()
+    with clock.frozen(NOON + timedelta(days=1)):
+        waiting = deliver(made)
+
+    with clock.frozen(NOON + timedelta(days=90)):
+        assert services.sweep() == 0
+    with clock.frozen(NOON + timedelta(days=92)):
+        assert services.sweep() == 1
+    assert list(AlertDelivery.objects.values_list("pk", flat=True)) == [waiting.pk]
+    assert row.pk != waiting.pk
+
+
+def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+    rows = [deliver(made, title=f"Alert {number}") for number in range(5)]
+    work()
+    deliver(mail_channel(acme, "a@example.com"), title="By mail")
+
+    first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=made.pk))
+    rest = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=made.pk, cursor=first.cursor))
+    assert [each.id for each in (*first.deliveries, *rest.deliveries)] == [row.pk for row in reversed(rows)]
+    assert (first.total, rest.cursor) == (5, "")
+    assert [
+        each.title for each in queries.deliveries(acme, DeliveriesQuery(status=["waiting"])).deliveries
+    ] == ["By mail"]
+    with pytest.raises(UserError, match="cursor"):
+        queries.deliveries(acme, DeliveriesQuery(limit=4, cursor=first.cursor))
+
+
+def test_an_account_sees_and_sends_its_own_deliveries_alone(
+    acme: Account, receiver: Receiver, cast: Cast
+) -> None:
+    row = deliver(channel_to(acme, receiver))
+
+    assert not services.send_delivery(account=cast.other_account, delivery_id=row.pk)
+    with account_scope(cast.other_account):
+        assert queries.deliveries(cast.other_account, DeliveriesQuery()).total == 0
+    assert receiver.requests == []
+
+
+def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
+    acme: Account, receiver: Receiver
+) -> None:
+    """It had sent the message and not noted it: the receiver tells by the id."""
+    row = deliver(channel_to(acme, receiver, "webhook"))
+    claimed = sending.claim(row.pk)
+    assert claimed is not None
+    sending._sent(claimed)
+
+    assert work(at=NOON + timedelta(minutes=4)) == 0
+    assert work(at=NOON + timedelta(minutes=6)) == 1
+
+    first, second = receiver.requests
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{row.pk}"
+    assert first.body == second.body
+    assert after(row).status == "delivered"
+    assert attempted(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+
+
+def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
+    row = deliver(channel_to(acme, receiver))
+    slow = sending.claim(row.pk)
+    assert slow is not None
+    work(at=NOON + timedelta(minutes=6))
+
+    assert sending.carry_out(slow) is None
+    assert attempted(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+
+
+def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiver: Receiver) -> None:
+    row = deliver(channel_to(acme, receiver))
+    now = NOON
+    for _ in range(8):
+        with clock.frozen(now):
+            sending.claim(row.pk)
+        now += timedelta(minutes=6)
+
+    assert after(row).status == "failed"
+    assert attempted(row)[-1] == (None, "No more attempts are made.")
+    assert len(attempted(row)) == 8
