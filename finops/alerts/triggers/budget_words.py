@@ -35,6 +35,12 @@ def _is_spent(crossing: Crossing) -> bool:
     return crossing.highest >= 100 and spent is not None and spent >= crossing.amount
 
 
+def _is_whole(crossing: Crossing) -> bool:
+    """Whether the bill of all its days is there."""
+    through = crossing.status.data_through
+    return through is not None and through >= crossing.days.end
+
+
 def _is_forecast(crossing: Crossing) -> bool:
     known = crossing.status.forecast is not None and not crossing.is_over
     return crossing.measure == Measure.FORECAST and known
@@ -43,7 +49,8 @@ def _is_forecast(crossing: Crossing) -> bool:
 def _what(crossing: Crossing) -> str:
     percent = share(crossing.figure, crossing.amount)
     if crossing.is_over:
-        return f"ended on {crossing.days.end} at {percent}"
+        end = crossing.days.end
+        return f"ended on {end} at {percent}" if _is_whole(crossing) else f"reached {percent} by {end}"
     return f"is forecast to end at {percent}" if _is_forecast(crossing) else f"is at {percent}"
 
 

@@ -222,6 +222,15 @@ def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
     )
 
 
+def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme: Account) -> None:
+    make(acme, "Cloud", 280)
+    of_budget(acme, "Cloud", 100)
+    add_source(acme, daily(JANUARY, date(2026, 3, 29), 10))
+
+    with at(date(2026, 4, 1)):
+        assert told(acme) == ["budget Cloud reached 103.6 % by 2026-03-31"]
+
+
 @pytest.mark.parametrize(
     ("through", "today", "count"),
     [
