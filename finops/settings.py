@@ -256,6 +256,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.flush_due_usage": 3,
         "ingestion.tidy_all_usage": 86_400,
         "lake.sweep": 3_600,
+        "lake.summarise_due": 60,
         "accounts.sweep_connections": 3_600,
         "costs.remove_forgotten_uploads": 86_400,
         "ingestion.prune_rejected": 300,
@@ -265,9 +266,9 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.run_due_uploads": 60,
         "ingestion.remove_forgotten_uploads": 86_400,
         "insights.find_due_anomalies": 60,
+        "alerts.evaluate_due": 60,
         "alerts.send_due": 15,
         "alerts.sweep": 86_400,
-        "alerts.evaluate_due": 60,
         "activity.sweep": 3_600,
     }.items()
 }

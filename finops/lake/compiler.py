@@ -125,6 +125,32 @@ def rows_by_file(files: Sequence[File], column: str, value: str) -> str:
     return counted.from_(table).where(has).group_by(_column("filename")).sql(DIALECT)
 
 
+def alike_added(
+    files: Sequence[File], columns: Sequence[str], amounts: Collection[str], *, order: str
+) -> str:
+    """The statement for rows with those added up that are alike in all columns but `amounts`, and in the signs of those.
+    What is null stays apart from what is 0, and sums are as exact as the amounts."""
+    keys = [_column(name) for name in columns if name not in amounts]
+    signs = [exp.func("sign", _column(name), dialect=DIALECT) for name in columns if name in amounts]
+    given = [
+        exp.alias_(exp.Sum(this=_column(name)), name, quoted=True) if name in amounts else _column(name)
+        for name in columns
+    ]
+    rows = exp.select(*given).from_(_read_parquet(files, union_by_name=False))
+    return rows.group_by(*keys, *signs).order_by(_column(order)).sql(DIALECT)
+
+
+def group_counts(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> str:
+    """The statement for about how many groups each of these sets of columns makes (within some percent), in one row."""
+    counts = [
+        exp.alias_(
+            exp.ApproxDistinct(this=exp.Anonymous(this="hash", expressions=[*map(_column, names)])), f"n{at}"
+        )
+        for at, names in enumerate(groupings)
+    ]
+    return exp.select(*counts).from_(_read_parquet(files, union_by_name=False)).sql(DIALECT)
+
+
 def _needed(
     kind: Kind, tree: exp.Query, columns: Collection[str], result: Collection[str]
 ) -> tuple[str, ...]:

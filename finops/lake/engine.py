@@ -74,6 +74,7 @@ def run(
     build: Build,
     *,
     tag_keys: Collection[str] = (),
+    summed: bool = False,
     manifest: Manifest | None = None,
     deadline: float | None = None,
 ) -> pa.Table:
@@ -85,6 +86,10 @@ def run(
     (`schema.tag_column` names it; usage: dimension keys); whatever no file has is null. It may filter, group,
     sum, count, min, max, CASE, truncate dates and rank; ratios and products belong in Python `Decimal`. The
     result has exactly the types of the expression. Without facts, the answer is that over an empty table.
+
+    `summed` says that lines alike in the columns that are used, and in the signs of their amounts, may be one line with
+    their sums: no line is counted, and amounts are only summed or held against 0. Then summaries are read in place of the
+    lines, where there are any that have these columns; the answer is the same (ADR 0014).
 
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.
@@ -104,9 +109,10 @@ def run(
         if known is not None:
             return known
     try:
-        return _answer(account, query, start, end, deadline)
+        return _answer(account, query, start, end, deadline, summed=summed)
     except _Unreadable:
-        # A sweep can take a file only an hour after its month was swapped: the manifest has a newer one by now.
+        # A sweep can take a file only an hour after its month was swapped: the manifest has a newer one by now. And
+        # what a summary says is in the segment too.
         logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
     try:
         return _answer(account, query, start, end, deadline)
@@ -140,9 +146,11 @@ class _Unreadable(Exception):
     """A file of the manifest is missing or damaged."""
 
 
-def _answer(account: Account, query: Query, start: date, end: date, deadline: float) -> pa.Table:
+def _answer(
+    account: Account, query: Query, start: date, end: date, deadline: float, *, summed: bool = False
+) -> pa.Table:
     _check(deadline)
-    found = snapshot.take(account, query.kind, start, end, query.needed)
+    found = snapshot.take(account, query.kind, start, end, query.needed, summed=summed)
     question = _question(query, [file.path for file in found.files], start, end)
     # What waits in the inbox changes with every push, so only what is in files is kept.
     known = _answered.get(question) if found.waiting is None else None
@@ -167,7 +175,7 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
     for segment in segments:
         _check(deadline)
         try:
-            path = store.local(segment.path, segment.checksum)
+            path = store.local(*(segment.summary or (segment.path, segment.checksum)))
         except (OSError, DamagedFile) as error:
             raise _Unreadable(segment.path) from error
         files.append(File(path, segment.columns))

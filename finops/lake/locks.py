@@ -27,6 +27,11 @@ def try_lock_merging(account: Account) -> bool:
     return _tried(f"usage merge {account.pk}")
 
 
+def try_lock_summarising(account: Account) -> bool:
+    """Whether nobody else summarises segments of the account; then nobody else does until the transaction ends."""
+    return _tried(f"cost summaries {account.pk}")
+
+
 def _usage(account: Account) -> str:
     return f"usage {account.pk}"
 

@@ -35,6 +35,9 @@ class LakeSegment(AccountOwned):
     checksum = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
     retired_at = models.DateTimeField(null=True, blank=True)
+    summarised_at = models.DateTimeField(
+        null=True, blank=True, help_text="When summaries were made of it, or found not to be worth it."
+    )
 
     class Meta:
         constraints = [
@@ -65,6 +68,12 @@ class LakeSegment(AccountOwned):
             models.Index(
                 fields=["retired_at"], condition=Q(retired_at__isnull=False), name="lake_segment_retired"
             ),
+            # What is still to be summarised, if anything.
+            models.Index(
+                fields=["account"],
+                condition=Q(kind="cost", retired_at__isnull=True, summarised_at__isnull=True),
+                name="lake_segment_to_summarise",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -75,6 +84,32 @@ class LakeSegment(AccountOwned):
         """Tag keys (cost) or dimension keys (usage) of this file, and the column that holds each."""
         key_of: Any = schema.tag_key if self.kind == schema.Kind.COST else schema.dimension_key
         return {key_of(column): column for column in self.columns if schema.is_key_column(column)}
+
+
+class LakeSummary(AccountOwned):
+    """The lines of a segment of cost, with those added up that are alike in every column but those that it is without.
+
+    Another, smaller file for questions that need none of these columns; it comes and goes with its segment, and a question
+    has the same answer over either (ADR 0014).
+    """
+
+    segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="summaries")
+    path = models.CharField(max_length=200, unique=True, help_text="Below LAKE_URL; never used twice.")
+    without: models.JSONField[list[str], list[str]] = models.JSONField(
+        help_text="Columns of the segment that it lacks."
+    )
+    rows = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    checksum = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
+
+    class Meta:
+        verbose_name_plural = "lake summaries"
+        constraints = [
+            models.CheckConstraint(condition=Q(rows__gt=0, bytes__gt=0), name="lake_summary_not_empty")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows of segment {self.segment_id}"
 
 
 class UsageFlushTrouble(AccountOwned):

@@ -9,22 +9,24 @@ from typing import Any, Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection
-from django.db.models import F, Func, Max, Min, QuerySet, Sum, TextField, Value
+from django.db.models import F, Func, Max, Min, OuterRef, QuerySet, Subquery, Sum, TextField, Value
 
 from accounts.models import Account
 from finops.lake import schema
 from finops.lake.manifest import cost_tag_keys
-from finops.lake.models import LakeSegment
+from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
 
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """A live file, and which of the asked columns it has."""
+    """A live file, and which of the asked columns it has; `summary` is another file with the same of these columns."""
 
     path: str
     checksum: str
     columns: frozenset[str]
+    summary: tuple[str, str] | None = None
+    """Its path and checksum."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,34 @@ def live_segments(account: Account, kind: Kind, start: date, end: date) -> Query
 
 
 def segment_files(
-    account: Account, kind: Kind, start: date, end: date, columns: Sequence[str]
+    account: Account, kind: Kind, start: date, end: date, columns: Sequence[str], *, summed: bool = False
 ) -> list[SegmentFile]:
     """The files of `live_segments`, in one statement: so an account's months are those of one moment.
 
-    Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more.
+    Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more. `summed`:
+    with the smallest summary that lacks none of them, where there is one.
     """
-    found = live_segments(account, kind, start, end).annotate(has=_PresentColumns(columns))
+    found = live_segments(account, kind, start, end).annotate(
+        has=_PresentColumns(columns),
+        summary=_smallest_summary(columns) if summed else Value(None, output_field=_TEXTS),
+    )
     return [
-        SegmentFile(path, checksum, frozenset(has))
-        for path, checksum, has in found.values_list("path", "checksum", "has")
+        SegmentFile(path, checksum, frozenset(has), (summary[0], summary[1]) if summary else None)
+        for path, checksum, has, summary in found.values_list("path", "checksum", "has", "summary")
     ]
+
+
+_TEXTS: Final = ArrayField(TextField())
+
+
+def _smallest_summary(columns: Sequence[str]) -> Subquery:
+    of_segment = LakeSummary.objects.unscoped().filter(segment=OuterRef("pk"))
+    fitting = of_segment.exclude(without__has_any_keys=list(columns)).order_by("rows")
+    texts = ArrayField(TextField())
+    both = Func(
+        "path", "checksum", function="", template="ARRAY[%(expressions)s]::text[]", output_field=texts
+    )
+    return Subquery(fitting.values_list(both)[:1])
 
 
 def data_range(account: Account, kind: Kind) -> DataRange | None:
@@ -142,5 +161,4 @@ class _PresentColumns(Func):
     arg_joiner = "::text[]) AS wanted(name) WHERE "
 
     def __init__(self, names: Sequence[str], **extra: Any) -> None:
-        array = ArrayField(TextField())
-        super().__init__(Value(list(names), output_field=array), F("columns"), output_field=array, **extra)
+        super().__init__(Value(list(names), output_field=_TEXTS), F("columns"), output_field=_TEXTS, **extra)

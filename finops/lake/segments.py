@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from accounts.models import Account
 from finops.lake import inbox, locks
 from finops.lake import schema as schemas
-from finops.lake.models import LakeSegment
+from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lib import clock
@@ -75,7 +75,7 @@ def write_segment(
         written = pq.read_metadata(file)
         first_day, last_day = _checked_days(written, schema, schemas.day_column(kind))
         _check_amounts(written, schema)
-        size, checksum = file.stat().st_size, _sha256(file)
+        size, checksum = file.stat().st_size, sha256(file)
         path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
         store.put(file, path)
     finally:
@@ -190,7 +190,7 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     with pq.ParquetWriter(
         file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=counted
     ) as writer:
-        for table in _row_groups(batches, schema):
+        for table in row_groups(batches, schema):
             writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
 
 
@@ -219,16 +219,18 @@ def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> lis
     return [written.row_group(group).column(place).statistics for group in range(written.num_row_groups)]
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+def row_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int = ROW_GROUP_ROWS
+) -> Iterator[pa.Table]:
     """The rows in tables of a row group each: many small groups would make every query slower."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
         waiting.append(batch)
         count += batch.num_rows
-        if count >= ROW_GROUP_ROWS:
+        if count >= rows:
             table = pa.Table.from_batches(waiting, schema)
-            whole = count - count % ROW_GROUP_ROWS
+            whole = count - count % rows
             yield table.slice(0, whole)
             waiting = table.slice(whole).to_batches()
             count -= whole
@@ -236,7 +238,8 @@ def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterato
         yield pa.Table.from_batches(waiting, schema)
 
 
-def _sha256(file: Path) -> str:
+def sha256(file: Path) -> str:
+    """Of a file's content, in hex."""
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
@@ -291,4 +294,5 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
 def named_paths(paths: Collection[str]) -> set[str]:
     """Those of these files that the manifest names, live or retired."""
     # Unscoped: a file belongs to whichever account's row names it.
-    return set(LakeSegment.objects.unscoped().filter(path__in=paths).values_list("path", flat=True))
+    named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeSummary)]
+    return {path for rows in named for path in rows.values_list("path", flat=True)}

@@ -30,10 +30,15 @@ class Snapshot:
     waiting: pa.Table | None
 
 
-def take(account: Account, kind: Kind, start: date, end: date, columns: Sequence[str]) -> Snapshot:
-    """What a query over these days (inclusive) reads of `columns`: one statement for either kind."""
+def take(
+    account: Account, kind: Kind, start: date, end: date, columns: Sequence[str], *, summed: bool = False
+) -> Snapshot:
+    """What a query over these days (inclusive) reads of `columns`: one statement for either kind.
+
+    `summed`: with the summaries of cost that have all of them.
+    """
     if kind is Kind.COST:
-        return Snapshot(queries.segment_files(account, kind, start, end, columns), None)
+        return Snapshot(queries.segment_files(account, kind, start, end, columns, summed=summed), None)
     found = _selected(account, start, end, columns)
     files = sorted((_file(row, columns) for row in found if row[0]), key=lambda file: file.path)
     values = [inbox.stored(row[3:]) for row in found if row[3]]

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
-from finops.lake.models import LakeSegment
+from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.segments import ORPHANS_STAY, named_paths
 from finops.lake.storage import storage
 from finops.lib import clock
@@ -39,7 +39,9 @@ def _sweep_retired() -> int:
     over = LakeSegment.objects.unscoped().filter(retired_at__lt=clock.now() - RETIRED_FILES_STAY)
     count = 0
     for segment in over.iterator():
-        storage().delete(segment.path)  # the file first: a crash in between leaves a row to come back to
+        summaries = LakeSummary.objects.unscoped().filter(segment=segment)
+        for path in (segment.path, *summaries.values_list("path", flat=True)):
+            storage().delete(path)  # the file first: a crash in between leaves a row to come back to
         segment.delete()
         count += 1
     return count

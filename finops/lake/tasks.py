@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from finops.lake import sweeping
+from accounts.models import Account
+from finops.lake import summarising, sweeping
 
 
 @shared_task(name="lake.sweep")
 def sweep() -> None:
     """Hourly: files that count no more leave the storage."""
     sweeping.sweep()
+
+
+@shared_task(name="lake.summarise_due")
+def summarise_due() -> None:
+    """Every minute: accounts with cost that has no summaries yet become a task each."""
+    for account_id in summarising.due_accounts():
+        summarise.apply_async([account_id], expires=600)
+
+
+@shared_task(name="lake.summarise")
+def summarise(account_id: int) -> None:
+    """Make the summaries of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
+    summarising.summarise_account(Account.objects.get(pk=account_id))

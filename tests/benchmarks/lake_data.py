@@ -20,11 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounts.models import Account
-from finops.lake import schema, segments
-from finops.lake.models import LakeSegment
+from finops.lake import schema, segments, summaries, summarising
+from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
 from finops.lake.storage import storage
+from finops.lake.summaries import NewSummary
 from finops.lib import clock
 from tests.benchmarks import bill
 
@@ -41,6 +42,44 @@ def make_year(account: Account, year: int, keys: list[str]) -> None:
     for month in months(year):
         new = _kept(account, month, keys) or _written(account, month, keys)
         segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=[month], new=[new])
+
+
+def summarise(account: Account, keys: list[str]) -> None:
+    """The summaries of a year that `make_year` made, as the worker makes them."""
+    shelf = _shelf(keys)
+    files = {
+        segment: shelf / f"{segment.month}-summaries.json"
+        for segment in LakeSegment.objects.unscoped().filter(account=account)
+        if shelf is not None
+    }
+    for segment, known in files.items():
+        if known.is_file():
+            _name_summaries(segment, known)
+    summarising.summarise_account(account, least_rows=1)
+    for segment, known in files.items():
+        _keep_summaries(segment, known)
+
+
+def _name_summaries(segment: LakeSegment, known: Path) -> None:
+    for each in msgspec.json.decode(known.read_bytes(), type=list[NewSummary]):
+        path = f"{segment.account_id}/{each.path.partition('/')[2]}"
+        _put(known.with_name(Path(each.path).name), path)
+        LakeSummary.objects.unscoped().create(
+            account_id=segment.account_id,
+            segment=segment,
+            **dataclasses.asdict(dataclasses.replace(each, path=path)),
+        )
+    LakeSegment.objects.unscoped().filter(pk=segment.pk).update(summarised_at=clock.now())
+
+
+def _keep_summaries(segment: LakeSegment, known: Path) -> None:
+    if known.is_file():
+        return
+    rows = LakeSummary.objects.unscoped().filter(segment=segment)
+    for row in rows:
+        _linked(Path(storage().local(row.path, row.checksum)), known.with_name(Path(row.path).name))
+    new = [NewSummary(row.path, row.without, row.rows, row.bytes, row.checksum) for row in rows]
+    known.write_bytes(msgspec.json.encode(new))
 
 
 def link_earlier_years(account: Account, of: Account, years: int) -> None:
@@ -97,11 +136,12 @@ def _written(account: Account, month: date, keys: list[str]) -> NewSegment:
 
 
 def _shelf(keys: list[str]) -> Path | None:
-    """Where a month with these tags is kept: another folder for every change of what is made up."""
+    """Where a month with these tags is kept: another folder for every change of what is made up, or how it is written."""
     folder = os.environ.get("BENCH_LAKE_DIR")
     if not folder:
         return None
-    made_of = (Path(bill.__file__).read_text(), Path(__file__).read_text(), str(LINES_A_MONTH), *keys)
+    sources = [Path(str(module.__file__)).read_text() for module in (bill, segments, summaries)]
+    made_of = (*sources, str(LINES_A_MONTH), *keys)
     return Path(folder, hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16])
 
 

@@ -22,8 +22,7 @@ TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module
 SWEEPS = {
     "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "lake.sweep": "removes files that no account's manifest names",
-    "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
-    "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
+    "lake.summarise_due": "asks the database which accounts' cost is to be summarised, and queues them by account",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",
     "ingestion.flush_due_usage": "asks the database which inboxes are due, and queues them by account",
     "ingestion.tidy_all_usage": "queues the nightly pass of every account that has usage",
@@ -35,6 +34,8 @@ SWEEPS = {
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
+    "alerts.send_due": "asks the database which deliveries are due, and queues them by account and id",
+    "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
 }

@@ -146,6 +146,7 @@ def _run(question: SplitQuestion, build: CellsBuild | WeightsBuild, tag_keys: Se
         span.end,
         build,
         tag_keys=tag_keys,
+        summed=True,
         manifest=question.manifest,
         deadline=question.deadline,
     )

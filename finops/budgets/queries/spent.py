@@ -100,6 +100,7 @@ def _of_grouping(
         days.end,
         build,
         tag_keys=dimension.tag_keys,
+        summed=True,
         manifest=sources.manifest,
         deadline=deadline,
     )

@@ -91,6 +91,7 @@ def _ask(
         max(days.end for days in plan.ranges),
         _ValuesBuild(tuple(items), only_wanted),
         tag_keys=plan.tag_keys,
+        summed=True,
         manifest=manifest,
         deadline=deadline,
     )

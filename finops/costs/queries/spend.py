@@ -193,6 +193,7 @@ def run_plan(
         max(days.end for days in plan.ranges),
         SpendBuild.of(plan),
         tag_keys=plan.tag_keys,
+        summed=True,
         manifest=manifest,
         deadline=deadline,
     )

@@ -128,6 +128,7 @@ def _run(account: Account, page: _Page, deadline: float | None, manifest: Manife
         page.days.end,
         _ValuesBuild(replace(page, days=_ANY_DAYS)),
         tag_keys=page.dimension.tag_keys,
+        summed=True,
         manifest=manifest,
         deadline=deadline,
     )

@@ -45,14 +45,13 @@ class CommitmentBuild:
         )
         keyed = lines.mutate(bucket=start, currency=lines.currency.coalesce(NO_CURRENCY))
         sums = {name: keyed[name].sum() for name in _AMOUNTS}
-        priced = {
-            f"{name}_known": keyed[name].count()
+        missing = {
+            f"{name}_missing": ibis.ifelse(keyed[name].isnull(), 1, 0).max()
             for name in ("list_cost", "contracted_cost", "commitment_quantity")
         }
         return keyed.group_by(list(_KEYS)).aggregate(
             **sums,
-            **priced,
-            lines=keyed.count(),
+            **missing,
             name=keyed.commitment_name.max(),
             term=keyed.charge_description.max(),
             first_day=keyed.charge_date.min(),
@@ -122,4 +121,4 @@ def _read(row: dict[str, Any]) -> CommitmentSum:
 def _whole(row: dict[str, Any], name: str) -> Decimal | None:
     """The sum, None when a line lacks the figure: a part of it would pass for the whole."""
     amount: Decimal | None = row[name]
-    return amount if row[f"{name}_known"] == row["lines"] else None
+    return None if row[f"{name}_missing"] else amount

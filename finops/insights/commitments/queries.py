@@ -120,6 +120,7 @@ class _Runner:
             days.end,
             build,
             tag_keys=tag_keys,
+            summed=True,
             manifest=self.sources.manifest,
             deadline=self.deadline,
         )
@@ -134,7 +135,7 @@ class _HistoryBuild:
         once = bought & (lines.charge_frequency == "One-Time")
         nothing = ibis.null("date")
         return lines.group_by(["source", "commitment_id"]).aggregate(
-            unused=ibis.ifelse(lines.commitment_status == UNUSED, 1, 0).sum(),
+            unused=ibis.ifelse(lines.commitment_status == UNUSED, 1, 0).max(),
             once=ibis.ifelse(once, lines.charge_date, nothing).max(),
             recurring=ibis.ifelse(bought & ~once, lines.charge_date, nothing).min(),
         )

@@ -80,6 +80,7 @@ def daily_costs(
         days.end,
         DailyBuild(dimension),
         tag_keys=dimension.tag_keys,
+        summed=True,
         manifest=manifest,
         deadline=deadline,
     )
@@ -150,6 +151,7 @@ def cause_sides(
         build.days.end,
         build,
         tag_keys=list(keys),
+        summed=True,
         manifest=manifest,
         deadline=deadline,
     )

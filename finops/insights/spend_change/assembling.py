@@ -170,9 +170,9 @@ def _other(facts: ChangeFacts, items: Sequence[MeteredSum], groups: int) -> Move
 
 
 def _kind(items: Sequence[MeteredSum]) -> str:
-    if not any(item.before.lines for item in items):
+    if not any(item.before.is_there for item in items):
         return "new"
-    if not any(item.now.lines for item in items):
+    if not any(item.now.is_there for item in items):
         return "gone"
     now, before = _amounts(items)
     return "up" if now > before else "down" if now < before else "same"

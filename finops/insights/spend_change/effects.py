@@ -47,9 +47,9 @@ def parts_of(item: MeteredSum) -> Parts:
     """The change of one SKU in one unit."""
     now, before = item.now, item.before
     change = subtracted(now.amount, before.amount)
-    if not before.lines:
+    if not before.is_there:
         return Parts(new=change)
-    if not now.lines:
+    if not now.is_there:
         return Parts(gone=change)
     if item.unit is None or before.quantity <= 0 or now.quantity <= 0:
         return Parts(unmeasured=change)

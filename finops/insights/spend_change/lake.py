@@ -59,7 +59,7 @@ class ChangePlan:
             },
             **(_metered(lines) if self.metered else {}),
             **{f"amount_{side}": ibis.ifelse(here, amount, _zero()) for side, here in sides.items()},
-            **{f"lines_{side}": ibis.ifelse(here, 1, 0) for side, here in sides.items()},
+            **{f"there_{side}": ibis.ifelse(here, 1, 0) for side, here in sides.items()},
             **{
                 f"quantity_{side}": ibis.ifelse(here, lines.consumed_quantity.coalesce(_zero()), _zero())
                 for side, here in sides.items()
@@ -82,8 +82,10 @@ def _metered(lines: Any) -> dict[str, Any]:
 
 
 def _sums(selected: Any) -> dict[str, Any]:
-    measures = [name for name in selected.columns if name.startswith(("amount_", "quantity_", "lines_"))]
-    names = [name for name in selected.columns if name.startswith("label") or name == "usage_type"]
+    measures = [name for name in selected.columns if name.startswith(("amount_", "quantity_"))]
+    names = [
+        name for name in selected.columns if name.startswith(("label", "there_")) or name == "usage_type"
+    ]
     return {name: selected[name].sum() for name in measures} | {name: selected[name].max() for name in names}
 
 
@@ -93,11 +95,11 @@ def _zero() -> Any:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a sum. `lines` 0: it was not there."""
+    """One side of a sum, and whether there was any line of it."""
 
     amount: Decimal = Decimal(0)
     quantity: Decimal = Decimal(0)
-    lines: int = 0
+    is_there: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
 
 def _read(row: dict[str, Any], width: int) -> MeteredSum:
     sides = [
-        Side(row[f"amount_{side}"], row.get(f"quantity_{side}", Decimal(0)), row[f"lines_{side}"])
+        Side(row[f"amount_{side}"], row.get(f"quantity_{side}", Decimal(0)), bool(row[f"there_{side}"]))
         for side in _SIDES
     ]
     return MeteredSum(

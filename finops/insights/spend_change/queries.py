@@ -135,6 +135,7 @@ def _run(
         max(plan.current.end, plan.previous.end),
         plan,
         tag_keys=plan.tag_keys,
+        summed=True,
         manifest=sources.manifest,
         deadline=deadline,
     )
