@@ -18,6 +18,7 @@ from django.test import RequestFactory
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from accounts.audit import Actor
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account
 from finops.lib.errors import UserError
@@ -56,7 +57,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=8,
 )
-methods = st.sampled_from([*METHODS, "notifications/initialized", "completion/complete", "nope", ""])
+methods = st.sampled_from([*METHODS, "notifications/initialized", "nope", ""])
 names = st.sampled_from(["echo", "amounts", "picky", "rename", "weekly", "nope", "querySpend", ""])
 arguments = st.dictionaries(st.sampled_from([*EchoArguments.__struct_fields__, "nope"]), anything, max_size=4)
 metas = st.sampled_from([META, {}, {**META, "io.modelcontextprotocol/protocolVersion": "v999"}]) | anything
@@ -69,6 +70,9 @@ params = (
             "_meta": metas,
             "cursor": anything,
             "uri": anything,
+            "ref": st.just({"type": "ref/prompt", "name": "weekly"}) | anything,
+            "argument": st.fixed_dictionaries({"name": st.just("team"), "value": anything}) | anything,
+            "context": st.fixed_dictionaries({"arguments": arguments}) | anything,
             "protocolVersion": anything,
         },
     )
@@ -181,7 +185,7 @@ def call() -> ToolCall:
         account=Account(id=1, name="Acme", slug="acme"),
         access=Access.READ_WRITE,
         label="a key",
-        actor=None,  # type: ignore[arg-type]  # nothing here acts
+        actor=Actor.command("tests"),
     )
     return ToolCall(
         credential=credential, deadline=time.monotonic() + 3600, console="https://finops.example/a/acme/"
@@ -261,6 +265,41 @@ def test_any_arguments_of_a_registered_tool_get_a_proper_answer(
         )
         response = endpoint(request)
         check(response.status_code, response.content)
+
+    ask()
+
+
+@requirement("http:json-always", "prompts:arguments")
+@pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
+def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
+    cast: Cast, unlimited_key: str, prompt: Any
+) -> None:
+    fill_with_marks(cast.account)
+    takes = st.sampled_from([*(argument.name for argument in prompt.arguments), "nope"])
+    words = st.sampled_from(
+        ["service", "2026-11", "2026-W46", "1e9", "billed", "USD", "team", "\x00", "9" * 400]
+    )
+    texts = words | st.text(max_size=20)
+    some = st.dictionaries(takes, texts | anything, max_size=4)
+
+    @settings_for_tools()
+    @given(given_arguments=some, argument=takes | anything, typed=texts | anything, context=some | anything)
+    def ask(given_arguments: dict[str, Any], argument: Any, typed: Any, context: Any) -> None:
+        asked = {
+            "prompts/get": {"name": prompt.name, "arguments": given_arguments},
+            "completion/complete": {
+                "ref": {"type": "ref/prompt", "name": prompt.name},
+                "argument": {"name": argument, "value": typed},
+                "context": {"arguments": context},
+            },
+        }
+        for method, params in asked.items():
+            body = encoded({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            request = RequestFactory().post(
+                PATH, body, content_type="application/json", HTTP_AUTHORIZATION=f"Bearer {unlimited_key}"
+            )
+            response = endpoint(request)
+            check(response.status_code, response.content)
 
     ask()
 

@@ -75,6 +75,25 @@ def test_it_ends_with_an_error_where_a_call_is_refused(inspector: Inspector, too
     assert says in done.stdout + done.stderr
 
 
+@requirement("clients:inspector", "prompts:list", "prompts:get")
+@each_era
+def test_it_lists_and_gets_prompts(inspector: Inspector, era: str) -> None:
+    asked = [
+        "--method",
+        "prompts/get",
+        "--prompt-name",
+        "weekly_cost_digest",
+        "--prompt-args",
+        "basis=amortized",
+    ]
+
+    listed = inspector.ask("--protocol-era", era, "--method", "prompts/list")["result"]["prompts"]
+    text = inspector.ask("--protocol-era", era, *asked)["result"]["messages"][0]["content"]["text"]
+
+    assert [prompt["name"] for prompt in listed] == [prompt.name for prompt in registry.prompts()]
+    assert '"basis": "amortized"' in text
+
+
 @requirement("clients:inspector", "tools:schemas")
 def test_its_strict_lint_finds_nothing_in_any_schema(inspector: Inspector) -> None:
     """Hosts translate schemas to dialects of their own; the lint knows what gets lost on the way."""

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, PromptReference, TextContent
 
 from mcpserver.registry import registry
 from tests.conformance.requirements import requirement
@@ -121,6 +121,43 @@ def test_it_is_told_of_an_unknown_tool(
         talk(live_server_process.mcp_url, keys["read"], mode, ask)
 
     assert "Unknown tool: querySpent. Nearest: querySpend" in str(_deepest(caught.value))
+
+
+@requirement("clients:sdk", "prompts:list", "prompts:get", "completion:complete", "completion:context")
+@each_mode
+def test_it_lists_gets_and_completes_prompts(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def ask(client: Client) -> tuple[list[str], list[str], list[str], list[str]]:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        texts = [str((await client.get_prompt(name)).messages[0].content) for name in names]
+        digest, drivers = (
+            PromptReference(type="ref/prompt", name=name)
+            for name in ("weekly_cost_digest", "top_cost_drivers")
+        )
+        sources = await client.complete(digest, {"name": "source", "value": "QUAX"})
+        regions = await client.complete(drivers, {"name": "value", "value": ""}, {"filter_by": "region"})
+        return names, texts, sources.completion.values, regions.completion.values
+
+    names, texts, sources, regions = talk(live_server_process.mcp_url, keys["read"], mode, ask)
+
+    assert names == [prompt.name for prompt in registry.prompts()]
+    assert all("console_url" in text for text in texts)
+    assert (sources, regions) == ([f"{MARK} bill"], [f"{MARK} region"])
+
+
+@requirement("clients:sdk", "prompts:arguments")
+@each_mode
+def test_it_reads_why_a_prompt_was_refused(
+    live_server_process: LiveServer, keys: dict[str, str], mode: str
+) -> None:
+    async def ask(client: Client) -> object:
+        return await client.get_prompt("weekly_cost_digest", {"basis": "bild"})
+
+    with pytest.raises(ExceptionGroup) as caught:
+        talk(live_server_process.mcp_url, keys["read"], mode, ask)
+
+    assert "basis: 'bild' is not known. Nearest: billed." in str(_deepest(caught.value))
 
 
 @requirement("http:body-limit", "http:only-post", "http:credential-first")

@@ -20,12 +20,21 @@ MODES: dict[str, tuple[Any, str]] = {
     "pinned": ({"pin": "2026-07-28"}, "2026-07-28"),
 }
 READ_TOOLS = registry.callable_by(may_write=False)
+PROMPTS = registry.prompts()
 PLAIN = [{"name": tool.name} for tool in READ_TOOLS if {} in tool.examples]
 EXAMPLES = [
     {"name": tool.name, "arguments": dict(example)} for tool in READ_TOOLS for example in tool.examples
 ]
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
+
+
+def completion_of(prompt: str, argument: str, typed: str, **given: str) -> dict[str, Any]:
+    return {
+        "ref": {"type": "ref/prompt", "name": prompt},
+        "argument": {"name": argument, "value": typed},
+        "context": {"arguments": given},
+    }
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -53,6 +62,15 @@ def said(
         "token": keys["read"],
         "mode": MODES[mode][0],
         "calls": calls,
+        "prompts": [
+            *({"name": prompt.name} for prompt in PROMPTS),
+            {"name": "weekly_cost_digest", "arguments": {"source": f"{MARK} bil"}},
+        ],
+        "completions": [
+            completion_of("weekly_cost_digest", "source", "quax"),
+            completion_of("top_cost_drivers", "value", "", filter_by="region"),
+            completion_of("weekly_cost_digest", "squad", ""),
+        ],
     }
     home: Path = tmp_path_factory.mktemp("typescript")
     done = node.run(node.TYPESCRIPT, home=home, stdin=json.dumps(asked))
@@ -69,8 +87,27 @@ def test_it_connects_with_the_revision_of_its_mode(said: dict[str, Any], mode: s
 @requirement("clients:typescript")
 def test_it_lists_what_there_is(said: dict[str, Any]) -> None:
     assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in READ_TOOLS]
-    assert said["prompts"] == []
+    assert [prompt["name"] for prompt in said["prompts"]] == [prompt.name for prompt in PROMPTS]
     assert said["resources"] == []
+
+
+@requirement("clients:typescript", "prompts:get", "prompts:arguments")
+def test_it_gets_every_prompt_and_reads_why_one_was_refused(said: dict[str, Any]) -> None:
+    *given, refused = said["texts"]
+
+    assert [prompt["messages"][0]["role"] for prompt in given] == ["user"] * len(PROMPTS)
+    assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in given)
+    assert refused["rpcError"]["code"] == -32602
+    assert f"Nearest: {MARK} bill." in refused["rpcError"]["message"]
+
+
+@requirement("clients:typescript", "completion:complete", "completion:context")
+def test_it_completes_arguments(said: dict[str, Any]) -> None:
+    sources, regions, refused = said["completed"]
+
+    assert sources["completion"] == {"values": [f"{MARK} bill"], "total": 1, "hasMore": False}
+    assert regions["completion"]["values"] == [f"{MARK} region"]
+    assert "has no argument squad" in refused["rpcError"]["message"]
 
 
 @requirement("clients:typescript")

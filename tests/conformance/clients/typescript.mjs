@@ -1,6 +1,8 @@
 // The official TypeScript client. Reads one JSON object from standard input and writes one to standard output:
-// in: {url, token, mode: "legacy" | "auto" | {pin: revision}, calls: [{name, arguments}]}
-// out: {revision, tools, prompts, resources, results: the answer of each call, or {rpcError: {code, message}}}
+// in: {url, token, mode: "legacy" | "auto" | {pin: revision}, calls: [{name, arguments}], prompts: [{name, arguments}],
+//      completions: [{ref, argument, context}]}
+// out: {revision, tools, prompts, resources, results, texts, completed: the answer of each call, prompt and completion, or
+//      {rpcError: {code, message}}}
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { text } from 'node:stream/consumers';
@@ -17,16 +19,21 @@ const { tools } = await client.listTools();
 const { prompts } = await client.listPrompts();
 const { resources } = await client.listResources();
 
-async function call(asked) {
-  try {
-    return await client.callTool(asked);
-  } catch (error) {
-    return { rpcError: { code: error.code, message: error.message } };
+async function each(list, ask) {
+  const answers = [];
+  for (const one of list ?? []) {
+    try {
+      answers.push(await ask(one));
+    } catch (error) {
+      answers.push({ rpcError: { code: error.code, message: error.message } });
+    }
   }
+  return answers;
 }
 
-const results = [];
-for (const one of asked.calls) results.push(await call(one));
+const results = await each(asked.calls, (one) => client.callTool(one));
+const texts = await each(asked.prompts, (one) => client.getPrompt(one));
+const completed = await each(asked.completions, (one) => client.complete(one));
 const revision = client.getNegotiatedProtocolVersion();
 await client.close();
-process.stdout.write(JSON.stringify({ revision, tools, prompts, resources, results }));
+process.stdout.write(JSON.stringify({ revision, tools, prompts, resources, results, texts, completed }));
