@@ -17,6 +17,8 @@ COUNTS = {
     *("days", "cost_days", "usage_days", "days_with_data"),
     *("per", "rows", "top", "limit", "other_groups", "other_customers", "total_values", "fiscal_start_month"),
     *("places_left", "columns", "max_widgets", "x", "y", "w", "h", "widgets"),
+    *("id", "channel_id", "budget_id", "subscription_id", "resend_of"),
+    *("subscriptions", "attempts", "status_code"),
     *(
         "trials",
         "total_anomalies",
@@ -31,6 +33,9 @@ COUNTS = {
 
 QUANTITIES = {"quantity", "usage", "quantity_series", "usage_series"}
 """Of a usage metric, beside its unit: no money."""
+
+PERCENTS = {"thresholds"}
+"""Lists of percentages of a budget's amount."""
 
 
 def bare_amounts_of_answer(value: Any, path: str = "$") -> list[str]:
@@ -48,7 +53,7 @@ def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
             known = name in RATIOS | COUNTS or name.endswith("_share") or inside
             yield from (
                 []
-                if name in QUANTITIES or (known and _is_number(item))
+                if name in QUANTITIES | PERCENTS or (known and _is_number(item))
                 else _in_value(item, f"{path}.{name}", has_currency=inside)
             )
     elif isinstance(value, list):

@@ -23,6 +23,7 @@ from tests.cast import Cast, make_cast, signed_in
 from tests.finops.budgets.world import daily, make
 from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
+from tests.mcpserver.tools.numbered import numbered
 from tests.waiting import threads, wait_until, waiting
 
 TOOL = "create_budget"
@@ -213,7 +214,7 @@ def _asked(arguments: dict[str, Any]) -> bytes:
 def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_has(
     cast: Cast, writer: Door
 ) -> None:
-    rules = [{"copy": "tag:env"}]
+    rules = [{"copy": {"keys": ["env"]}}]
     for account in (cast.account, cast.other_account):
         with account_scope(account):
             CostTag.objects.create(key="Unit", rules=rules)
@@ -222,8 +223,8 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
     answers = []
     for value in ("prod", "none"):
         answer = made(writer, cost_tag="Unit", cost_tag_value=value)
-        text = json.dumps(answer).replace(f"Unit: {value}", "Unit: …")
-        answers.append(text.replace(str(answer["budget"]["id"]), "N"))
+        text = json.dumps(numbered(answer, answer["budget"]["id"]))
+        answers.append(text.replace(f"Unit: {value}", "Unit: V"))
         with account_scope(cast.account):
             Budget.objects.all().delete()
 
