@@ -1,0 +1,76 @@
+"""Real processes, and a real MCP client: what it asks is on the page a moment later, and an orderly end loses nothing."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from django.conf import settings
+from mcp import Client
+from mcp.types import CallToolResult
+
+from tests.conformance.test_sdk_client import talk
+from tests.servers import LiveServer, _granian, free_port, serve
+from tests.waiting import wait_until
+
+NEVER = "3600"  # seconds until a process writes by itself
+
+
+@dataclasses.dataclass
+class Watched:
+    """A server, a key to ask it with, and the page in a browser."""
+
+    server: LiveServer
+    key: str
+    browser: httpx.Client
+
+    def asked(self) -> list[str]:
+        """The arguments on the page's list, the newest first."""
+        answer = self.browser.get("/a/acme/assistant-activity/?format=csv")
+        assert answer.status_code == 200
+        return [row["Arguments"] for row in csv.DictReader(io.StringIO(answer.text))]
+
+    def ask(self, server: LiveServer, search: str) -> None:
+        async def call(client: Client) -> CallToolResult:
+            return await client.call_tool("listDimensionValues", {"dimension": "service", "search": search})
+
+        assert not talk(server.mcp_url, self.key, "auto", call).is_error
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Watched]:
+    with serve() as server:
+        made = server.run("tests.finops.activity.live:people")
+        cookies = {settings.SESSION_COOKIE_NAME: made["session"]}
+        with httpx.Client(base_url=server.url, cookies=cookies, timeout=60) as browser:
+            yield Watched(server, made["key"], browser)
+
+
+def other_process(watched: Watched, seconds: str) -> LiveServer:
+    """A second web process on the same data, not yet started."""
+    port = free_port()
+    environment = {**watched.server.environment, "ACTIVITY_WRITE_SECONDS": seconds}
+    return LiveServer(f"http://127.0.0.1:{port}", environment, Path(environment["VAR_DIR"]) / f"{port}.log")
+
+
+def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(watched: Watched) -> None:
+    watched.ask(watched.server, "alone")
+
+    wait_until(lambda: any("alone" in said for said in watched.asked()))
+
+
+def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_rest(watched: Watched) -> None:
+    other = other_process(watched, NEVER)
+    with _granian(other, int(other.url.rpartition(":")[2])):
+        for number in range(3):
+            watched.ask(watched.server, f"first {number}")
+            watched.ask(other, f"second {number}")
+        wait_until(lambda: sum("first" in said for said in watched.asked()) == 3)
+        assert not any("second" in said for said in watched.asked())
+
+    assert sum("second" in said for said in watched.asked()) == 3

@@ -1,0 +1,283 @@
+"""The writer apart: nothing of it may fail or slow a call, and little may be lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from django.db import DataError, InterfaceError, OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.activity import recorder as recorder_module
+from finops.activity.buckets import bucket_of, middle, percentile
+from finops.activity.calls import NotedCall
+from finops.activity.models import AssistantCall, AssistantCallCount, Outcome
+from finops.activity.recorder import BATCH, MAX_WAITING, Recorder
+from finops.activity.recorder import recorder as process_recorder
+from finops.activity.writing import store
+from tests.cast import Cast
+from tests.finops.activity.asked import call_of, credential_of, written
+from tests.mcpserver.door import Door, mint, toy_server
+from tests.mcpserver.toys import make_toys
+from tests.waiting import wait_until
+
+
+class Shelf:
+    """A store in memory that can be away, and refuses what is called `bad`."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.statements = 0
+        self.away: type[Exception] | None = None
+
+    def __call__(self, calls: Sequence[NotedCall]) -> None:
+        self.statements += 1
+        if self.away is not None:
+            raise self.away("away")
+        if any(call.name == "bad" for call in calls):
+            raise DataError("bad")
+        self.names += [call.name for call in calls]
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def held(shelf: Shelf) -> Recorder:
+    """A recorder that writes when it is told to."""
+    return Recorder(shelf, lambda: 0.0)
+
+
+@pytest.fixture
+def running(shelf: Shelf, db: None) -> Iterator[Recorder]:
+    """One with its thread, which gathers for a hundredth of a second."""
+    recorder = Recorder(shelf, lambda: 0.01)
+    yield recorder
+    recorder.end()
+
+
+def noted(name: str, account: Account | None = None) -> NotedCall:
+    return call_of(credential_of(account or Account(pk=1)), name)
+
+
+def test_notes_of_a_moment_are_one_statement(held: Recorder, shelf: Shelf) -> None:
+    for number in range(30):
+        held.note(noted(f"n{number}"))
+
+    assert held.flush()
+    assert shelf.names == [f"n{number}" for number in range(30)]
+    assert shelf.statements == 1
+
+
+def test_many_notes_are_written_in_batches(held: Recorder, shelf: Shelf) -> None:
+    for _ in range(BATCH + 1):
+        held.note(noted("n"))
+
+    held.flush()
+
+    assert (len(shelf.names), shelf.statements) == (BATCH + 1, 2)
+
+
+@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+def test_notes_wait_while_the_database_is_away(held: Recorder, shelf: Shelf, away: type[Exception]) -> None:
+    held.note(noted("first"))
+    shelf.away = away
+
+    assert not held.flush()
+    held.note(noted("second"))
+    shelf.away = None
+
+    assert held.flush()
+    assert shelf.names == ["first", "second"]
+
+
+def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
+    held: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    call = noted("n")
+    for _ in range(MAX_WAITING + 7):
+        held.note(call)
+
+    held.flush()
+
+    assert len(shelf.names) == MAX_WAITING
+    assert "7 calls of assistants were not recorded" in caplog.text
+
+
+def test_a_note_that_the_database_refuses_is_dropped_alone(
+    held: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "bad", "b"):
+        held.note(noted(name))
+
+    assert held.flush()
+
+    assert shelf.names == ["a", "b"]
+    assert "a call of bad could not be recorded" in caplog.text
+
+
+def test_the_thread_writes_by_itself_and_again_after_it_was_idle(running: Recorder, shelf: Shelf) -> None:
+    running.note(noted("first"))
+    wait_until(lambda: shelf.names == ["first"])
+    running.note(noted("second"))
+
+    wait_until(lambda: shelf.names == ["first", "second"])
+
+
+def test_the_thread_goes_on_once_the_database_is_back(
+    running: Recorder, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)
+    shelf.away = OperationalError
+    running.note(noted("n"))
+    wait_until(lambda: shelf.statements > 1)
+
+    shelf.away = None
+
+    wait_until(lambda: shelf.names == ["n"])
+
+
+def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
+    recorder = Recorder(shelf, lambda: 3_600.0)
+    recorder.note(noted("n"))
+
+    recorder.end()
+
+    assert shelf.names == ["n"]
+
+
+def test_notes_of_many_threads_are_all_written_once(running: Recorder, shelf: Shelf) -> None:
+    def note(thread: int) -> None:
+        for number in range(200):
+            running.note(noted(f"{thread}.{number}"))
+
+    threads = [threading.Thread(target=note, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    wait_until(lambda: len(shelf.names) >= 1_600)
+    assert sorted(shelf.names) == sorted(f"{thread}.{number}" for thread in range(8) for number in range(200))
+
+
+def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:
+    toys = Door(mint(cast), toy_server(make_toys()))
+    toys.call("echo")
+
+    with CaptureQueriesContext(connection) as asked:
+        toys.call("echo")
+
+    assert not [query["sql"] for query in asked if "activity_" in query["sql"]]
+    with CaptureQueriesContext(connection) as asked:
+        process_recorder.flush()
+    assert len(asked) == 1
+
+
+def test_a_call_is_answered_while_nothing_can_be_recorded(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(calls: Sequence[NotedCall]) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(process_recorder, "_store", away)
+    toys = Door(mint(cast), toy_server(make_toys()))
+    for _ in range(3):
+        assert not toys.call("echo")["isError"]
+        assert not process_recorder.flush()
+
+
+def test_the_record_of_a_tool_that_was_rolled_back_stays(cast: Cast) -> None:
+    """A read tool runs read only, and one that fails is undone; its record is neither's."""
+    toys = Door(mint(cast), toy_server(make_toys()))
+    toys.problem("sly")
+
+    assert [call.outcome for call in written(cast.account)] == [Outcome.INCIDENT]
+
+
+# The statement
+
+
+def counted(cast: Cast) -> list[tuple[Any, ...]]:
+    with account_scope(cast.account):
+        return list(
+            AssistantCallCount.objects.order_by("name", "bucket").values_list("name", "calls", "answer_bytes")
+        )
+
+
+def test_storing_counts_by_day_tool_and_duration(cast: Cast) -> None:
+    key = credential_of(cast.account)
+    store(
+        [
+            call_of(key, "a", milliseconds=10.0, answer_bytes=5),
+            call_of(key, "a", milliseconds=10.1, answer_bytes=6),
+        ]
+    )
+    store(
+        [
+            call_of(key, "a", milliseconds=10.0, answer_bytes=7),
+            call_of(key, "a", milliseconds=99.0, answer_bytes=8),
+        ]
+    )
+    store(
+        [call_of(key, "b", milliseconds=10.0, answer_bytes=2**31 - 1), call_of(key, "b", milliseconds=10.0)]
+    )
+
+    assert counted(cast) == [("a", 3, 18), ("a", 1, 8), ("b", 2, 2**31 + 1_999)]
+
+
+def test_the_day_is_that_of_utc_whatever_the_database_thinks(cast: Cast) -> None:
+    from datetime import UTC, date, datetime
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL TIME ZONE 'Asia/Tokyo'")
+    store([call_of(credential_of(cast.account), at=datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC))])
+
+    with account_scope(cast.account):
+        assert AssistantCallCount.objects.get().day == date(2026, 11, 20)
+
+
+def test_calls_of_an_account_that_is_gone_are_left_out(cast: Cast) -> None:
+    gone = Account(pk=cast.account.pk + 10_000)
+    store([call_of(credential_of(gone)), call_of(credential_of(cast.account))])
+
+    assert AssistantCall.objects.unscoped().count() == 1
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", "a\0b", "é\n\t", "'; DROP TABLE x --", "%s {} \\"])
+def test_any_text_can_be_stored(cast: Cast, text: str) -> None:
+    arguments = {"a": text.encode(errors="replace").decode()}
+    store([call_of(credential_of(cast.account), text, arguments, problem=text, console_page=text)])
+
+    assert len(written(cast.account)) == 1
+
+
+# Durations
+
+
+@pytest.mark.parametrize("milliseconds", [0.05, 0.3, 1.0, 7.7, 20.0, 333.0, 19_999.0])
+def test_the_middle_of_a_size_class_is_within_a_tenth(milliseconds: float) -> None:
+    assert middle(bucket_of(milliseconds)) == pytest.approx(milliseconds, rel=0.1)
+
+
+@pytest.mark.parametrize("milliseconds", [-1.0, 0.0, 1e-9, 1e12])
+def test_any_duration_has_a_size_class(milliseconds: float) -> None:
+    assert -32_768 < bucket_of(milliseconds) < 32_767
+
+
+def test_percentiles_are_those_of_the_durations_within_a_tenth() -> None:
+    durations = [1.07**n for n in range(1, 101)]
+    counts: dict[int, int] = {}
+    for each in durations:
+        counts[bucket_of(each)] = counts.get(bucket_of(each), 0) + 1
+
+    for share in (0.01, 0.5, 0.95, 1.0):
+        exact = durations[round(share * 100) - 1]
+        assert percentile(counts, share) == pytest.approx(exact, rel=0.1)
+    assert percentile({}, 0.5) is None
