@@ -19,6 +19,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import Basis, CostSource, CostView
 from finops.costs.services import change_cost_view, create_cost_source, import_files
 from finops.demo import handout
+from finops.demo.activity import ensure_activity
 from finops.demo.anomalies import look_for_anomalies
 from finops.demo.budgets import ensure_budgets
 from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
@@ -89,6 +90,7 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             ensure_splits(people.account, actor)
             ensure_savings(people.account, actor)
             ensure_dashboard(people.account, actor)
+            ensure_activity(people.account)
         look_for_anomalies([people.account, people.labs], actor, say)
     return Loaded(rows, events, time.monotonic() - began, given)
 
