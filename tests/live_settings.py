@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from finops.settings import *  # noqa: F403
+from finops.settings import MIDDLEWARE as OF_THE_PRODUCT
 from finops.settings import STORAGES as COLLECTED
 
 STORAGES = {**COLLECTED, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
+
+# Beside the door: the same with prompts that the official conformance suite knows by name.
+MIDDLEWARE = ["tests.conformance.fixtures.door", *OF_THE_PRODUCT]
