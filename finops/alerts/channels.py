@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from django.conf import settings
@@ -83,6 +83,7 @@ class PagerDutyTarget(Target, frozen=True, kw_only=True):
 
     def secrets(self) -> Iterator[str]:
         yield self.routing_key
+        yield from _parts_of(self.url)
 
 
 class WebhookTarget(Target, frozen=True, kw_only=True):
@@ -218,12 +219,10 @@ def _url(given: Mapping[str, Any]) -> str:
 
 
 def _parts_of(url: str) -> Iterator[str]:
-    """What is secret of a URL: all but its host, also in the parts that a receiver's error may repeat."""
+    """What is secret of a URL: all but its host, also in the parts and spellings that a receiver's error may repeat."""
     parts = urlsplit(url)
-    yield url
-    yield parts.path
-    yield parts.query
-    yield from re.split(r"[/?&=]", f"{parts.path}&{parts.query}")
+    for text in (url, parts.path, parts.query, *re.split(r"[/?&=]", f"{parts.path}&{parts.query}")):
+        yield from (text, unquote(text))
 
 
 def _shown_url(url: str) -> str:

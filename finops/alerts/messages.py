@@ -35,3 +35,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     kind: MessageKind
     dedup_key: Annotated[str, Meta(min_length=1, max_length=255)]
     data: dict[str, Any] = {}
+
+
+def stored(message: Message) -> dict[str, Any]:
+    """As a row keeps it, and `msgspec.convert` reads it. Without NUL and lone surrogates, which names in bills may have
+    and PostgreSQL's JSON has not."""
+    kept: dict[str, Any] = _storable(msgspec.to_builtins(message))
+    return kept
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", "").encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_storable(key): _storable(each) for key, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value

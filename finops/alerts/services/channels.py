@@ -23,7 +23,7 @@ from finops.alerts.channels import (
     sealed,
     target_of,
 )
-from finops.alerts.messages import Fact, Message
+from finops.alerts.messages import Fact, Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services.sending import Status, carry_out, end, open_attempt
 from finops.lib import clock
@@ -144,7 +144,7 @@ def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> Ale
         channel_name=row.name,
         channel_kind=row.kind,
         is_test=True,
-        message=msgspec.to_builtins(_test_message(account, row, actor)),
+        message=stored(_test_message(account, row, actor)),
         created_at=clock.now(),
     )
     open_attempt(delivery)

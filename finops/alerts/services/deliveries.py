@@ -15,7 +15,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.channels import is_sealed_now, sealed, target_of
-from finops.alerts.messages import Message
+from finops.alerts.messages import Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
 from finops.alerts.services.sending import LEASE, Status, send_now
 from finops.celery import app
@@ -124,7 +124,7 @@ def _recorded(
         channel_kind=channel.kind,
         firing=firing,
         resend_of=resend_of,
-        message=msgspec.to_builtins(message),
+        message=stored(message),
         created_at=clock.now(),
         next_attempt_at=clock.now(),
     )

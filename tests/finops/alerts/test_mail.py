@@ -1,0 +1,152 @@
+"""Alerts by e-mail, against a real mail server."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from datetime import timedelta
+from email.message import EmailMessage
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import Account
+from finops.alerts import services
+from finops.alerts.messages import Fact
+from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, message, work
+from tests.finops.costs.conftest import NOON
+from tests.receivers import MailServer, smtp_server
+
+
+def read(raw: bytes) -> EmailMessage:
+    found = email.message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def part(mail: EmailMessage, kind: str) -> str:
+    found = mail.get_body((kind,))
+    assert found is not None
+    text: str = found.get_content()
+    return text
+
+
+def test_each_address_gets_a_mail_of_its_own_as_text_and_html(acme: Account, mail_server: MailServer) -> None:
+    row = deliver(mail_channel(acme, "a@example.com", "b@example.com"))
+    work()
+
+    assert after(row).status == "delivered"
+    assert attempted(row) == [(None, "Taken for a@example.com and b@example.com.")]
+    assert [address for address, _ in mail_server.mails] == ["a@example.com", "b@example.com"]
+    mail = read(mail_server.mails[0][1])
+    assert (mail["To"], mail["Subject"]) == ("a@example.com", "Budget Platform has reached 80 %")
+    assert (mail["Auto-Submitted"], mail["Message-ID"]) == (
+        "auto-generated",
+        f"<alert-{row.pk}@127.0.0.1>",
+    )
+    for kind in ("plain", "html"):
+        for figure in ("812.50 USD of 1,000.00 USD", "1,000.00 USD", message().url):
+            assert figure in part(mail, kind)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Budget\r\nBcc: evil@example.com\r\n\r\nhello",
+        "Budget\nX-Evil: 1",
+        "Budget\0\x1b[31m\u2028X-Evil: 1",
+        "Kosten " + "ü€😀" * 400,
+        "予算 " * 200,
+    ],
+    ids=["crlf", "newline", "controls", "emoji", "japanese"],
+)
+def test_no_name_adds_a_header_or_breaks_the_mail(acme: Account, mail_server: MailServer, title: str) -> None:
+    row = deliver(mail_channel(acme, "a@example.com"), title=title)
+    work()
+
+    assert after(row).status == "delivered"
+    assert [address for address, _ in mail_server.mails] == ["a@example.com"]
+    mail = read(mail_server.mails[0][1])
+    assert [mail["Bcc"], mail["X-Evil"]] == [None, None]
+    assert len(mail["Subject"].strip()) <= 200
+    assert mail["Subject"].strip().startswith(title[:3])
+    assert all(len(line) <= 998 for line in mail_server.mails[0][1].splitlines())
+
+
+def test_names_are_no_html(acme: Account, mail_server: MailServer) -> None:
+    nasty = "<script>alert(1)</script><img src=x>"
+    row = deliver(
+        mail_channel(acme, "a@example.com"), title=nasty, summary=nasty, facts=(Fact(nasty, nasty),)
+    )
+    work()
+
+    assert after(row).status == "delivered"
+    html = part(read(mail_server.mails[0][1]), "html")
+    assert not [each for each in ("<script>", "<img") if each in html]
+    assert html.count("&lt;script&gt;alert(1)") == 5
+
+
+def test_an_address_that_is_refused_for_now_is_tried_again_and_no_other(
+    acme: Account, mail_server: MailServer
+) -> None:
+    mail_server.refuse = {"b@example.com": "451 mailbox is busy"}
+    row = deliver(mail_channel(acme, "a@example.com", "b@example.com", "c@example.com"))
+    work()
+    assert after(row).status == "waiting"
+    assert "b@example.com: 451" in attempted(row)[0][1]
+
+    mail_server.refuse = {}
+    work(at=NOON + timedelta(minutes=1))
+
+    assert after(row).status == "delivered"
+    assert [address for address, _ in mail_server.mails] == [
+        "a@example.com",
+        "c@example.com",
+        "b@example.com",
+    ]
+
+
+def test_an_address_that_is_unknown_fails_and_the_others_have_it(
+    acme: Account, mail_server: MailServer
+) -> None:
+    mail_server.refuse = {"b@example.com": "550 no such user"}
+    row = deliver(mail_channel(acme, "a@example.com", "b@example.com"))
+    work()
+
+    assert after(row).status == "failed"
+    said = attempted(row)[0][1]
+    assert "Not taken for b@example.com: 550 no such user" in said
+    assert "Taken for a@example.com." in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"), [("554 no spam here", "failed"), ("451 later", "waiting")], ids=["final", "for now"]
+)
+def test_a_message_that_the_server_does_not_take(
+    acme: Account, mail_server: MailServer, answer: str, status: str
+) -> None:
+    mail_server.answer = answer
+    row = deliver(mail_channel(acme, "a@example.com"))
+    work()
+
+    assert after(row).status == status
+    assert answer in attempted(row)[0][1]
+
+
+def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with smtp_server() as gone:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", gone.port
+    row = deliver(mail_channel(acme, "a@example.com"))
+
+    work()
+
+    assert after(row).status == "waiting"
+    assert "The mail server did not answer" in attempted(row)[0][1]
+
+
+def test_a_mail_channel_is_tested_at_once(acme: Account, mail_server: MailServer) -> None:
+    row = services.test_channel(channel=mail_channel(acme, "a@example.com"), actor=ACTOR)
+
+    assert row.status == "delivered"
+    assert read(mail_server.mails[0][1])["Subject"] == "Test message: Mail works"

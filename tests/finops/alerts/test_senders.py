@@ -1,0 +1,212 @@
+"""What each channel gets: within its limits, and nothing that people or bills named acts as markup."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, strategies
+from hypothesis import settings as profile
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from accounts.models import Account
+from finops.alerts import services
+from finops.alerts.channels import Kind, PagerDutyTarget
+from finops.alerts.messages import Fact, Message
+from finops.alerts.senders import Sending, microsoft_teams, pagerduty, slack, webhook
+from finops.lib import clock
+from tests.finops.alerts.sent import ACTOR, KEY, channel_to, deliver, message, with_secret, work
+from tests.receivers import Receiver
+
+NASTY = "<!channel> *bold* _it_ [x](https://evil.example) @here & <https://evil.example|y> {{DATE(2026)}} `c`"
+TEXT = strategies.text(
+    strategies.characters(exclude_categories=["Cs"]) | strategies.sampled_from("&<>|*_[]()`~@\n\r\t\0"),
+    max_size=80,
+)
+LONG = strategies.builds(lambda text, times: text * times, TEXT, strategies.sampled_from([1, 1, 60]))
+MESSAGES = strategies.builds(
+    Message,
+    title=LONG,
+    summary=LONG,
+    facts=strategies.lists(strategies.builds(Fact, LONG, LONG), max_size=300).map(tuple)
+    | strategies.builds(
+        lambda fact, count: (fact,) * count, strategies.builds(Fact, LONG, LONG), strategies.integers(0, 400)
+    ),
+    url=strategies.just("https://finops.example.com/a/acme/?x=1&y=<|>"),
+    severity=strategies.sampled_from(["info", "warning", "critical"]),
+    kind=strategies.just("anomaly"),
+    dedup_key=strategies.just("finops:acme:1"),
+)
+
+
+def sending(said: Message) -> Sending:
+    return Sending(
+        message=said,
+        delivery_id=7,
+        account_slug="acme",
+        account_name="Acme",
+        made_at=datetime(2026, 3, 20, tzinfo=UTC),
+    )
+
+
+def texts(value: Any) -> list[dict[str, Any]]:
+    """Every object of Slack's that has a text."""
+    if isinstance(value, list):
+        return [found for each in value for found in texts(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [value] if isinstance(value.get("text"), str) and "type" in value else []
+    return own + [found for each in value.values() for found in texts(each)]
+
+
+def check_slack(said: Message) -> None:
+    sent = json.loads(msgspec.json.encode(slack.payload(said)))
+    blocks = sent["blocks"]
+    assert 2 <= len(blocks) <= 50
+    assert 1 <= len(sent["text"]) <= 3_000
+    assert len(blocks[0]["text"]["text"]) <= 150
+    for block in blocks:
+        assert len(block.get("fields", [])) <= 10
+        assert all(1 <= len(each["text"]) <= 2_000 for each in block.get("fields", []))
+    for each in texts(blocks):
+        assert 1 <= len(each["text"]) <= 3_000
+        if each["type"] == "plain_text":
+            assert not {"<", ">"} & set(each["text"])
+            assert all(part.startswith(("amp;", "lt;", "gt;")) for part in each["text"].split("&")[1:])
+        else:
+            assert each["text"].startswith("<https://finops.example.com/a/acme/?x=1&amp;y=%3C%7C%3E|")
+    body, _newline, link = sent["text"].rpartition("\n")
+    assert not {"<", ">"} & set(body)
+    assert link.startswith("<https://finops.example.com/")
+
+
+def check_teams(said: Message) -> None:
+    encoded = msgspec.json.encode(microsoft_teams.payload(said))
+    assert len(encoded) <= 28_000
+    card = json.loads(encoded)["attachments"][0]["content"]
+    assert '"TextBlock"' not in json.dumps(card)
+    assert "{{" not in json.dumps(card["body"])
+    assert card["actions"][0]["url"] == said.url
+
+
+def check_pagerduty(said: Message) -> None:
+    sent = json.loads(msgspec.json.encode(pagerduty.payload(PagerDutyTarget(routing_key=KEY), sending(said))))
+    assert len(sent["payload"]["summary"]) <= 1_024
+    assert len(sent["dedup_key"]) <= 255
+    assert len(json.dumps(sent)) <= 512_000
+
+
+@given(MESSAGES)
+@profile(max_examples=60, deadline=None)
+def test_any_message_is_within_the_limits_of_every_channel(said: Message) -> None:
+    check_slack(said)
+    check_teams(said)
+    check_pagerduty(said)
+    assert json.loads(msgspec.json.encode(webhook.payload(sending(said))))["data"]["title"] == said.title
+
+
+def test_a_message_at_every_limit_at_once_fits() -> None:
+    largest = "&" * 20_000
+    many = tuple(Fact(largest, largest) for _ in range(500))
+    said = message(
+        title=largest, summary=largest, facts=many, url="https://finops.example.com/a/acme/?x=1&y=<|>"
+    )
+
+    check_slack(said)
+    check_teams(said)
+    check_pagerduty(said)
+
+
+def test_slack_gets_names_as_plain_text_and_nobody_is_called() -> None:
+    sent = slack.payload(message(title=NASTY, summary=NASTY, facts=(Fact(NASTY, NASTY),)))
+
+    plain = [each["text"] for each in texts(sent["blocks"]) if each["type"] == "plain_text"]
+    assert len(plain) == 4
+    assert all("&lt;!channel&gt; *bold*" in each for each in plain)
+    assert not [each for each in ("<!channel>", "@here") if each in sent["text"]]
+    assert sent["text"].endswith("\n<https://finops.example.com/a/acme/budgets/7/|Open in the console>")
+
+
+def test_slack_says_how_many_figures_are_left_out() -> None:
+    sent = slack.payload(message(facts=tuple(Fact(str(number), "1.00 USD") for number in range(203))))
+
+    assert "3 more figures" in sent["blocks"][-1]["elements"][0]["text"]
+
+
+def test_an_entity_is_never_cut_in_two() -> None:
+    for limit in range(1, 30):
+        cut = slack.escaped("a&b<c>" * 5, limit)
+        assert len(cut) <= limit
+        assert all(part.startswith(("amp;", "lt;", "gt;")) for part in cut.split("&")[1:])
+    assert slack.escaped("a&b", 7) == "a&amp;b"
+
+
+def test_teams_gets_an_adaptive_card_whose_texts_are_no_markdown() -> None:
+    sent = microsoft_teams.payload(message(title=NASTY, facts=(Fact("Spent", NASTY),)))
+
+    attachment = sent["attachments"][0]
+    assert (sent["type"], attachment["contentType"]) == (
+        "message",
+        "application/vnd.microsoft.card.adaptive",
+    )
+    runs = json.dumps(attachment["content"]["body"], ensure_ascii=False)
+    assert runs.count("[x](https://evil.example)") == 2
+    assert runs.count('"TextRun"') == 4
+    assert attachment["content"]["body"][0]["style"] == "warning"
+
+
+def test_pagerduty_gets_a_trigger_of_its_incident(acme: Account, receiver: Receiver) -> None:
+    deliver(channel_to(acme, receiver, Kind.PAGERDUTY), severity="critical")
+    work()
+
+    sent = receiver.requests[0].json
+    assert (sent["routing_key"], sent["event_action"]) == (KEY, "trigger")
+    assert sent["dedup_key"] == "finops:acme:budget:7:2026-03"
+    assert sent["payload"]["severity"] == "critical"
+    assert sent["payload"]["custom_details"]["Spent"] == "812.50 USD"
+    assert sent["links"][0]["href"] == message().url
+
+
+def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, receiver: Receiver) -> None:
+    made, secret = with_secret(acme, receiver)
+    with clock.frozen(datetime.now(UTC)):
+        deliver(made)
+        work()
+
+    request = receiver.requests[0]
+    sent = Webhook(secret).verify(request.body, request.headers)
+    assert sent["type"] == "alert.budget"
+    assert sent["data"]["figures"] == {"spent": {"amount": "812.50", "currency": "USD"}}
+    assert sent["data"]["account"] == {"slug": "acme", "name": "Acme"}
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret).verify(request.body.replace(b"812.50", b"1.50"), request.headers)
+
+
+def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receiver) -> None:
+    made, old = with_secret(acme, receiver)
+    now = datetime.now(UTC)
+    with clock.frozen(now):
+        new = services.regenerate_signing_secret(channel=made, actor=ACTOR)
+        deliver(made)
+        work()
+    request = receiver.requests[0]
+    assert new.startswith("whsec_")
+    assert new != old
+    for secret in (old, new):
+        Webhook(secret).verify(request.body, request.headers)
+
+
+def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Receiver) -> None:
+    made, old = with_secret(acme, receiver)
+    new = services.regenerate_signing_secret(channel=made, actor=ACTOR)
+    with clock.frozen(datetime.now(UTC)):
+        deliver(made)
+        work()
+
+    request = receiver.requests[0]
+    Webhook(new).verify(request.body, request.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(request.body, request.headers)
