@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.assistant_prompts import ASSISTANT_PROMPTS
 from accounts.connect_hints import hints_for
 from accounts.doors import AccountRequest, account_page
 from accounts.models import OAuthConnection, Role
@@ -49,6 +50,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "mcp_url": url,
         "mcp_url_is_local": is_loopback(url),
         "hints": hints_for(url),
+        "prompts": ASSISTANT_PROMPTS,
     }
     return render(request, "accounts/connected_apps.html", context)
 

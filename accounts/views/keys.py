@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.assistant_prompts import ASSISTANT_PROMPTS
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import NewKeyForm, take_error
 from accounts.keys import mint_mcp_key, revoke_mcp_key
@@ -93,7 +94,13 @@ def _form_page(request: AccountRequest, form: NewKeyForm) -> HttpResponse:
 
 def _minted_page(request: AccountRequest, key: MCPKey, plaintext: str) -> HttpResponse:
     url = f"{settings.PUBLIC_URL}/api/mcp"
-    context = {"key": key, "plaintext": plaintext, "mcp_url": url, "snippets": snippets_for(url, plaintext)}
+    context = {
+        "key": key,
+        "plaintext": plaintext,
+        "mcp_url": url,
+        "snippets": snippets_for(url, plaintext),
+        "prompts": ASSISTANT_PROMPTS,
+    }
     return render(request, "accounts/key_minted.html", context)
 
 
