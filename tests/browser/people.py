@@ -25,6 +25,7 @@ from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.cast import PASSWORD, make_cast
+from tests.finops.activity.asked import ask_for_days
 from tests.finops.lake.facts import line, store
 from tests.ingestion.events import event, know, push
 
@@ -76,6 +77,7 @@ def cast_with_costs() -> dict[str, str]:
         _tag_costs(people.account)
         _share_costs(people.account)
         _make_board(people.account)
+        ask_for_days(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
 
 

@@ -29,3 +29,9 @@ def tint(outcome: str) -> str:
 def arguments_line(arguments: str) -> str:
     """The arguments as far as a cell shows them; nothing for none."""
     return "" if arguments == "{}" else cut(arguments, 160)
+
+
+@register.filter
+def without_key(label: str) -> str:
+    """The name of an MCP key without its masked form behind it; other credentials as they are."""
+    return label.rpartition(" (fmcp_")[0] or label

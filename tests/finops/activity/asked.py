@@ -12,6 +12,7 @@ from accounts.scoping import account_scope
 from finops.activity.calls import NotedCall, noted_call
 from finops.activity.models import AssistantCall, Method, Outcome
 from finops.activity.recorder import recorder
+from finops.activity.writing import store
 from finops.lib import clock
 
 
@@ -47,3 +48,30 @@ def call_of(
     }
     moment = at or clock.now() - timedelta(days=days_ago)
     return noted_call(credential=credential, name=name, arguments=arguments or {}, at=moment, **given)
+
+
+def ask_for_days(account: Account) -> None:
+    """Calls of a month with two credentials, some wrong; the first has long names and arguments."""
+    key = credential_of(account)
+    person = User.objects.get(email="owner@example.com")
+    app = credential_of(account, number=2, person=person)
+    long = {
+        "filters": [{"dimension": "tag:env", "op": "in", "values": ["x" * 300, "production"]}],
+        "note": "n" * 900,
+    }
+    store(
+        [
+            call_of(key, "a_tool_with_the_longest_name_that_a_client_may_ask_for_or_longer", long),
+            *(
+                call_of(key, "querySpend", {"period": "last_7_days", "n": day}, days_ago=day)
+                for day in range(28)
+            ),
+            *(call_of(app, "listBudgets", {}, days_ago=day, milliseconds=1_500.0) for day in range(0, 28, 3)),
+            call_of(app, "weekly_cost_digest", method=Method.PROMPT, console_page=""),
+            call_of(key, outcome=Outcome.ERROR, problem="group_by: 'services' is not known. " * 6),
+            call_of(key, "create_budget", {"name": "B"}, outcome=Outcome.REFUSED, problem="May only read."),
+            call_of(
+                key, "forecastSpend", outcome=Outcome.INCIDENT, problem="Incident 0123456789ab is logged."
+            ),
+        ]
+    )
