@@ -50,15 +50,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_safe
 def page(request: AccountRequest, channel_id: int) -> HttpResponse:
     channel = channel_of(channel_id)
-    sent = AlertDelivery.objects.filter(channel=channel).select_related("firing")[:SHOWN_DELIVERIES]
-    deliveries = [delivery_row(each) for each in sent]
+    sent = AlertDelivery.objects.filter(channel=channel).select_related("firing")
+    test = sent.filter(is_test=True).first()
     context = {
         "channel": channel,
         "subscriptions": [
             each for each in every_subscription(request.account) if each.channel_id == channel.pk
         ],
-        "deliveries": deliveries,
-        "last_test": next((each for each in deliveries if each.is_test), None),
+        "deliveries": [delivery_row(each) for each in sent[:SHOWN_DELIVERIES]],
+        "last_test": delivery_row(test) if test else None,
         "snippets": verification_snippets() if channel.kind == AlertChannel.Kind.WEBHOOK else [],
     }
     return render(request, "alerts/channel.html", context)

@@ -1,0 +1,389 @@
+"""The pages of alerts: channels with their test, subscriptions, deliveries; for members, viewers and strangers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from standardwebhooks import Webhook
+
+from accounts.models import Account, AuditEntry
+from finops.alerts import services
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.allocation.models import CostTag, Team
+from finops.insights.models import Anomaly
+from finops.lib import clock
+from tests.cast import Cast, signed_in
+from tests.finops.alerts.sent import channel_to, deliver, work
+from tests.finops.alerts.world import ACTOR, of_anomalies, of_budget, subscribe
+from tests.finops.budgets.world import make
+from tests.receivers import Receiver
+
+URL = "/a/acme/alerts/"
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]{40,}")
+
+
+@pytest.fixture
+def member(cast: Cast) -> Client:
+    return signed_in(cast.member)
+
+
+def shown(client: Client, path: str = "", **asked: str) -> str:
+    answer = client.get(f"{URL}{path}", asked)
+    assert answer.status_code == 200, answer.content[:500]
+    return str(answer.content.decode())
+
+
+def csv(client: Client, path: str = "", **asked: str) -> list[str]:
+    answer = client.get(f"{URL}{path}", {**asked, "format": "csv"})
+    assert answer["Content-Type"].startswith("text/csv")
+    text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    return text.splitlines()
+
+
+# Nothing yet
+
+
+def test_an_account_without_channels_is_led_to_its_first(cast: Cast, member: Client) -> None:
+    for path in ("", "channels/", "subscriptions/new/"):
+        assert f'href="{URL}channels/new/"' in shown(member, path)
+    assert "Nothing was sent yet" in shown(member, "deliveries/")
+    viewer = shown(signed_in(cast.viewer))
+    assert "A member, admin or owner of this account can make a channel" in viewer
+    assert "New channel" not in viewer
+
+
+def test_every_kind_has_its_form_and_says_where_to_find_what_it_asks_for(member: Client) -> None:
+    assert all(label in shown(member, "channels/new/") for label in map(str, AlertChannel.Kind.labels))
+    asked = {
+        "slack": ("Webhook URL", "Incoming Webhooks"),
+        "microsoft_teams": ("Webhook URL", "Workflows"),
+        "email": ("Addresses", "distribution list"),
+        "pagerduty": ("Integration key", "Events API V2"),
+        "webhook": ("Endpoint URL", "Standard Webhooks"),
+    }
+    for kind, texts in asked.items():
+        page = shown(member, "channels/new/", kind=kind)
+        assert all(text in page for text in texts), kind
+
+
+# A channel
+
+
+def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client, receiver: Receiver) -> None:
+    answer = member.post(f"{URL}channels/new/?kind=webhook", {"name": "Hook", "url": receiver.url})
+
+    (secret,) = set(SECRET.findall(answer.content.decode()))
+    channel = AlertChannel.objects.get(name="Hook")
+    page = answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    assert page.count(secret) == 3  # the secret, and two snippets that check with it
+    member.post(f"{URL}channels/{channel.pk}/test/")
+    (got,) = receiver.requests
+    signed = Webhook(secret).sign(got.headers["webhook-id"], clock.now(), got.body.decode())
+    assert got.headers["webhook-signature"] == signed
+    for path in ("", "channels/", f"channels/{channel.pk}/", f"channels/{channel.pk}/edit/", "deliveries/"):
+        assert not SECRET.search(shown(member, path))
+    assert not SECRET.search(str(list(AuditEntry.objects.values())))
+
+    again = member.post(f"{URL}channels/{channel.pk}/secret/").content.decode()
+    (renewed,) = set(SECRET.findall(again))
+    assert renewed != secret
+    assert "For 24 hours messages carry the old secret" in again
+
+
+def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, receiver: Receiver) -> None:
+    member.post(f"{URL}channels/new/?kind=slack", {"name": "#ops", "url": receiver.url})
+    channel = AlertChannel.objects.get(name="#ops")
+    sealed = channel.target
+    page = f"channels/{channel.pk}/"
+
+    assert receiver.url not in shown(member, page)
+    assert receiver.url not in shown(member, f"{page}edit/")
+    member.post(f"{URL}{page}edit/", {"name": "#finops", "url": ""})
+    channel.refresh_from_db()
+    assert (channel.name, channel.target) == ("#finops", sealed)
+    refused = member.post(f"{URL}{page}edit/", {"name": "Ops"})
+    assert refused.status_code == 422
+    assert "exists already" in refused.content.decode(), re.findall(
+        'class="(?:invalid|alert).*?</div>', refused.content.decode(), re.DOTALL
+    )
+    member.post(f"{URL}{page}delete/")
+    assert not AlertChannel.objects.filter(name="#finops").exists()
+    assert member.get(f"{URL}{page}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "says"),
+    [
+        ("webhook", {"url": "https://127.0.0.1/x"}, "private"),
+        ("webhook", {"url": "ftp://example.com/x"}, "https"),
+        ("slack", {"url": ""}, "Paste the webhook&#x27;s URL."),
+        ("email", {"addresses": "nobody"}, "nobody"),
+        ("email", {"addresses": ""}, "Write at least one address."),
+        ("pagerduty", {"routing_key": "short"}, "key"),
+    ],
+    ids=["private", "scheme", "no url", "address", "no address", "key"],
+)
+def test_a_target_that_cannot_be_is_refused_beside_its_field(
+    acme: Account, member: Client, kind: str, target: dict[str, str], says: str
+) -> None:
+    answer = member.post(f"{URL}channels/new/?kind={kind}", {"name": "New", **target})
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    (error,) = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
+    assert says in error
+    assert not AlertChannel.objects.filter(name="New").exists()
+
+
+def test_a_test_says_what_the_receiver_said(acme: Account, member: Client, receiver: Receiver) -> None:
+    channel = channel_to(acme, receiver, "webhook", "Hook")
+    url = f"{URL}channels/{channel.pk}/"
+    assert "It was not tested yet" in shown(member, f"channels/{channel.pk}/")
+
+    receiver.answer(202, "thank you")
+    arrived = member.post(f"{url}test/", headers={"HX-Request": "true"}).content.decode()
+    assert all(text in arrived for text in ("Delivered", "The test arrived", "202", "thank you"))
+    assert "<html" not in arrived
+
+    receiver.answer(503, "not <now>")
+    failed = member.post(f"{url}test/", follow=True).content.decode()
+    assert all(text in failed for text in ("Failed", "503", "not &lt;now&gt;", "A test is tried once."))
+    assert "The test did not arrive" in shown(member, f"channels/{channel.pk}/")
+
+
+def test_too_many_tests_are_refused_with_a_sentence(
+    acme: Account, member: Client, receiver: Receiver
+) -> None:
+    channel = channel_to(acme, receiver, "webhook", "Hook")
+    url = f"{URL}channels/{channel.pk}/test/"
+    htmx = {"HX-Request": "true"}
+
+    said = [member.post(url, headers=htmx).content.decode() for _ in range(11)]
+
+    assert "Wait a minute and try again." in said[-1]
+    assert "Send test" in said[-1]
+    assert "Wait a minute" in member.post(url, follow=True).content.decode()
+
+
+# Subscriptions
+
+
+def test_the_form_follows_trigger_and_scope(acme: Account, member: Client) -> None:
+    make(acme, "Cloud")
+    CostTag.objects.create(key="Unit")
+
+    def fields(**asked: str) -> set[str]:
+        page = shown(member, "subscriptions/new/", **asked)
+        return set(re.findall(r'<(?:input|select)[^>]* name="(\w+)"', page)) - {"csrfmiddlewaretoken"}
+
+    common = {"channel", "trigger"}
+    assert fields() == common | {"budget", "thresholds", "measure"}
+    assert fields(trigger="anomaly") == common | {"scope", "minimum_impact", "currency"}
+    assert fields(trigger="anomaly", scope="cost_tag") == common | {
+        *("scope", "cost_tag", "cost_tag_value", "minimum_impact", "currency")
+    }
+    assert fields(trigger="digest") == common | {"frequency"}
+    assert fields(trigger="unheard") == common
+
+
+def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, member: Client) -> None:
+    ops, budget = AlertChannel.objects.get(), make(acme, "Cloud")
+    form = {
+        "channel": ops.pk,
+        "trigger": "budget",
+        "budget": budget.pk,
+        "thresholds": "100 %, 80",
+        "measure": "forecast",
+    }
+
+    made = member.post(f"{URL}subscriptions/new/", form, follow=True)
+    row = AlertSubscription.objects.get()
+    url = f"{URL}subscriptions/{row.pk}/"
+    assert made.redirect_chain == [(url, 302)]
+    assert "Budget Cloud at 80 % and 100 % by the forecast" in made.content.decode()
+    assert (row.thresholds, row.measure) == ([80, 100], "forecast")
+
+    paused = member.post(f"{url}pause/", follow=True).content.decode()
+    assert "Paused" in paused
+    assert "Resume" in paused
+    assert "Pause" in member.post(f"{url}resume/", follow=True).content.decode()
+    member.post(f"{url}delete/")
+    assert not AlertSubscription.objects.exists()
+    assert member.get(url).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"channel": ""}, "Choose the channel that is told."),
+        ({"budget": ""}, "Choose the budget that the alert is of."),
+        ({"thresholds": "eighty"}, "“eighty” is not a whole number"),
+        ({"thresholds": " , "}, "is not a whole number"),
+        ({"thresholds": "5000"}, "5000 is not a whole percentage from 1 to 1000"),
+        ({"trigger": "anomaly", "scope": "account", "minimum_impact": "5"}, "currency is missing"),
+        ({"trigger": "anomaly", "scope": "account", "minimum_impact": "-5"}, "greater than or equal to 0"),
+        ({"trigger": "anomaly", "scope": "team"}, "Choose the team whose anomalies are told."),
+        ({"trigger": "digest", "frequency": "daily"}, "Select a valid choice"),
+        ({"trigger": "unheard"}, "Select a valid choice"),
+    ],
+    ids=str,
+)
+def test_a_form_that_cannot_be_says_why(
+    acme: Account, member: Client, change: dict[str, str], says: str
+) -> None:
+    ops, budget = AlertChannel.objects.get(), make(acme, "Cloud")
+    form: dict[str, Any] = {
+        "channel": ops.pk,
+        "trigger": "budget",
+        "budget": budget.pk,
+        "thresholds": "80",
+        "measure": "actual",
+    }
+
+    answer = member.post(f"{URL}subscriptions/new/", {**form, **change})
+
+    assert (answer.status_code, says in answer.content.decode()) == (422, True)
+    assert not AlertSubscription.objects.exists()
+
+
+def test_what_is_told_already_names_the_subscription(acme: Account, member: Client) -> None:
+    made = subscribe(acme)
+    form = {"channel": AlertChannel.objects.get().pk, "trigger": "digest", "frequency": "weekly"}
+
+    answer = member.post(f"{URL}subscriptions/new/", form)
+
+    assert f"Subscription {made.pk} has the channel told of this already" in answer.content.decode()
+
+
+def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, member: Client) -> None:
+    team = Team.objects.create(name="Core")
+    form = {"channel": AlertChannel.objects.get().pk, "trigger": "anomaly", "scope": "team", "team": team.pk}
+
+    page = member.post(f"{URL}subscriptions/new/", form, follow=True).content.decode()
+
+    assert "Anomalies by team were not looked for in this account; now they are" in page
+
+
+def test_a_budgets_page_says_who_is_told_and_offers_to_be(acme: Account, cast: Cast, member: Client) -> None:
+    budget = make(acme, "Cloud")
+    offered = f"{URL}subscriptions/new/?trigger=budget&amp;budget={budget.pk}"
+    part = f"of-budget/{budget.pk}/"
+
+    page = member.get(f"/a/acme/budgets/{budget.pk}/").content.decode()
+    assert offered in page
+    assert f'hx-get="{URL}{part}"' in page
+    assert "Nobody is told when this budget reaches a threshold." in shown(member, part)
+    of_budget(acme, "Cloud", 80)
+    assert "Budget Cloud at 80 % of the actual cost</a>, to Ops" in shown(member, part)
+    viewer = signed_in(cast.viewer)
+    assert offered not in viewer.get(f"/a/acme/budgets/{budget.pk}/").content.decode() + shown(viewer, part)
+    prefilled = shown(member, "subscriptions/new/", trigger="budget", budget=str(budget.pk))
+    assert f'<option value="{budget.pk}" selected>Cloud</option>' in prefilled
+
+
+def test_the_anomalies_page_offers_to_be_told(acme: Account, cast: Cast, member: Client) -> None:
+    link = f"{URL}subscriptions/new/?trigger=anomaly"
+
+    assert link in member.get("/a/acme/anomalies/").content.decode()
+    assert link not in signed_in(cast.viewer).get("/a/acme/anomalies/").content.decode()
+    assert not Anomaly.objects.exists()
+
+
+# Lists
+
+
+def test_lists_sort_narrow_and_export(acme: Account, member: Client, receiver: Receiver) -> None:
+    channel_to(acme, receiver, "slack", "Zebra")
+    make(acme, "Cloud")
+    of_budget(acme, "Cloud", 80)
+    subscribe(acme, channel="Zebra")
+    paused = of_anomalies(acme, 50)
+    services.pause_alert_subscription(subscription=paused, actor=ACTOR)
+
+    assert [line.split(",")[0] for line in csv(member, "channels/", sort="-name")] == [
+        "Channel",
+        "Zebra",
+        "Ops",
+    ]
+    assert len(csv(member, "channels/", kind="email")) == 2
+    assert len(csv(member, "channels/", q="zeb")) == 2
+    assert [line.split(",")[1] for line in csv(member, sort="trigger")[1:]] == ["anomaly", "budget", "digest"]
+    assert len(csv(member, trigger="budget")) == 2
+    assert len(csv(member, state="paused")) == 2
+    assert len(csv(member, q="zebra digest")) == 2
+    assert "No subscription matches." in shown(member, q="nothing like it")
+
+
+def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiver: Receiver) -> None:
+    channel = channel_to(acme, receiver, "webhook", "Hook")
+    for number in range(55):
+        deliver(channel, title=f"Message {number:02}")
+    services.test_channel(channel=channel, actor=ACTOR)
+    ops = AlertChannel.objects.get(name="Ops")
+
+    assert len(csv(member, "deliveries/")) == 57
+    assert len(csv(member, "deliveries/", status="waiting")) == 56
+    assert len(csv(member, "deliveries/", status="delivered")) == 2
+    assert len(csv(member, "deliveries/", channel=str(ops.pk))) == 1
+    assert len(csv(member, "deliveries/", q="message 07")) == 2
+    first = shown(member, "deliveries/")
+    assert "50 of 56" in first
+    assert "56 of 56" in shown(member, "deliveries/", page="2")
+    assert shown(member, "deliveries/", page="none", status="unheard", channel="x")
+
+
+def test_a_delivery_has_its_attempts_and_is_sent_again(
+    acme: Account, cast: Cast, member: Client, receiver: Receiver
+) -> None:
+    channel = channel_to(acme, receiver, "webhook", "Hook")
+    receiver.answer(400, "no such room")
+    sent = deliver(channel)
+    url = f"deliveries/{sent.pk}/"
+    assert "It was not tried yet." in shown(member, url)
+    assert "Resend" not in shown(member, url)
+
+    work()
+    page = shown(member, url)
+    assert all(text in page for text in ("400", "no such room", "812.50 USD of 1,000.00 USD", "Spent"))
+
+    receiver.answer(200, "ok")
+    _fail(sent)
+    assert "Resend" in shown(member, url)
+    assert "Resend" not in shown(signed_in(cast.viewer), url)
+    again = member.post(f"{URL}{url}resend/", follow=True)
+    new = AlertDelivery.objects.get(resend_of=sent)
+    assert again.redirect_chain == [(f"{URL}deliveries/{new.pk}/", 302)]
+    assert f"delivery {sent.pk}</a>" in again.content.decode()
+    assert "Sent again as <a" in shown(member, url)
+    services.delete_channel(channel=channel, actor=ACTOR)
+    assert "a channel that is deleted" in shown(member, url)
+    assert "Resend" not in shown(member, url)
+
+
+def _fail(sent: AlertDelivery) -> None:
+    AlertDelivery.objects.filter(pk=sent.pk).update(status="failed", next_attempt_at=None)
+
+
+# Who
+
+
+def test_a_viewer_sees_everything_but_buttons(acme: Account, cast: Cast, receiver: Receiver) -> None:
+    channel = channel_to(acme, receiver, "webhook", "Hook")
+    row = subscribe(acme, channel="Hook")
+    sent = services.test_channel(channel=channel, actor=ACTOR)
+    viewer = signed_in(cast.viewer)
+    paths = ["", "channels/", f"channels/{channel.pk}/", f"subscriptions/{row.pk}/", f"deliveries/{sent.pk}/"]
+
+    for path in paths:
+        page = shown(viewer, path)
+        main = page[page.index("<main") : page.index("</main>")]
+        assert "<form" not in re.sub(r'<form method="get".*?</form>', "", main, flags=re.DOTALL), path
+        assert receiver.url not in page
+        assert not SECRET.search(page)
+        assert signed_in(cast.stranger).get(f"{URL}{path}").status_code == 404
+    for path in ("channels/new/", f"channels/{channel.pk}/edit/", "subscriptions/new/"):
+        assert viewer.get(f"{URL}{path}").status_code == 403
