@@ -12,6 +12,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.activity.writing import store as store_calls
 from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lake.schema import Kind, segment_schema
@@ -19,6 +20,7 @@ from finops.lake.segments import swap_segments, write_segment
 from finops.lib import clock
 from finops.lib.periods import month_start
 from ingestion.models import Customer, RejectedEvent, RejectedLine, UsageBatch, UsageSource, UsageUpload
+from tests.finops.activity.asked import call_of, credential_of
 from tests.ingestion.events import event, push
 
 MARK = "Quaxolotl"
@@ -50,6 +52,7 @@ def fill_with_marks(account: Account, amount: Decimal = Decimal("7.25")) -> None
         )
         _push_usage(account)
         _find_anomaly(source)
+    store_calls([call_of(credential_of(account), MARK, {MARK: MARK}, problem=MARK, console_page=MARK)])
 
 
 def _find_anomaly(source: CostSource) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from accounts.keys import PREFIX as MCP_PREFIX
 from accounts.keys import new_secret
+from accounts.models import Account
 from accounts.oauth.tokens import new_access_token, new_refresh_token
 from finops.activity.calls import KEPT
 from finops.activity.redaction import HIDDEN, without_secrets
-from finops.activity.writing import store
+from finops.activity.writing import _row, store
 from ingestion.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
 from tests.finops.activity.asked import call_of, credential_of, written
@@ -137,3 +139,20 @@ def test_no_text_takes_long() -> None:
         without_secrets(text)
 
     assert time.process_time() - began < 5
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(name=st.text(), arguments=_JSON, problem=st.text())
+def test_whatever_is_sent_is_noted_as_text_of_bounded_size(name: str, arguments: Any, problem: str) -> None:
+    call = call_of(credential_of(Account(pk=1)), name, arguments, problem=problem)
+
+    texts = [text for text in _row(call) if isinstance(text, str)]
+
+    assert sum(len(text.encode()) for text in texts) < 12_000
+    assert not [text for text in texts if "\0" in text]
