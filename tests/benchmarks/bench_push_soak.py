@@ -1,18 +1,19 @@
 """One account at its full limit, 1,000 requests of 1,000 events a minute, with the worker that flushes beside it.
 
-Whether the web process grows, what waits in the inbox, and what a question costs meanwhile against the same question
-when all is quiet. BENCH_PUSH_SOAK_MINUTES says for how long (1).
+Whether web, worker and PostgreSQL grow, what waits in the inbox, and what a question asked of the same web process by
+`queryUsage` costs meanwhile against the same question when all is quiet. BENCH_PUSH_SOAK_MINUTES says for how long (1).
 """
 
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,13 +22,14 @@ from statistics import median
 from django.conf import settings
 from django.db import connection
 
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
 from accounts.models import Account
-from accounts.scoping import account_scope
-from finops.lib import clock
-from finops.lib.periods import DateRange
-from ingestion.queries import UsageAsked, read_usage
 from ingestion.views.push import PATH
+from mcpserver.views import PATH as MCP_PATH
 from tests.benchmarks.bench_push import usage_key
+from tests.benchmarks.cpu import postmaster, web_server
+from tests.benchmarks.memory import megabytes, thirds
 from tests.benchmarks.push_events import BATCH, bodies
 from tests.benchmarks.table import Row
 from tests.ingestion.world import Web
@@ -41,39 +43,39 @@ QUIET_TURNS = 15
 
 
 def measure() -> list[Row]:
-    settings.LAKE_ANSWERS_BYTES = (
-        0  # each question is run, also when nothing waits and the last answer would be given
-    )
     key = usage_key("bench-push-soak")
-    account = Account.objects.get(slug="bench-push-soak")
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.live_settings",
         # The limit itself is met by pacing; a request more by chance shall not end the measurement.
         "USAGE_RATE_LIMIT_PER_MINUTE": str(A_MINUTE + 100),
+        # Each question is run, also when nothing waits and the last answer would be given.
+        "LAKE_ANSWERS_BYTES": "0",
     }
     web = Web(environment, Path(settings.VAR_DIR) / "soak.log")
     web.start()
     try:
-        with _worker(environment):
-            seen = _push_and_look(web, key, account)
-        quiet = [_question_after(LOOK_EVERY, account) for _ in range(QUIET_TURNS)][2:]
+        ask = _asker(web)
+        with _worker(environment) as worker:
+            pids = {"web": web_server(), "worker": worker, "PostgreSQL": postmaster()}
+            seen = _push_and_look(web, key, ask, pids)
+        quiet = [_after(LOOK_EVERY, ask) for _ in range(QUIET_TURNS)][2:]
     finally:
         web.kill()
-    return [_row(seen, median(quiet))]
+    return [_row(seen, median(quiet)), *thirds(seen.memory)]
 
 
 class _Seen:
-    """What was looked at while pushes came. Memory in MB by look, inbox rows by look, questions and pushes in ms."""
+    """What was looked at while pushes came. MB of each process and waiting events by look; questions and pushes in ms."""
 
     def __init__(self) -> None:
-        self.memory: list[float] = []
+        self.memory: dict[str, list[float]] = {}
         self.waiting: list[int] = []
         self.questions: list[float] = []
         self.pushes: list[float] = []
 
 
-def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
+def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Seen:
     seen, count, lock = _Seen(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
     every, began = bodies(BATCH), time.perf_counter()
 
@@ -96,9 +98,10 @@ def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
     with ThreadPoolExecutor(SENDERS) as pool:
         sending = [pool.submit(send) for _ in range(SENDERS)]
         while not all(one.done() for one in sending):
-            seen.memory.append(web.memory())
+            for name, pid in pids.items():
+                seen.memory.setdefault(name, []).append(megabytes(pid))
             seen.waiting.append(_waiting())
-            seen.questions.append(_question(account))
+            seen.questions.append(ask())
             time.sleep(LOOK_EVERY)
         for one in sending:
             one.result()
@@ -106,7 +109,7 @@ def _push_and_look(web: Web, key: str, account: Account) -> _Seen:
 
 
 @contextmanager
-def _worker(environment: dict[str, str]) -> Iterator[None]:
+def _worker(environment: dict[str, str]) -> Iterator[int]:
     command = [
         *(sys.executable, "-m", "celery", "--app", "finops.celery:app", "--quiet", "worker"),
         *("--beat", "--schedule", str(Path(settings.VAR_DIR) / "schedule"), "--pool", "threads"),
@@ -123,7 +126,7 @@ def _worker(environment: dict[str, str]) -> Iterator[None]:
             preexec_fn=_end_with_the_tests,
         )
     try:
-        yield
+        yield process.pid
     finally:
         _end(process)
 
@@ -135,39 +138,46 @@ def _waiting() -> int:
     return int(row[0]) if row else 0
 
 
-def _question_after(seconds: float, account: Account) -> float:
+def _after(seconds: float, ask: Callable[[], float]) -> float:
     """As far apart as the questions asked meanwhile: what came between has emptied the cores' caches for both."""
     time.sleep(seconds)
-    return _question(account)
+    return ask()
 
 
-def _question(account: Account) -> float:
-    """Milliseconds of a month of one metric by day and customer, as a page asks it."""
-    day = clock.today()
-    asked = UsageAsked(
-        metric="api_requests",
-        days=DateRange(day.replace(month=11, day=1, year=2026), day.replace(month=11, day=30, year=2026)),
-        granularity="day",
-        by="customer",
-    )
-    began = time.perf_counter()
-    with account_scope(account):
-        read_usage(account, asked)
-    return (time.perf_counter() - began) * 1_000
+def _asker(web: Web) -> Callable[[], float]:
+    """Milliseconds of a month of one metric by day and customer, as an assistant asks it."""
+    account, actor = Account.objects.get(slug="bench-push-soak"), Actor.command("bench")
+    _key, plaintext = mint_mcp_key(account=account, actor=actor, name="soak")
+    days = {"start_date": "2026-11-01", "end_date": "2026-11-30"}
+    question = {"metric": "api_requests", "granularity": "day", "group_by": "customer", **days}
+    params = {"name": "queryUsage", "arguments": question}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    headers = {
+        "Authorization": f"Bearer {plaintext}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+
+    def ask() -> float:
+        wire = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
+        began = time.perf_counter()
+        wire.request("POST", MCP_PATH, body, headers)
+        answer = json.load(wire.getresponse())
+        taken = (time.perf_counter() - began) * 1_000
+        wire.close()
+        if answer["result"].get("isError"):
+            raise RuntimeError(f"the question failed: {answer}")
+        return taken
+
+    return ask
 
 
 def _row(seen: _Seen, quiet: float) -> Row:
-    def third(at: int) -> float:
-        looks = len(seen.memory)
-        return median(seen.memory[at * looks // 3 : (at + 1) * looks // 3])
-
     return {
         "one account at its limit": f"{MINUTES:g} min",
         "pushes": len(seen.pushes),
         "push median ms": median(seen.pushes),
         "push p99 ms": sorted(seen.pushes)[len(seen.pushes) * 99 // 100],
-        "web MB, first third": round(third(0)),
-        "web MB, last third": round(third(2)),
         "waiting events at most": max(seen.waiting),
         "waiting events at the end": seen.waiting[-1],
         "question ms meanwhile": median(seen.questions[2:]),

@@ -53,27 +53,12 @@ class Web:
             )
         _wait_until_ready(self.server, self._process)
 
-    def memory(self) -> float:
-        """MB of all its processes."""
-        assert self._process is not None
-        pids = [self._process.pid, *_children(self._process.pid)]
-        return sum(_pages(pid) for pid in pids) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
     def kill(self) -> None:
         """SIGKILL, all processes of it at once."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
-
-
-def _children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in text.split()]
-
-
-def _pages(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
 
 
 @contextmanager
