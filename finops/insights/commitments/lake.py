@@ -20,6 +20,7 @@ _KEYS = (
     *("commitment_status", "charge_category", "charge_frequency", "commitment_unit", "bucket"),
 )
 _AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "commitment_quantity")
+_SAID = ("commitment_name", "charge_description", "charge_date")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,12 @@ class CommitmentBuild:
             if self.granularity == "none"
             else lines.charge_date.truncate(TRUNCATIONS[self.granularity])
         )
-        keyed = lines.mutate(bucket=start, currency=lines.currency.coalesce(NO_CURRENCY))
+        # Named one by one: what is passed on whole is read whole, and hinders summaries.
+        keyed = lines.select(
+            *(name for name in (*_KEYS, *_AMOUNTS, *_SAID) if name not in ("bucket", "currency")),
+            bucket=start,
+            currency=lines.currency.coalesce(NO_CURRENCY),
+        )
         sums = {name: keyed[name].sum() for name in _AMOUNTS}
         missing = {
             f"{name}_missing": ibis.ifelse(keyed[name].isnull(), 1, 0).max()

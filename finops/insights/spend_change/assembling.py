@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
+from typing import NamedTuple
 
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
@@ -34,6 +36,13 @@ NO_METER = "(none)"
 """What lines without a usage type are called."""
 
 
+class Weighed(NamedTuple):
+    """A sum, and why it moved."""
+
+    sum: MeteredSum
+    parts: Parts
+
+
 @dataclass(frozen=True)
 class ChangeFacts:
     """What the answer is made from. Without `current` and `previous`, or with a `reason`, there is nothing to explain."""
@@ -53,14 +62,19 @@ class ChangeFacts:
     findings: FilterFindings = field(default_factory=FilterFindings)
     beside: Sequence[Beside] = ()
 
+    @cached_property
+    def by_currency(self) -> Mapping[str, list[Weighed]]:
+        """In the order of their names."""
+        found: dict[str, list[Weighed]] = defaultdict(list)
+        for each in self.sums:
+            found[each.currency].append(Weighed(each, parts_of(each)))
+        return dict(sorted(found.items()))
+
 
 def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     """The whole answer but its console_url, with so many moves of each currency listed."""
-    by_currency: dict[str, list[MeteredSum]] = defaultdict(list)
-    for item in facts.sums:
-        by_currency[item.currency].append(item)
-    totals = [_total(facts, currency, by_currency[currency]) for currency in sorted(by_currency)]
-    moves = [move for currency in sorted(by_currency) for move in _moves(facts, by_currency[currency], top)]
+    totals = [_total(facts, currency, items) for currency, items in facts.by_currency.items()]
+    moves = [move for items in facts.by_currency.values() for move in _moves(facts, items, top)]
     days = _compared_days(facts)
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
@@ -104,10 +118,10 @@ def _warnings(facts: ChangeFacts, totals: Sequence[ChangeTotal]) -> list[str]:
     return list(dict.fromkeys([*found, *warnings_for(known)]))
 
 
-def _total(facts: ChangeFacts, currency: str, items: Sequence[MeteredSum]) -> ChangeTotal:
+def _total(facts: ChangeFacts, currency: str, items: Sequence[Weighed]) -> ChangeTotal:
     now, before = _amounts(items)
     moved, reason = _ratio(now, before)
-    parts = together(parts_of(item) for item in items)
+    parts = together(item.parts for item in items)
     return ChangeTotal(
         current_amount=now,
         previous_amount=before,
@@ -119,29 +133,29 @@ def _total(facts: ChangeFacts, currency: str, items: Sequence[MeteredSum]) -> Ch
     )
 
 
-def _moves(facts: ChangeFacts, items: Sequence[MeteredSum], top: int) -> list[Move]:
+def _moves(facts: ChangeFacts, items: Sequence[Weighed], top: int) -> list[Move]:
     """The groups by the size of their change, then the rest as one."""
-    groups: dict[tuple[str, ...], list[MeteredSum]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Weighed]] = defaultdict(list)
     for item in items:
-        groups[item.keys].append(item)
+        groups[item.sum.keys].append(item)
     ranked = sorted(groups.values(), key=_place)
     moves = [_move(facts, group) for group in ranked[:top]]
     rest = [item for group in ranked[top:] for item in group]
     return [*moves, _other(facts, rest, len(ranked) - top)] if rest else moves
 
 
-def _place(group: Sequence[MeteredSum]) -> tuple[Decimal, tuple[str, ...]]:
+def _place(group: Sequence[Weighed]) -> tuple[Decimal, tuple[str, ...]]:
     now, before = _amounts(group)
-    return -abs(subtracted(now, before)), group[0].keys
+    return -abs(subtracted(now, before)), group[0].sum.keys
 
 
-def _move(facts: ChangeFacts, items: Sequence[MeteredSum]) -> Move:
-    currency = items[0].currency
+def _move(facts: ChangeFacts, items: Sequence[Weighed]) -> Move:
+    currency = items[0].sum.currency
     now, before = _amounts(items)
     moved, reason = _ratio(now, before)
     names = [dimension.name for dimension in facts.dimensions]
     return Move(
-        group=dict(zip(names, items[0].keys, strict=True)),
+        group=dict(zip(names, items[0].sum.keys, strict=True)),
         kind=_kind(items),
         current_amount=now,
         previous_amount=before,
@@ -150,49 +164,54 @@ def _move(facts: ChangeFacts, items: Sequence[MeteredSum]) -> Move:
         ratio_reason=reason,
         currency=currency,
         labels=_labels(names, items),
-        effects=_effects(together(parts_of(item) for item in items), currency) if facts.metered else None,
+        effects=_effects(together(item.parts for item in items), currency) if facts.metered else None,
         causes=_causes(items, currency) if facts.metered else [],
     )
 
 
-def _other(facts: ChangeFacts, items: Sequence[MeteredSum], groups: int) -> Move:
-    move = _move(facts, items)
+def _other(facts: ChangeFacts, items: Sequence[Weighed], groups: int) -> Move:
+    """Without causes and labels, which are of one group."""
+    currency = items[0].sum.currency
+    now, before = _amounts(items)
+    moved, reason = _ratio(now, before)
     return Move(
-        **{
-            name: getattr(move, name)
-            for name in ("current_amount", "previous_amount", "change", "ratio", "ratio_reason", "effects")
-        },
-        group=dict.fromkeys(move.group, OTHER),
+        group={dimension.name: OTHER for dimension in facts.dimensions},
         kind=OTHER,
-        currency=move.currency,
+        current_amount=now,
+        previous_amount=before,
+        change=subtracted(now, before),
+        ratio=moved,
+        ratio_reason=reason,
+        currency=currency,
+        effects=_effects(together(item.parts for item in items), currency) if facts.metered else None,
         other_groups=groups,
     )
 
 
-def _kind(items: Sequence[MeteredSum]) -> str:
-    if not any(item.before.is_there for item in items):
+def _kind(items: Sequence[Weighed]) -> str:
+    if not any(item.sum.before.is_there for item in items):
         return "new"
-    if not any(item.now.is_there for item in items):
+    if not any(item.sum.now.is_there for item in items):
         return "gone"
     now, before = _amounts(items)
     return "up" if now > before else "down" if now < before else "same"
 
 
-def _labels(names: Sequence[str], items: Sequence[MeteredSum]) -> dict[str, str]:
+def _labels(names: Sequence[str], items: Sequence[Weighed]) -> dict[str, str]:
     """The name of each id, the last by alphabet when it changed."""
     found = {}
     for at, name in enumerate(names):
-        labels = [label for item in items if (label := item.labels[at])]
-        if labels and max(labels) != items[0].keys[at]:
+        labels = [label for item in items if (label := item.sum.labels[at])]
+        if labels and max(labels) != items[0].sum.keys[at]:
             found[name] = max(labels)
     return found
 
 
-def _causes(items: Sequence[MeteredSum], currency: str) -> list[Cause]:
+def _causes(items: Sequence[Weighed], currency: str) -> list[Cause]:
     """The usage types that moved most."""
     by_type: dict[str, list[Parts]] = defaultdict(list)
     for item in items:
-        by_type[item.item or NO_METER].append(parts_of(item))
+        by_type[item.sum.item or NO_METER].append(item.parts)
     moved = {name: together(parts) for name, parts in by_type.items()}
     ranked = sorted(moved, key=lambda name: (-abs(moved[name].whole), name))
     return [
@@ -213,8 +232,8 @@ def _effects(parts: Parts, currency: str) -> Effects:
     )
 
 
-def _amounts(items: Sequence[MeteredSum]) -> tuple[Decimal, Decimal]:
-    return added(item.now.amount for item in items), added(item.before.amount for item in items)
+def _amounts(items: Sequence[Weighed]) -> tuple[Decimal, Decimal]:
+    return added(item.sum.now.amount for item in items), added(item.sum.before.amount for item in items)
 
 
 def _ratio(now: Decimal, before: Decimal) -> tuple[Decimal | None, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
 import ibis
 import pyarrow as pa
@@ -93,8 +93,7 @@ def _zero() -> Any:
     return ibis.literal(Decimal(0), type="decimal(38, 18)")
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """One side of a sum, and whether there was any line of it."""
 
     amount: Decimal = Decimal(0)
@@ -102,8 +101,7 @@ class Side:
     is_there: bool = False
 
 
-@dataclass(frozen=True)
-class MeteredSum:
+class MeteredSum(NamedTuple):
     """What a group cost on either side, of one SKU in one unit; `unit` None where no quantity is known."""
 
     keys: tuple[str, ...]
