@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,6 +42,28 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
             id=PROCESSES_MISSING_REDIS,
         )
     ]
+
+
+@register(TAG)
+def check_networks(**kwargs: Any) -> list[CheckMessage]:
+    """In every environment: a network that cannot be read would fail at each alert."""
+    return [
+        Error(
+            f"ALERT_ALLOWED_NETWORKS has {text!r}, which is no network.",
+            hint="Write it as 10.20.0.0/16 or fd00:20::/32, several with commas between.",
+            id="finops.E008",
+        )
+        for text in settings.ALERT_ALLOWED_NETWORKS
+        if not _is_network(text)
+    ]
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 @register(TAG)

@@ -103,3 +103,8 @@ def test_the_web_server_does_not_start_in_an_unsafe_production() -> None:
     assert done.returncode != 0
     assert "Refusing to start" in done.stderr
     assert "SECRET_KEY is not set" in done.stderr
+
+
+def test_a_network_that_cannot_be_read_is_named(settings: Settings) -> None:
+    assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]) == set()
+    assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "10.0.0.0/33"]) == {"finops.E008"}
