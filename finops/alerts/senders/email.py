@@ -3,6 +3,7 @@ nor holds up the others. An address that had it is left out of later attempts.""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from smtplib import (
     SMTPAuthenticationError,
@@ -25,14 +26,16 @@ from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, Sending, Verdict,
 from finops.lib.spoken import cut, listed
 
 _SUBJECT: Final = 200
+SECONDS: Final = 120.0
+"""For all addresses of an attempt; the one that is being sent then takes a minute more at most (EMAIL_TIMEOUT)."""
 
 
 def send(target: EmailTarget, sending: Sending) -> Outcome:
     left = [address for address in target.addresses if address not in sending.arrived]
-    connection = get_connection()
+    connection, deadline = get_connection(), time.monotonic() + SECONDS
     try:
         connection.open()
-        results = {address: _sent(connection, address, sending) for address in left}
+        results = {address: _sent_by(deadline, connection, address, sending) for address in left}
     except (SMTPException, OSError) as error:
         return Outcome(verdict="again", answer=cut(_said(error), MAX_ANSWER), arrived=sending.arrived)
     finally:
@@ -55,6 +58,14 @@ def mail(address: str, sending: Sending) -> EmailMultiAlternatives:
     context = {"message": message, "account_name": sending.account_name}
     found.attach_alternative(render_to_string("alerts/mail/message.html", context), "text/html")
     return found
+
+
+def _sent_by(
+    deadline: float, connection: BaseEmailBackend, address: str, sending: Sending
+) -> tuple[Verdict, str]:
+    if time.monotonic() > deadline:
+        return "again", "The mail server was too slow for it."
+    return _sent(connection, address, sending)
 
 
 def _sent(connection: BaseEmailBackend, address: str, sending: Sending) -> tuple[Verdict, str]:

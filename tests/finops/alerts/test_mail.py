@@ -13,6 +13,7 @@ from pytest_django import Settings
 from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.messages import Fact
+from finops.alerts.senders import email as sender
 from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, message, work
 from tests.finops.costs.conftest import NOON
 from tests.receivers import MailServer, smtp_server
@@ -131,6 +132,20 @@ def test_a_message_that_the_server_does_not_take(
 
     assert after(row).status == status
     assert answer in attempted(row)[0][1]
+
+
+def test_a_slow_mail_server_is_left_before_the_claim_ends_and_the_rest_is_sent_later(
+    acme: Account, mail_server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = deliver(mail_channel(acme, "a@example.com"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "SECONDS", -1.0)
+        work()
+    assert (after(row).status, mail_server.mails) == ("waiting", [])
+    assert "too slow" in attempted(row)[0][1]
+
+    work(at=NOON + timedelta(minutes=1))
+    assert after(row).status == "delivered"
 
 
 def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Settings) -> None:
