@@ -61,6 +61,7 @@ def anomaly_check(asked: Asked) -> Script:
                 {},
                 "Whether a gap, a late bill or a restated month explains it instead.",
             ),
+            Step("listAlertSubscriptions", {"trigger": ["anomaly"]}, "Who is told of the next one."),
         ],
         then=[
             (
@@ -72,12 +73,15 @@ def anomaly_check(asked: Asked) -> Script:
             "Headline: how many open anomalies, the impact of the worst, and whether it still goes on.",
             "Table of at most 10 rows: service, source, days, actual against expected, impact so far, at month end.",
             "For the two worst: the likely cause in one sentence, with the figures that show it, and how sure you are.",
-            "Whether the data is sound.",
+            "Whether the data is sound, and whether anybody is told of the next one.",
             NEXT,
             "What looks meant (a launch, a migration): say that a person marks it as expected on its page.",
             LINKS,
         ],
         offers={
-            "create_alert_subscription": "an alert for anomalies above an impact, when nobody is told of them yet."
+            "create_alert_subscription": (
+                "with `trigger` `anomaly` and a `minimum_impact` in its `currency`, when nobody is told of anomalies, through a "
+                "channel that `listAlertChannels` has."
+            ),
         },
     )

@@ -14,6 +14,10 @@ from mcpserver.prompting.days import month_of
 from mcpserver.prompting.registering import prompt
 from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, quoted
 
+EACH_AT_RISK = (
+    "For each budget that is exceeded or in warning call `querySpend` with its own `start_date` and `end_date`, its scope as "
+    "a filter (`source`, `team` or `cost_tag:<key>`) and `group_by` `service`."
+)
 FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"}
 
 
@@ -27,10 +31,14 @@ def budget_health(asked: Asked) -> Script:
     scope, budget = asked.value(SCOPE), asked.value(BUDGET)
     period = _period(asked, budget)
     filters = msgspec.to_builtins(filters_of(budget)) if budget else []
-    about = f"the budget {quoted(budget.name)}" if budget else "our budgets"
+    cost = {**dates(period), "group_by": ["service"], "filters": filters}
     chosen = budget.scope if budget else scope
+    by = "team" if asked.teams else "source"
     return Script(
-        task=f"Check the health of {about} in the period from {period.start} to {period.end}.",
+        task=(
+            f"Check the health of {f'the budget {quoted(budget.name)}' if budget else 'our budgets'} in the period from "
+            f"{period.start} to {period.end}."
+        ),
         steps=[
             Step(
                 "listBudgets",
@@ -45,41 +53,51 @@ def budget_health(asked: Asked) -> Script:
             ),
             Step(
                 "querySpend",
-                {
-                    **dates(period),
-                    "group_by": ["service"],
-                    "filters": filters,
-                    "compare_to": "previous_period",
-                    "top": 8,
-                },
+                {**cost, "compare_to": "previous_period", "top": 8},
                 "What the money went to so far, against the period before.",
             ),
             Step(
-                "explainSpendChange",
-                {**dates(period), "group_by": ["service"], "filters": filters, "top": 5},
-                "What drives it: new, gone, price against volume.",
+                "explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."
+            ),
+            *([] if budget else [_unwatched(period, by)]),
+            Step(
+                "listAlertSubscriptions",
+                {"trigger": ["budget"], "budget_id": budget.pk if budget else None},
+                "Who is told when a threshold is reached.",
             ),
         ],
-        then=[]
-        if budget
-        else [
-            (
-                "For each budget that is exceeded or in warning call `querySpend` with its own `start_date` and `end_date`, its "
-                "scope as a filter (`source`, `team` or `cost_tag:<key>`) and `group_by` `service`."
-            ),
-        ],
+        then=[] if budget else [EACH_AT_RISK],
         answer=[
-            "Headline: how many budgets are exceeded, in warning and ok; or how this one stands.",
+            "Headline: "
+            + (
+                "how it stands."
+                if budget
+                else "how many budgets are exceeded, in warning and ok. None at all: say so first."
+            ),
             "Table: budget, amount, spent in percent, forecast in percent, status; exceeded first.",
             "For each that is not ok: what drives it, on which day it is or will be reached, and what would keep it.",
-            "What no budget watches, when the largest services or teams have none. Without any budget: say so first.",
+            *([] if budget else [f"Which {by} spends much and has no budget."]),
+            "Whether anybody is told before it is too late.",
             NEXT,
             LINKS,
         ],
         offers={
-            "create_budget": "a budget for cost that none watches; name, scope, amount and currency as I say.",
-            "create_alert_subscription": "an alert at a budget's threshold, through a channel that exists.",
+            "create_budget": (
+                "a budget for cost that none watches; I say its `name`, `amount`, `currency`, `period` and what it is of."
+            ),
+            "create_alert_subscription": (
+                "with `trigger` `budget` and `thresholds`, for a budget that nobody is told of, through a channel that "
+                "`listAlertChannels` has."
+            ),
         },
+    )
+
+
+def _unwatched(period: DateRange, by: str) -> Step:
+    return Step(
+        "querySpend",
+        {**dates(period), "group_by": [by], "top": 10},
+        f"Who spends it, by {by}: one that spends much and has no budget stands out.",
     )
 
 

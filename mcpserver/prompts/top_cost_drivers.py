@@ -69,5 +69,9 @@ def top_cost_drivers(asked: Asked) -> Script:
             NEXT,
             LINKS,
         ],
-        offers={"create_budget": "a budget for a driver that has none and keeps rising."},
+        offers={
+            "create_budget": (
+                "a budget for what keeps rising and has none; I say its `name`, `amount`, `currency` and what it is of."
+            ),
+        },
     )

@@ -68,6 +68,9 @@ def weekly_cost_digest(asked: Asked) -> Script:
             LINKS,
         ],
         offers={
-            "create_alert_subscription": "a weekly digest to a channel, when I liked this one.",
+            "create_alert_subscription": (
+                "with `trigger` `digest` and `frequency` `weekly`, when I want one without asking, through a channel that "
+                "`listAlertChannels` has."
+            ),
         },
     )

@@ -155,13 +155,15 @@ def test_what_was_chosen_narrows_the_calls(door: Door) -> None:
 
 @requirement("prompts:get")
 def test_a_budget_is_looked_at_in_its_own_period_and_scope(door: Door) -> None:
-    listed, forecast, spend, change = calls_in(text_of(door, "budget_health", budget="growth of the YEAR"))
+    text = text_of(door, "budget_health", budget="growth of the YEAR")
+    listed, forecast, spend, change, told = calls_in(text)
 
     filters = [{"dimension": "team", "op": "in", "values": ["Growth"]}]
     assert listed[1] == {"scope": ["team"]}
     assert forecast[1] == {"period": "year", "filters": filters}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters
+    assert f"Read the one with id {told[1]['budget_id']} out of it." in text
 
 
 @requirement("prompts:get")

@@ -1,0 +1,42 @@
+"""How many statements PostgreSQL sees for a prompt and for a completion: the key, the transaction's edges, and what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from finops.lib import clock
+from tests.cast import Cast
+from tests.mcpserver.door import Door, mint
+from tests.mcpserver.prompts.reading import completion, text_of
+from tests.mcpserver.prompts.test_prompts import SIX
+from tests.mcpserver.prompts.world import NOW
+
+MOST = 6
+
+
+@pytest.fixture
+def door(small: Cast, db: None) -> Iterator[Door]:
+    with clock.frozen(NOW):
+        yield Door(mint(small))
+
+
+def counted(door: Door, prompt: str, argument: str = "", **given: str) -> int:
+    for _ in range(2):  # the first also fills what a process keeps
+        with CaptureQueriesContext(connection) as queries:
+            completion(door, prompt, argument, **given) if argument else text_of(door, prompt, **given)
+    return len(queries)
+
+
+def test_a_prompt_reads_little(door: Door) -> None:
+    assert all(counted(door, prompt) <= MOST for prompt in SIX)
+
+
+def test_a_completion_reads_little(door: Door) -> None:
+    for prompt, arguments in SIX.items():
+        for argument in arguments:
+            beside = {"filter_by": "region"} if argument == "value" else {}
+            assert counted(door, prompt, argument, **beside) <= MOST, argument
