@@ -9,5 +9,8 @@ from finops.settings import STORAGES as COLLECTED
 STORAGES = {**COLLECTED, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = True
 
+# Receivers of alerts are on this machine.
+ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
+
 # Beside the door: the same with prompts that the official conformance suite knows by name.
 MIDDLEWARE = ["tests.conformance.fixtures.door", *OF_THE_PRODUCT]

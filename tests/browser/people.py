@@ -24,6 +24,7 @@ from finops.lib import clock
 from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
+from tests.browser.alerting import make_alerts
 from tests.cast import PASSWORD, make_cast
 from tests.finops.activity.asked import ask_for_days
 from tests.finops.lake.facts import line, store
@@ -78,6 +79,7 @@ def cast_with_costs() -> dict[str, str]:
         _share_costs(people.account)
         _make_board(people.account)
         ask_for_days(people.account)
+        make_alerts(people.account)
     return {"slug": people.account.slug, "password": PASSWORD}
 
 

@@ -26,13 +26,13 @@ KEPT_DAYS = 90
 KIND_LABELS = {"budget": "Budget", "anomaly": "Anomaly", "digest": "Digest", "test": "Test"}
 
 COLUMNS: list[Column[DeliveryRow]] = [
-    Column("created", "Sent", lambda row: row.created_at),
     Column("title", "Message", lambda row: row.title),
     Column("summary", "Summary", lambda row: row.summary, shown=False),
-    Column("kind", "Of", lambda row: KIND_LABELS[row.kind]),
+    Column("status", "Status", lambda row: row.status),
     Column("channel", "Channel", lambda row: row.channel_name),
     Column("channel_kind", "Channel kind", lambda row: row.channel_kind_label, shown=False),
-    Column("status", "Status", lambda row: row.status),
+    Column("kind", "Of", lambda row: KIND_LABELS[row.kind]),
+    Column("created", "Sent", lambda row: row.created_at),
     Column("attempts", "Attempts", lambda row: len(row.attempts), numeric=True),
     Column("code", "HTTP status", lambda row: _last(row, "status_code"), shown=False),
     Column("answer", "Last answer", lambda row: _last(row, "answer"), shown=False),

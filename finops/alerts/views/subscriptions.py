@@ -110,7 +110,7 @@ def new(request: AccountRequest) -> HttpResponse:
     """A form filled from the URL (`?trigger=budget&budget=3`); a POST makes the subscription."""
     if request.method != "POST":
         said = {name: value for name, value in request.GET.dict().items() if value}
-        return _form_page(request, SubscriptionForm(initial={**FIRST, **said}))
+        return _form_page(request, SubscriptionForm(initial={**FIRST, **_only_channel(), **said}))
     form = SubscriptionForm(request.POST)
     if form.is_valid():
         try:
@@ -129,6 +129,12 @@ def new(request: AccountRequest) -> HttpResponse:
                 subscription_id=made.subscription.pk,
             )
     return _form_page(request, form, status=422)
+
+
+def _only_channel() -> dict[str, int]:
+    """Where there is one channel, nobody needs to choose it."""
+    found = list(AlertChannel.objects.values_list("pk", flat=True)[:2])
+    return {"channel": found[0]} if len(found) == 1 else {}
 
 
 def _form_page(request: AccountRequest, form: SubscriptionForm, *, status: int = 200) -> HttpResponse:

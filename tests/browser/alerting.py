@@ -1,0 +1,56 @@
+"""Alerts for the browser tests, made and worked inside the server's world."""
+
+from __future__ import annotations
+
+from accounts.audit import Actor
+from accounts.models import Account
+from finops.alerts import services
+from finops.alerts.messages import Fact, Message
+from finops.alerts.models import AlertDelivery
+from finops.alerts.subscriptions import SubscriptionDraft
+from finops.lib import clock
+
+ACTOR = Actor.command("test")
+LONG = "A channel with a name as long as people make them, for everybody who has to do with cost"
+
+
+def make_alerts(account: Account) -> None:
+    """Two channels, subscriptions of each trigger, and a delivery that failed. The account must be in scope."""
+    for name, kind, target in (
+        ("Ops", "email", {"addresses": ["ops@example.com", "finance-and-controlling@example.com"]}),
+        (LONG, "webhook", {"url": "http://127.0.0.1:8099/hooks/finops"}),
+    ):
+        services.create_channel(account=account, actor=ACTOR, name=name, kind=kind, target=target)
+    drafts = [
+        SubscriptionDraft(channel="Ops", trigger="digest", frequency="weekly"),
+        SubscriptionDraft(channel=LONG, trigger="anomaly", scope="team", team="Core"),
+    ]
+    made = [
+        services.create_alert_subscription(account=account, actor=ACTOR, draft=each).subscription
+        for each in drafts
+    ]
+    services.pause_alert_subscription(subscription=made[0], actor=ACTOR)
+    message = Message(
+        title="Acme: budget Everything that the company spends on machines is at 106.3 %",
+        summary="29,982.83 USD of 28,200.00 USD are spent.",
+        facts=(Fact("Spent", "29,982.83 USD"), Fact("Of", "https://example.com/" + "long" * 30)),
+        url="http://127.0.0.1/a/acme/budgets/",
+        kind="budget",
+        dedup_key="test",
+    )
+    sent = services.deliver(account=account, channel=made[1].channel, message=message)
+    tried = {"at": clock.now().isoformat(), "seconds": 0.25, "status_code": 503, "answer": "Busy" * 40}
+    AlertDelivery.objects.filter(pk=sent.pk).update(
+        status="failed", next_attempt_at=None, attempts=[tried, tried]
+    )
+
+
+def work() -> int:
+    """What beat and workers do: fire what is due and send it. How many were sent."""
+    account = Account.objects.get(slug="acme")
+    services.evaluate(account)
+    return sum(
+        services.send_delivery(account=account, delivery_id=delivery_id)
+        for account_id, delivery_id in services.send_due()
+        if account_id == account.pk
+    )
