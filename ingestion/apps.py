@@ -19,4 +19,4 @@ def _end_pushes(instance: Any, **_: Any) -> None:
     """Without it, a push could wait for a customer that is being deleted, and its deletion for the push's key."""
     from ingestion.services import keys
 
-    keys.end_pushes(account_id=instance.pk)
+    keys.end_pushes(account=instance)

@@ -8,9 +8,11 @@ from django.utils import timezone
 from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import digest_of, new_secret
+from accounts.models import Account
+from finops.lake import locks
 from finops.lib.errors import UserError
 from ingestion.keys import PREFIX
-from ingestion.models import UsageKey, UsageSource
+from ingestion.models import UsageKey, UsageSource, UsageUpload
 
 
 @transaction.atomic
@@ -60,13 +62,21 @@ def revoke_usage_key(*, source: UsageSource, actor: Actor) -> None:
     _record(source, actor, "usage_key.revoke", id=key.pk)
 
 
-def end_pushes(*, account_id: int, source_id: int | None = None) -> None:
-    """Wait for the pushes of an account, or of one source of it, that are storing; later ones wait for the caller's
-    transaction and are refused when it has deleted the keys."""
+def end_pushes(*, account: Account, source_id: int | None = None) -> None:
+    """Wait for the pushes and uploads of an account, or of one source of it, that are storing; later ones wait for the
+    caller's transaction and are refused when it has deleted the keys.
+
+    Locks in the order of everything that ends usage, so no two wait for each other: the lake's (a void takes it before
+    any row), sources (a regeneration has its source before the key), keys, uploads.
+    """
+    locks.lock_usage(account)
     # Unscoped: the caller found the account.
-    keys = UsageKey.objects.unscoped().select_for_update().filter(account_id=account_id)
-    found = keys if source_id is None else keys.filter(source_id=source_id)
-    list(found.order_by("pk").values_list("pk"))
+    sources = UsageSource.objects.unscoped().select_for_update(no_key=True).filter(account=account)
+    if source_id is not None:
+        sources = sources.filter(pk=source_id)
+    chosen = list(sources.order_by("pk").values_list("pk", flat=True))
+    for rows in (UsageKey.objects.unscoped(), UsageUpload.objects.unscoped()):
+        list(rows.select_for_update().filter(source_id__in=chosen).order_by("pk").values_list("pk"))
 
 
 def _lock_push_source(source: UsageSource) -> None:

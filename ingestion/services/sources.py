@@ -40,8 +40,7 @@ def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
     A push that is storing is waited for, and goes with the source; a later one gets 401.
     """
     account, pk, name = source.account, source.pk, source.name
-    end_pushes(account_id=account.pk, source_id=pk)
-    # Before the lake's lock, which a void that holds a batch's row waits for.
+    end_pushes(account=account, source_id=pk)
     source.delete()
     segments.retire_source(account=account, kind=Kind.USAGE, source_id=pk)
     audit.record(account=account, actor=actor, action="usage_source.delete", target=name, detail={})

@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.celery import app
-from finops.lake import voiding
+from finops.lake import locks, voiding
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion.models import UsageBatch, UsageUpload
@@ -33,14 +33,16 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     Answers the batch as it is then: voided, or being voided by a worker where many rows must be looked through. Twice
     is once. Raises UserError for an upload that still runs. Who and when stay on the batch and in the audit log.
     """
+    at_once = _rows_to_look_through(batch) <= AT_ONCE
+    if at_once:
+        # Before any row, as when a source or the account is deleted.
+        locks.lock_usage(batch.account)
     # Unscoped: the batch names its account. The upload's row comes first, as when a piece of it is stored.
     upload = _upload_of(batch.pk)
-    row = (
-        UsageBatch.objects.unscoped()
-        .select_for_update(of=("self",))
-        .select_related("account")
-        .get(pk=batch.pk)
-    )
+    rows = UsageBatch.objects.unscoped().select_for_update(of=("self",)).select_related("account")
+    row = rows.filter(pk=batch.pk).first()
+    if row is None:
+        raise UserError("This batch is gone with its account; there is nothing left to void.")
     if row.voided_at or row.void_asked_at:
         return row
     if upload is not None and upload.is_unfinished:
@@ -48,7 +50,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     events = row.stored
     row.void_asked_at, row.voided_by_label = clock.now(), actor.label[:254]
     row.save(update_fields=["void_asked_at", "voided_by_label"])
-    if _rows_to_look_through(row) <= AT_ONCE:
+    if at_once:
         _void(row, upload)
     else:
         account_id = row.account_id
@@ -75,6 +77,7 @@ def void_asked(*, account: Account) -> int:
     done = 0
     for pk in list(_asked().filter(account=account).values_list("pk", flat=True)):
         with transaction.atomic():
+            locks.lock_usage(account)
             upload = _upload_of(pk)
             rows = _asked().select_for_update(of=("self",), skip_locked=True).select_related("account")
             row = rows.filter(pk=pk).first()

@@ -6,13 +6,17 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.models import AuditEntry
+from finops.lake import locks
 from finops.lake.flush import flush_usage
 from finops.lake.models import LakeSegment
 from finops.lib import clock
+from finops.lib.errors import UserError
 from ingestion import services
 from ingestion.keys import lock_living_key
+from ingestion.models import UsageBatch, UsageSource
 from ingestion.queries.metering import metered
 from ingestion.services import KeyEnded, accept_events
+from ingestion.services.keys import end_pushes
 from tests.cast import Cast
 from tests.ingestion.pushing import Door, batch_of, credential_of, event, inbox, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
@@ -74,6 +78,66 @@ def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leave
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM lake_usageinbox WHERE account_id = %s", [credential.account.pk])
         assert cursor.fetchone() == (0,)
+
+
+def ended(what: str, door: Door, cast: Cast) -> None:
+    if what == "account":
+        cast.account.delete()
+    else:
+        services.delete_usage_source(source=door.source, actor=cast.actor)
+
+
+@pytest.mark.parametrize("what", ["account", "source"])
+def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: str) -> None:
+    door = open_door(cast)
+    door.push(event(), event())
+    batch = UsageBatch.objects.unscoped().get()
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            locks.lock_usage(cast.account)  # a void that is about to take its batch's row
+            ending = submit(ended, what, door, cast)
+            wait_until(someone_waits_for_us)
+            services.void_usage_batch(batch=batch, actor=cast.actor)
+        ending.result(timeout=30)
+
+    assert inbox() == []
+    assert AuditEntry.objects.unscoped().filter(action="usage_batch.void").count() == (what == "source")
+
+
+@pytest.mark.parametrize("what", ["account", "source"])
+def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str) -> None:
+    door = open_door(cast)
+    door.push(event(), event())
+    batch = UsageBatch.objects.unscoped().select_related("account").get()
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            end_pushes(account=cast.account)  # a deletion that is about to take the batches' rows
+            voiding = submit(services.void_usage_batch, batch=batch, actor=cast.actor)
+            wait_until(someone_waits_for_us)
+            ended(what, door, cast)
+        if what == "source":
+            assert voiding.result(timeout=30).voided_at
+        else:
+            with pytest.raises(UserError, match="gone with its account"):
+                voiding.result(timeout=30)
+
+    assert inbox() == []
+
+
+def test_a_regeneration_and_the_deletion_of_its_source_take_turns(cast: Cast) -> None:
+    door = open_door(cast)
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            UsageSource.objects.unscoped().select_for_update(no_key=True).get()  # as a regeneration begins
+            ending = submit(ended, "source", door, cast)
+            wait_until(someone_waits_for_us)
+            services.regenerate_usage_key(source=door.source, actor=cast.actor)
+        ending.result(timeout=30)
+
+    assert not UsageSource.objects.unscoped().exists()
 
 
 def test_a_regeneration_that_waits_for_a_push_does_not_keep_the_push_from_its_source(cast: Cast) -> None:
