@@ -7,3 +7,6 @@ class AlertsConfig(AppConfig):
     name = "finops.alerts"
     label = "alerts"
     verbose_name = "Alerts"
+
+    def ready(self) -> None:
+        from finops.alerts import uses  # noqa: F401 registers what uses dimensions

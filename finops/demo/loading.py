@@ -20,6 +20,7 @@ from finops.costs.models import Basis, CostSource, CostView
 from finops.costs.services import change_cost_view, create_cost_source, import_files
 from finops.demo import handout
 from finops.demo.activity import ensure_activity
+from finops.demo.alerts import ensure_alerts, send_alerts
 from finops.demo.anomalies import look_for_anomalies
 from finops.demo.budgets import ensure_budgets
 from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
@@ -90,8 +91,10 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
             ensure_splits(people.account, actor)
             ensure_savings(people.account, actor)
             ensure_dashboard(people.account, actor)
+            ensure_alerts(people.account, actor)
             ensure_activity(people.account)
         look_for_anomalies([people.account, people.labs], actor, say)
+        send_alerts(people.account)
     return Loaded(rows, events, time.monotonic() - began, given)
 
 

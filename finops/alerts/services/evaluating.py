@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-import msgspec
 from django.db import connection, transaction
 
 from accounts.models import Account
@@ -120,10 +119,15 @@ def _fire(candidate: Candidate) -> AlertDelivery | None:
     new = _written(subscription, candidate.keys)
     if not new:
         return None
-    message = candidate.words(new.keys())
-    AlertFiring.objects.filter(pk__in=new.values()).update(message=msgspec.to_builtins(message))
     firing = AlertFiring.objects.get(pk=new[[key for key in candidate.keys if key in new][-1]])
-    return deliver(account=subscription.account, channel=subscription.channel, message=message, firing=firing)
+    sent = deliver(
+        account=subscription.account,
+        channel=subscription.channel,
+        message=candidate.words(new.keys()),
+        firing=firing,
+    )
+    AlertFiring.objects.filter(pk__in=new.values()).update(message=sent.message)
+    return sent
 
 
 def _written(subscription: AlertSubscription, keys: Sequence[str]) -> dict[str, int]:

@@ -45,12 +45,20 @@ class DigestFigures:
 
     @property
     def movers(self) -> list[Move]:
-        """Services whose cost changed, those that changed most first, of each currency."""
-        return [each for each in self.change.moves if each.change and not each.other_groups]
+        """Services whose cost changed, those that changed most first, of each currency in the order of totals."""
+        order = [each.currency for each in self.totals]
+        moved = [each for each in self.change.moves if each.change and not each.other_groups]
+        return sorted(moved, key=lambda each: (order.index(each.currency), -abs(each.change)))
 
     @property
     def at_risk(self) -> list[BudgetStatus]:
-        return [each for each in self.budgets if each.status != OK]
+        """In a period that is over nothing is at risk: it was exceeded or kept."""
+        end = self.digest.days.end
+        return [
+            each
+            for each in self.budgets
+            if each.status == EXCEEDED or (each.status != OK and each.end_date > end)
+        ]
 
     @property
     def note(self) -> str:

@@ -155,6 +155,8 @@ def test_it_waits_for_the_look_for_anomalies_too(acme: Account) -> None:
 @pytest.mark.django_db
 def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
     make(acme, "Cloud", 450)
+    make(acme, "Kept", 510)
+    make(acme, "Year", 1300, period="yearly")
     subscribe(acme, "digest", frequency="monthly")
     spending(acme, date(2026, 3, 31))
 
@@ -165,7 +167,9 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
     assert sent.message["title"] == "Acme: 501.00 USD in the month of 2026-03-01"
     assert facts["Total in USD"] == "501.00 USD · +193.00 USD (+62.7 %)"
-    assert facts["Budgets at risk"] == "1 of 1: Cloud (exceeded, 501.00 USD of 450.00 USD)."
+    assert facts["Budgets at risk"] == (
+        "2 of 3: Cloud (exceeded, 501.00 USD of 450.00 USD), Year (warning, 1,150.00 USD of 1,300.00 USD)."
+    )
 
 
 @pytest.mark.django_db

@@ -298,7 +298,6 @@ def test_a_message_keeps_its_place_beside_firing_and_subscription(acme: Account)
     subscription = of_budget(acme, "Cloud", 80, 100)
 
     (sent,) = services.evaluate(acme)
-    sent.refresh_from_db()
 
     firings = list(AlertFiring.objects.order_by("key"))
     assert {firing.subscription_id for firing in firings} == {subscription.pk}

@@ -15,7 +15,9 @@ from accounts.scoping import account_scope
 from finops.alerts import queries, services
 from finops.alerts.models import AlertSubscription
 from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag, Team
+from finops.allocation.services.cost_tags import delete_cost_tag
 from finops.insights.models import AnomalySettings
 from finops.insights.queries import anomaly_settings
 from finops.lib import clock
@@ -368,6 +370,18 @@ def test_a_subscription_whose_dimension_is_watched_no_more_says_so(acme: Account
     (row,) = queries.every_subscription(acme)
 
     assert "does not look for anomalies by team any more" in row.warning
+
+
+@ONE
+def test_a_cost_tag_that_an_alert_is_of_is_not_deleted_unasked(acme: Account) -> None:
+    tag = CostTag.objects.create(account=acme, key="Ring")
+    of_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+
+    assert uses_of(acme, "cost_tag:ring") == [
+        "alert 'Anomalies of cost tag value Ring: Inner from 100.00 USD on, to Ops'"
+    ]
+    with pytest.raises(UserError, match="alert 'Anomalies of cost tag value Ring"):
+        delete_cost_tag(cost_tag=tag, actor=ACTOR)
 
 
 @ONE

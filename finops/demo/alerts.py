@@ -1,0 +1,71 @@
+"""Alerts of the demo company: who is told of budgets, anomalies and the week, by e-mail, and what they were sent."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from datetime import timedelta
+from typing import Any, Final
+
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts import services
+from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.subscriptions import SubscriptionDraft
+from finops.allocation.models import Team
+from finops.budgets.answers import BudgetStatus
+from finops.budgets.judging import OK
+from finops.budgets.queries import budget_statuses
+from finops.demo.company import DOMAIN
+from finops.lib import clock
+
+CHANNELS: Final = {"FinOps": "finops", "Platform on call": "platform-oncall", "Leadership": "leadership"}
+BEGAN: Final = timedelta(weeks=2)
+"""So long ago that the digest of last week is due."""
+
+
+def ensure_alerts(account: Account, actor: Actor) -> bool:
+    """Make channels and subscriptions if there is no channel yet, in the account in scope, before its anomalies are looked
+    for: what was known before a subscription is not told."""
+    if AlertChannel.objects.exists():
+        return False
+    statuses = budget_statuses(account)
+    with clock.frozen(clock.now() - BEGAN):
+        for name, address in CHANNELS.items():
+            target = {"addresses": [f"{address}@{DOMAIN}"]}
+            services.create_channel(account=account, actor=actor, name=name, kind="email", target=target)
+        for draft in _drafts(statuses):
+            services.create_alert_subscription(account=account, actor=actor, draft=draft)
+    return True
+
+
+def _drafts(statuses: list[BudgetStatus]) -> list[SubscriptionDraft]:
+    worst = sorted(statuses, key=lambda each: (each.status == OK, each.name))[:4]
+    team = Team.objects.order_by("name").first()
+    return [
+        *(_draft("FinOps", "budget", budget=each.id, thresholds=(80, 100)) for each in worst),
+        *(
+            _draft("Leadership", "budget", budget=each.id, thresholds=(100,), measure="forecast")
+            for each in worst[:2]
+        ),
+        _draft("FinOps", "anomaly"),
+        *([_draft("Platform on call", "anomaly", scope="team", team=team.pk)] if team else []),
+        _draft("FinOps", "digest", frequency="weekly"),
+        _draft("Leadership", "digest", frequency="monthly"),
+    ]
+
+
+def _draft(channel: str, trigger: str, /, **rest: Any) -> SubscriptionDraft:
+    return SubscriptionDraft(channel=channel, trigger=trigger, **rest)
+
+
+def send_alerts(account: Account) -> int:
+    """Evaluate when that is due, and send what waits; how many were sent. Where no mail server is set up, mails go to the
+    terminal: nobody needs these there."""
+    services.evaluate_if_due(account)
+    sent = 0
+    with account_scope(account), redirect_stdout(io.StringIO()):
+        for delivery in AlertDelivery.objects.filter(status=AlertDelivery.Status.WAITING).order_by("pk"):
+            sent += services.send_delivery(account=account, delivery_id=delivery.pk)
+    return sent
