@@ -13,6 +13,7 @@ from accounts.scoping import account_scope
 from finops.alerts import queries, services
 from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.services import deliveries as sending_in_turn
 from finops.alerts.services import sending
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -236,7 +237,32 @@ def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
     assert told == [[acme.pk, rows[0].pk]]
 
     assert services.send_delivery(account=acme, delivery_id=rows[0].pk)
-    assert told[1:] == [[acme.pk, rows[1].pk]]
+    assert [after(row).status for row in rows] == ["delivered", "delivered"]
+    assert told[1:] == []
+
+
+def test_a_backlog_is_worked_off_in_spells(
+    acme: Account, receiver: Receiver, told: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending_in_turn, "SPELL_SECONDS", -1.0)
+    made = channel_to(acme, receiver)
+    rows = [deliver(made), deliver(made)]
+
+    services.send_delivery(account=acme, delivery_id=rows[0].pk)
+
+    assert [after(row).status for row in rows] == ["delivered", "waiting"]
+    assert told == [[acme.pk, rows[1].pk]]
+
+
+def test_a_failure_ends_a_spell(acme: Account, receiver: Receiver) -> None:
+    made = channel_to(acme, receiver)
+    rows = [deliver(made), deliver(made)]
+    receiver.answer(500)
+
+    services.send_delivery(account=acme, delivery_id=rows[0].pk)
+
+    assert len(receiver.requests) == 1
+    assert attempted(rows[1]) == []
 
 
 def test_a_rolled_back_transaction_sends_nothing(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from django.conf import settings
+from django.db import connection
 
 from accounts.scoping import account_scope
 from finops.alerts import services
@@ -116,7 +119,14 @@ def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None
 def test_a_channel_deleted_while_its_test_is_sent_leaves_the_delivery(cast: Cast, receiver: Receiver) -> None:
     with account_scope(cast.account):
         made = channel_to(cast.account, receiver)
-    receiver.behave = lambda handler, over: services.delete_channel(channel=made, actor=ACTOR)
+
+    def delete(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        try:
+            services.delete_channel(channel=made, actor=ACTOR)
+        finally:
+            connection.close()
+
+    receiver.behave = delete
     with pytest.raises(UserError, match="deleted while"):
         services.test_channel(channel=made, actor=ACTOR)
 
