@@ -52,24 +52,24 @@ def _row(call: NotedCall) -> tuple[object, ...]:
         call.account_id,
         call.at,
         call.method.value,
-        _said(call.name),
+        without_secrets(_storable(call.name))[:64],
         _cut(without_secrets(call.arguments.decode(errors="ignore"))),
         call.credential_kind,
         call.credential_id,
-        _said(call.credential_label)[:300],
+        _storable(call.credential_label)[:300],  # ours: a key in it is masked
         call.person_id,
         call.milliseconds,
         call.answer_bytes,
         call.outcome.value,
-        _said(call.problem)[:300],
-        _said(call.console_page),
+        without_secrets(_storable(call.problem))[:300],
+        without_secrets(_storable(call.console_page)),
         bucket_of(call.milliseconds),
     )
 
 
-def _said(text: str) -> str:
-    """What PostgreSQL takes: no NUL, no half of a surrogate pair; and no secret."""
-    return without_secrets(text.replace("\0", "").encode(errors="replace").decode())
+def _storable(text: str) -> str:
+    """What PostgreSQL takes: no NUL, no half of a surrogate pair."""
+    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def _cut(arguments: str) -> str:

@@ -194,12 +194,18 @@ def _pages(cast: Cast) -> Iterator[Row]:
         "slowest first (reads all)": "?sort=-milliseconds",
     }.items():
         asked = taken(5, page=lambda query=query: _get(client, url + query))["page"]  # type: ignore[misc]
-        yield {"the page": f"{name}, of {ROWS:,} calls", "ms": asked.clock}
+        yield {
+            "the page": f"{name}, of {ROWS:,} calls",
+            "ms": asked.clock,
+            "ms of the web process's CPU": asked.cpu,
+        }
     small = f"/a/{cast.other_account.slug}/assistant-activity/"
     stranger = signed_in(cast.stranger)
+    asked = taken(5, page=lambda: _get(stranger, small))["page"]
     yield {
         "the page": f"newest, of {ROWS // 100:,} calls",
-        "ms": taken(5, page=lambda: _get(stranger, small))["page"].clock,
+        "ms": asked.clock,
+        "ms of the web process's CPU": asked.cpu,
     }
     yield from _sweep(cast)
 

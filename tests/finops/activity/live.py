@@ -1,15 +1,19 @@
-"""What tests have done inside a live server's world."""
+"""What tests have done inside a live server's world, which others use too."""
 
 from __future__ import annotations
 
 from django.conf import settings
 
-from tests.cast import make_cast, signed_in
-from tests.mcpserver.door import mint
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import User
+from accounts.services import create_account
+from tests.cast import signed_in
 
 
-def people() -> dict[str, str]:
-    """A key of Acme, and the session of its owner's browser."""
-    cast = make_cast()
-    cookie = signed_in(cast.owner).cookies[settings.SESSION_COOKIE_NAME]
-    return {"key": mint(cast), "session": cookie.value}
+def account() -> dict[str, str]:
+    """A key of a new account, Watched, and the session of its owner's browser."""
+    owner = User.objects.create_user("watcher@example.com")
+    made = create_account(name="Watched", owner=owner, slug="watched")
+    _key, plaintext = mint_mcp_key(account=made, actor=Actor.of_user(owner), name="watched")
+    return {"key": plaintext, "session": signed_in(owner).cookies[settings.SESSION_COOKIE_NAME].value}

@@ -15,8 +15,11 @@ from mcp import Client
 from mcp.types import CallToolResult
 
 from tests.conformance.test_sdk_client import talk
-from tests.servers import LiveServer, _granian, free_port, serve
+from tests.servers import LiveServer, _granian, free_port
 from tests.waiting import wait_until
+
+# With the other tests of real clients, so that they share a server.
+pytestmark = pytest.mark.xdist_group("mcp-clients")
 
 NEVER = "3600"  # seconds until a process writes by itself
 
@@ -31,7 +34,7 @@ class Watched:
 
     def asked(self) -> list[str]:
         """The arguments on the page's list, the newest first."""
-        answer = self.browser.get("/a/acme/assistant-activity/?format=csv")
+        answer = self.browser.get("/a/watched/assistant-activity/?format=csv")
         assert answer.status_code == 200
         return [row["Arguments"] for row in csv.DictReader(io.StringIO(answer.text))]
 
@@ -43,12 +46,11 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched() -> Iterator[Watched]:
-    with serve() as server:
-        made = server.run("tests.finops.activity.live:people")
-        cookies = {settings.SESSION_COOKIE_NAME: made["session"]}
-        with httpx.Client(base_url=server.url, cookies=cookies, timeout=60) as browser:
-            yield Watched(server, made["key"], browser)
+def watched(live_server_process: LiveServer) -> Iterator[Watched]:
+    made = live_server_process.run("tests.finops.activity.live:account")
+    cookies = {settings.SESSION_COOKIE_NAME: made["session"]}
+    with httpx.Client(base_url=live_server_process.url, cookies=cookies, timeout=60) as browser:
+        yield Watched(live_server_process, made["key"], browser)
 
 
 def other_process(watched: Watched, seconds: str) -> LiveServer:
