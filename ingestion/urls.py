@@ -28,6 +28,7 @@ urlpatterns = [
     path("connections/usage/template/", uploads.template, name="usage_upload_template"),
     path("connections/usage/uploads/<int:usage_upload_id>/", uploads.upload, name="usage_upload"),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
+    path(f"{_SOURCE}/delete/", sources.delete, name="usage_source_delete"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),
     path(f"{_SOURCE}/key/regenerate/", sources.regenerate_key, name="usage_key_regenerate"),
     path(f"{_SOURCE}/key/revoke/", sources.revoke_key, name="usage_key_revoke"),

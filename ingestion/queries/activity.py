@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from django.db import connection
 
 from finops.lake import engine
+from finops.lake.queries import data_range
 from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion.models import UsageSource
@@ -90,6 +91,12 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
         int(rejected),
         [found.get(start, Bucket(start)) for start in starts],
     )
+
+
+def events_held(source: UsageSource) -> int:
+    """How many of its events count in answers now, of any day: what goes with it. One statement."""
+    held = data_range(source.account, Kind.USAGE)
+    return sum(one.rows for one in held.sources if one.source_id == source.pk) if held else 0
 
 
 UNITS_DAYS: Final = 35

@@ -20,6 +20,7 @@ from finops.lib.listing import Column, csv_of, listing, wants_csv
 from ingestion import services
 from ingestion.forms import UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
+from ingestion.queries.activity import events_held
 from ingestion.snippets import snippets_for
 from ingestion.views.batches import recent
 from ingestion.views.push import PATH
@@ -95,6 +96,15 @@ def rename(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
+def delete(request: AccountRequest, usage_source_id: int) -> HttpResponse:
+    row = source_of(usage_source_id)
+    services.delete_usage_source(source=row, actor=request.actor)
+    messages.success(request, f"The source {row.name} is gone, with its key, its uploads and all its events.")
+    return redirect("usage_sources", slug=request.account.slug)
+
+
+@account_page(Role.MEMBER)
+@require_POST
 @never_cache
 def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """The answer shows the key: the one place where its plaintext ever is. A reload is refused, not repeated."""
@@ -160,6 +170,7 @@ def source_page(
         "push_url": push_url(),
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "problem": problem,
+        "events_held": events_held(row) if request.membership.may(Role.MEMBER) else 0,
         **recent(request, row),
         "max_bytes": settings.UPLOAD_MAX_BYTES,
     }

@@ -11,8 +11,11 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from finops.lake.flush import flush_usage
+from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageSource
+from ingestion.queries import metered
 from ingestion.snippets import snippets_for
 from tests.cast import Cast, signed_in
 from tests.ingestion.pushing import Door, event, inbox, key_of, open_door, reasons
@@ -170,11 +173,11 @@ def test_a_viewer_sees_the_source_without_buttons_and_may_change_nothing(cast: C
     seen = text_of(client.get(page))
 
     assert "••••••••" in seen
-    assert not re.search("Generate|Regenerate|Revoke|Rename", seen.replace("Generated", ""))
+    assert not re.search("Generate|Regenerate|Revoke|Rename|Delete", seen.replace("Generated", ""))
     assert client.get(NEW).status_code == 403
     for path in (
         NEW,
-        *[f"{page}{end}/" for end in ("rename", "key/generate", "key/regenerate", "key/revoke")],
+        *[f"{page}{end}/" for end in ("rename", "delete", "key/generate", "key/regenerate", "key/revoke")],
     ):
         assert client.post(path, {"name": "x"}).status_code == 403
     assert door.push(event()).status_code == 200
@@ -185,7 +188,7 @@ def test_a_stranger_finds_no_source(cast: Cast) -> None:
     client = signed_in(cast.stranger)
 
     for account in ("acme", "elsewhere"):
-        for end in ("", "key/generate/", "key/regenerate/", "key/revoke/", "rename/"):
+        for end in ("", "key/generate/", "key/regenerate/", "key/revoke/", "rename/", "delete/"):
             assert client.post(f"/a/{account}/connections/usage/{door.source.pk}/{end}").status_code in {
                 404,
                 405,
@@ -214,6 +217,26 @@ def test_a_member_renames_a_source(cast: Cast) -> None:
 
     assert "The source is renamed." in text_of(answer)
     assert "Gateway" in text_of(client.get(LIST))
+
+
+def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Cast) -> None:
+    door, other = open_door(cast), open_door(cast, name="Other")
+    door.push(event(), event())
+    other.push(event())
+    flush_usage(cast.account)
+    door.push(event())
+    client, page = signed_in(cast.member), f"{LIST}{door.source.pk}/"
+
+    warned = client.get(page).content.decode()
+    deleted = client.post(f"{page}delete/", follow=True)
+
+    assert 'data-confirm="Delete Backend?"' in warned
+    assert "With it go 3 events, its key and its uploads; whatever pushes with the key gets 401." in warned
+    assert "The source Backend is gone, with its key, its uploads and all its events." in text_of(deleted)
+    assert client.get(page).status_code == 404
+    assert door.push(event()).status_code == 401
+    assert other.push(event()).status_code == 200
+    assert metered(cast.account, clock.today()) == 5, "what was received stays on the meter"
 
 
 def test_the_plaintext_stays_in_no_session_header_or_cookie(cast: Cast) -> None:
