@@ -193,7 +193,9 @@ def complete(ask: Ask) -> Result:
     """Values for an argument of a prompt; there are no resource templates to complete."""
     ref, argument = _object(ask.params, "ref"), _object(ask.params, "argument")
     if ref.get("type") != "ref/prompt":
-        raise RpcError(Code.INVALID_PARAMS, "params.ref.type is ref/prompt: only prompts have arguments here.")
+        raise RpcError(
+            Code.INVALID_PARAMS, "params.ref.type is ref/prompt: only prompts have arguments here."
+        )
     prompt = checking.find_prompt(ask.server.registry, _text(ref, "name", "params.ref"))
     found = checking.complete(
         prompt,

@@ -22,8 +22,8 @@ from mcpserver.prompting.checking import MAX_VALUE
 from mcpserver.prompting.choosing import choice, matching, one_of
 from mcpserver.registry import Completion
 
-COMPLETION_SECONDS: Final = 3.0
-"""Somebody types: what takes longer is not suggested."""
+COMPLETION_SECONDS: Final = 8.0
+"""Somebody types: what takes longer (usual are milliseconds) is not suggested."""
 
 MAX_AMOUNT: Final = Decimal(10) ** 12
 ROUND_AMOUNTS: Final = ("10", "50", "100", "500", "1000", "5000", "10000")

@@ -11,6 +11,7 @@ from accounts.keys import mint_mcp_key
 from accounts.scoping import account_scope
 from finops.allocation.models import Team
 from finops.lib import clock
+from mcpserver.prompting import arguments as known_arguments
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
@@ -293,6 +294,16 @@ def test_a_hundred_of_many_are_suggested_and_the_rest_counted(door: Door, cast: 
     assert (len(found["values"]), found["total"], found["hasMore"]) == (100, 120, True)
     assert (len(machines["values"]), machines["total"], machines["hasMore"]) == (100, 130, True)
     assert "value" in text_of(door, "top_cost_drivers", filter_by="resource", value="i-000")
+
+
+@requirement("completion:complete")
+def test_what_takes_too_long_is_not_suggested_and_no_error(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_arguments, "COMPLETION_SECONDS", -1.0)
+
+    assert values(door, "commitment_review", "provider") == []
+    assert values(door, "weekly_cost_digest", "team") == ["Core platform", "Growth"]
 
 
 @requirement("completion:complete", "prompts:get")
