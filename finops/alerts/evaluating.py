@@ -89,7 +89,7 @@ class Look:
 
     def _told(self, subscription: AlertSubscription, new: Sequence[Anomaly]) -> list[Candidate]:
         """The largest one by one, and many more together."""
-        ranked = sorted(new, key=lambda each: (-abs(each.impact), each.pk))
+        ranked = sorted(new, key=lambda each: (-each.impact.copy_abs(), each.pk))
         alone = ranked if len(ranked) <= AT_ONCE else ranked[: AT_ONCE - 1]
         parts = [[each] for each in alone]
         rest = ranked[len(alone) :]

@@ -59,7 +59,7 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
     smallest = subscription.minimum_impact
     if smallest is None:
         return True
-    return anomaly.currency == subscription.currency and abs(anomaly.impact) >= smallest
+    return anomaly.currency == subscription.currency and anomaly.impact.copy_abs() >= smallest
 
 
 def _repeats(anomaly: Anomaly, other: Anomaly) -> bool:

@@ -23,7 +23,7 @@ def message(account: Account, anomaly: Anomaly) -> Message:
     """Of one; its source must be loaded."""
     row = row_of(anomaly)
     more = "more" if row.impact > 0 else "less"
-    size = spoken.money(abs(row.impact), row.currency)
+    size = spoken.money(row.impact.copy_abs(), row.currency)
     return Message(
         title=f"{account.name}: {_name(row)} cost {size} {more} than expected",
         summary=_summary(row),

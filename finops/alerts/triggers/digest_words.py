@@ -41,14 +41,14 @@ class DigestFigures:
     @property
     def totals(self) -> list[SpendTotal]:
         """The largest first, as far as amounts of several currencies can be compared."""
-        return sorted(self.spend.totals, key=lambda total: (-abs(total.amount), total.currency))
+        return sorted(self.spend.totals, key=lambda total: (-total.amount.copy_abs(), total.currency))
 
     @property
     def movers(self) -> list[Move]:
         """Services whose cost changed, those that changed most first, of each currency in the order of totals."""
         order = [each.currency for each in self.totals]
         moved = [each for each in self.change.moves if each.change and not each.other_groups]
-        return sorted(moved, key=lambda each: (order.index(each.currency), -abs(each.change)))
+        return sorted(moved, key=lambda each: (order.index(each.currency), -each.change.copy_abs()))
 
     @property
     def at_risk(self) -> list[BudgetStatus]:
