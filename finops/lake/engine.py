@@ -89,7 +89,7 @@ def run(
 
     `summed` says that lines alike in the columns that are used, and in the signs of their amounts, may be one line with
     their sums: no line is counted, and amounts are only summed or held against 0. Then summaries are read in place of the
-    lines, where there are any that have these columns; the answer is the same (ADR 0014).
+    lines, where there are any that have these columns; the answer is the same (ADR 0015).
 
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.

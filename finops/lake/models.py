@@ -90,7 +90,7 @@ class LakeSummary(AccountOwned):
     """The lines of a segment of cost, with those added up that are alike in every column but those that it is without.
 
     Another, smaller file for questions that need none of these columns; it comes and goes with its segment, and a question
-    has the same answer over either (ADR 0014).
+    has the same answer over either (ADR 0015).
     """
 
     segment = models.ForeignKey(LakeSegment, on_delete=models.CASCADE, related_name="summaries")

@@ -29,10 +29,10 @@ GROUP_ROWS: Final = 32_768
 MANY_VALUES: Final = 50
 """A column with more values than the lines divided by this tells the lines apart as a resource does."""
 
-_RESOURCES: Final = frozenset(
+RESOURCES: Final = frozenset(
     ("resource_id", "resource_name", "allocated_method_id", "allocated_method_details")
 ) | frozenset(("allocated_resource_id", "allocated_resource_name"))
-_METERS: Final = frozenset(
+METERS: Final = frozenset(
     (
         "usage_type",
         "sku_id",
@@ -47,13 +47,13 @@ _METERS: Final = frozenset(
 
 @dataclass(frozen=True)
 class Level:
-    """Columns that a summary is without. It is written only if it has the segment's lines divided by `fold`, or fewer."""
+    """Columns that a summary is without. It is written only if it has at most this share of the segment's lines."""
 
     without: frozenset[str]
-    fold: int
+    share: float
 
 
-LEVELS: Final = (Level(_RESOURCES, fold=3), Level(_RESOURCES | _METERS, fold=6))
+LEVELS: Final = (Level(RESOURCES, share=0.33), Level(RESOURCES | METERS, share=0.17))
 """From the finest: each is made of the one before where that was written."""
 
 
@@ -78,7 +78,7 @@ def write_summaries(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> l
     source = _Source(segment.path, segment.checksum, tuple(segment.columns))
     try:
         for level in levels:
-            columns = _kept(source, level, segment.rows // level.fold)
+            columns = _kept(source, level, int(segment.rows * level.share))
             if not columns:
                 continue
             new = _write(segment, source, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -114,22 +115,25 @@ class MeteredSum(NamedTuple):
 
 
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
-    """The result of a plan as typed rows."""
-    width = len(plan.dimensions)
-    return [_read(row, width) for row in table.to_pylist()]
-
-
-def _read(row: dict[str, Any], width: int) -> MeteredSum:
-    sides = [
-        Side(row[f"amount_{side}"], row.get(f"quantity_{side}", Decimal(0)), bool(row[f"there_{side}"]))
-        for side in _SIDES
-    ]
-    return MeteredSum(
-        keys=tuple(row[f"key{at}"] for at in range(width)),
-        labels=tuple(row.get(f"label{at}") for at in range(width)),
-        currency=row["currency"],
-        item=row.get("usage_type") or row.get("sku") or "",
-        unit=row.get("unit"),
-        now=sides[0],
-        before=sides[1],
+    """The result of a plan as typed rows. By column: 10,000 dictionaries of rows take twice as long."""
+    found = {name: table[name].to_pylist() for name in table.column_names}
+    nothing = [None] * table.num_rows
+    width = range(len(plan.dimensions))
+    items = zip(found.get("usage_type", nothing), found.get("sku", nothing), strict=True)
+    return list(
+        map(
+            MeteredSum,
+            zip(*(found[f"key{at}"] for at in width), strict=True),
+            zip(*(found.get(f"label{at}", nothing) for at in width), strict=True),
+            found["currency"],
+            (usage_type or sku or "" for usage_type, sku in items),
+            found.get("unit", nothing),
+            *(_side(found, side) for side in _SIDES),
+        )
     )
+
+
+def _side(found: Mapping[str, list[Any]], side: str) -> Iterator[Side]:
+    amounts = found[f"amount_{side}"]
+    quantities = found.get(f"quantity_{side}", [Decimal(0)] * len(amounts))
+    return map(Side, amounts, quantities, map(bool, found[f"there_{side}"]))
