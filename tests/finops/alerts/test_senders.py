@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from django.conf import settings
 from hypothesis import given, strategies
 from hypothesis import settings as profile
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -210,3 +211,18 @@ def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Recei
     Webhook(new).verify(request.body, request.headers)
     with pytest.raises(WebhookVerificationError):
         Webhook(old).verify(request.body, request.headers)
+
+
+def test_the_documented_webhook_is_the_one_that_is_sent() -> None:
+    page = (settings.BASE_DIR / "docs" / "alert-channels.md").read_text()
+    documented = json.loads(page.partition("```json")[2].partition("```")[0])
+    sent = json.loads(msgspec.json.encode(webhook.payload(sending(message()))))
+
+    assert shape(documented) == shape(sent)
+
+
+def shape(value: Any) -> Any:
+    """The names of objects, and of a list its first."""
+    if isinstance(value, list):
+        return [shape(each) for each in value[:1]]
+    return {name: shape(each) for name, each in value.items()} if isinstance(value, dict) else type(value)
