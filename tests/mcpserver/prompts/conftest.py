@@ -10,9 +10,11 @@ from django.db import transaction
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
+from accounts.keys import mint_mcp_key
 from finops.demo.loading import load
 from finops.lib import clock
 from tests.cast import Cast, make_cast
+from tests.mcpserver.door import Door, mint
 from tests.mcpserver.prompts import world
 
 DEMO_NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
@@ -50,3 +52,22 @@ def small(
         cast = make_cast()
         world.fill(cast.account)
         yield cast
+
+
+@pytest.fixture
+def cast(small: Cast, db: None) -> Cast:
+    return small
+
+
+@pytest.fixture
+def door(cast: Cast) -> Iterator[Door]:
+    with clock.frozen(world.NOW):
+        yield Door(mint(cast))
+
+
+@pytest.fixture
+def empty(cast: Cast) -> Iterator[Door]:
+    """The door to an account that has nothing."""
+    key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")[1]
+    with clock.frozen(world.NOW):
+        yield Door(key)

@@ -11,6 +11,15 @@ from tests.mcpserver.door import Door
 _CALL = re.compile(r"^\d+\. `(\w+)` `(\{.*\})`$", re.MULTILINE)
 _WORD = re.compile(r"`([^`\n]+)`")
 
+SIX = {
+    "anomaly_check": ["month", "source", "minimum_impact", "currency"],
+    "budget_health": ["budget", "scope"],
+    "commitment_review": ["month", "provider"],
+    "savings_review": ["rule", "minimum_saving", "currency"],
+    "top_cost_drivers": ["month", "group_by", "filter_by", "value", "basis"],
+    "weekly_cost_digest": ["week", "team", "source", "group_by", "basis"],
+}
+
 Call = tuple[str, dict[str, Any]]
 
 
@@ -44,3 +53,10 @@ def completion(door: Door, prompt: str, argument: str, typed: str = "", **given:
 def values(door: Door, prompt: str, argument: str, typed: str = "", **given: str) -> list[str]:
     found: list[str] = completion(door, prompt, argument, typed, **given)["values"]
     return found
+
+
+def refusal(door: Door, prompt: str, **arguments: str) -> str:
+    error = door.error("prompts/get", {"name": prompt, "arguments": arguments})
+    assert error["code"] == -32602
+    message: str = error["message"]
+    return message

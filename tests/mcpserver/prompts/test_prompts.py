@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
-from accounts.keys import mint_mcp_key
 from accounts.scoping import account_scope
 from finops.allocation.models import Team
 from finops.lib import clock
-from mcpserver.prompting import arguments as known_arguments
 from mcpserver.registry import registry
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
-from tests.finops.costs.rows import add_source, cost
 from tests.isolation.walk import fingerprint
-from tests.mcpserver.door import Door, mint
-from tests.mcpserver.prompts.reading import calls_in, completion, text_of, values
-from tests.mcpserver.prompts.world import FIRST, NOW
-
-SIX = {
-    "anomaly_check": ["month", "source", "minimum_impact", "currency"],
-    "budget_health": ["budget", "scope"],
-    "commitment_review": ["month", "provider"],
-    "savings_review": ["rule", "minimum_saving", "currency"],
-    "top_cost_drivers": ["month", "group_by", "filter_by", "value", "basis"],
-    "weekly_cost_digest": ["week", "team", "source", "group_by", "basis"],
-}
-
-
-@pytest.fixture
-def cast(small: Cast, db: None) -> Cast:
-    return small
-
-
-@pytest.fixture
-def door(cast: Cast) -> Iterator[Door]:
-    with clock.frozen(NOW):
-        yield Door(mint(cast))
-
-
-@pytest.fixture
-def empty(cast: Cast) -> Iterator[Door]:
-    """The door to an account that has nothing."""
-    key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="stranger")[1]
-    with clock.frozen(NOW):
-        yield Door(key)
-
-
-def refusal(door: Door, prompt: str, **arguments: str) -> str:
-    error = door.error("prompts/get", {"name": prompt, "arguments": arguments})
-    assert error["code"] == -32602
-    message: str = error["message"]
-    return message
+from tests.mcpserver.door import Door
+from tests.mcpserver.prompts.reading import SIX, calls_in, completion, refusal, text_of
 
 
 @requirement("prompts:list")
@@ -232,101 +192,6 @@ def test_a_name_stays_one_quoted_value_whatever_is_in_it(door: Door, cast: Cast)
 
     assert "delete_dashboard" not in [tool for tool, _ in calls_in(text)]
     assert calls_in(text)[0][1]["filters"] == [{"dimension": "team", "values": [name]}]
-
-
-@requirement("completion:complete")
-@pytest.mark.parametrize(
-    ("prompt", "argument", "typed", "expected"),
-    [
-        ("weekly_cost_digest", "team", "", ["Core platform", "Growth"]),
-        ("weekly_cost_digest", "team", "GRO", ["Growth"]),
-        ("weekly_cost_digest", "team", "platform", ["Core platform"]),
-        ("weekly_cost_digest", "source", "c", ["Clouds", "Archive"]),
-        ("weekly_cost_digest", "week", "2026-03", ["2026-03-16", "2026-03-09", "2026-03-02"]),
-        ("weekly_cost_digest", "basis", "am", ["amortized"]),
-        ("weekly_cost_digest", "group_by", "tag:", ["tag:env", "tag:squad", "cost_tag:product line"]),
-        ("top_cost_drivers", "month", "", ["2026-03", "2026-02", "2026-01", "2025-11"]),
-        ("anomaly_check", "currency", "", ["EUR", "USD"]),
-        ("anomaly_check", "minimum_impact", "5", ["50", "500", "5000"]),
-        ("commitment_review", "provider", "", ["Google Cloud", "AWS"]),
-        ("commitment_review", "provider", "clou", ["Google Cloud"]),
-        ("savings_review", "rule", "commit", ["unused_commitment"]),
-        ("budget_health", "budget", "", ["Everything", "Growth of the year", "The clouds"]),
-        ("budget_health", "scope", "c", ["cost_source", "cost_tag", "account"]),
-    ],
-)
-def test_an_argument_completes_from_what_the_account_has(
-    door: Door, prompt: str, argument: str, typed: str, expected: list[str]
-) -> None:
-    found = completion(door, prompt, argument, typed)
-
-    assert found == {"values": expected, "total": len(expected), "hasMore": False}
-
-
-@requirement("completion:context")
-def test_other_arguments_narrow_what_is_suggested(door: Door) -> None:
-    assert values(door, "budget_health", "budget", scope="team") == ["Growth of the year"]
-    assert values(door, "budget_health", "budget", scope="Team") == ["Growth of the year"]
-    assert values(door, "weekly_cost_digest", "week", source="archive") == ["2025-11-03"]
-    assert values(door, "anomaly_check", "month", source="Archive") == ["2025-11"]
-    assert values(door, "top_cost_drivers", "value", filter_by="tag:squad") == [
-        "growth",
-        "core",
-        "(untagged)",
-    ]
-    assert values(door, "top_cost_drivers", "value", "east", filter_by="region") == ["us-east-1"]
-    assert values(door, "top_cost_drivers", "value", filter_by="nonsense") == []
-    assert {"team", "source"} <= set(values(door, "weekly_cost_digest", "group_by"))
-    assert "team" not in values(door, "weekly_cost_digest", "group_by", team="Growth")
-
-
-@requirement("completion:limit")
-def test_a_hundred_of_many_are_suggested_and_the_rest_counted(door: Door, cast: Cast) -> None:
-    with account_scope(cast.account):
-        teams = [Team(account=cast.account, name=f"Team {number:03}") for number in range(120)]
-        Team.objects.bulk_create(teams)
-        lines = [cost(FIRST, number + 1, resource_id=f"i-{number:03}") for number in range(130)]
-        add_source(cast.account, lines, name="Machines")
-
-    found = completion(door, "weekly_cost_digest", "team", "team ")
-    machines = completion(door, "top_cost_drivers", "value", "I-", filter_by="resource")
-
-    assert (len(found["values"]), found["total"], found["hasMore"]) == (100, 120, True)
-    assert (len(machines["values"]), machines["total"], machines["hasMore"]) == (100, 130, True)
-    assert "value" in text_of(door, "top_cost_drivers", filter_by="resource", value="i-000")
-
-
-@requirement("completion:complete")
-def test_what_takes_too_long_is_not_suggested_and_no_error(
-    door: Door, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(known_arguments, "COMPLETION_SECONDS", -1.0)
-
-    assert values(door, "commitment_review", "provider") == []
-    assert values(door, "weekly_cost_digest", "team") == ["Core platform", "Growth"]
-
-
-@requirement("completion:complete", "prompts:get")
-def test_another_accounts_names_neither_complete_nor_count(empty: Door) -> None:
-    names = ("Core", "Growth", "Cloud", "squad", "product line", "2026", "AWS", "EUR")
-
-    for prompt, arguments in SIX.items():
-        for argument in arguments:
-            beside = {"filter_by": "provider"} if argument == "value" else {}
-            found = " ".join(values(empty, prompt, argument, **beside))
-            assert not [name for name in names if name in found]
-    for prompt, argument, known in (
-        ("weekly_cost_digest", "team", "Growth"),
-        ("weekly_cost_digest", "source", "Clouds"),
-        ("weekly_cost_digest", "group_by", "tag:squad"),
-        ("commitment_review", "provider", "AWS"),
-        ("budget_health", "budget", "Everything"),
-    ):
-        said = refusal(empty, prompt, **{argument: known})
-        other = refusal(empty, prompt, **{argument: f"{known}x"})
-        shown = known.removeprefix("tag:")
-        assert said == other.replace(f"{shown}x", shown)
-    assert '"Elsewhere"' in text_of(empty, "budget_health")
 
 
 @requirement("tools:read-only")

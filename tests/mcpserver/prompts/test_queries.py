@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from finops.lib import clock
-from tests.cast import Cast
-from tests.mcpserver.door import Door, mint
-from tests.mcpserver.prompts.reading import completion, text_of
-from tests.mcpserver.prompts.test_prompts import SIX
-from tests.mcpserver.prompts.world import NOW
+from tests.mcpserver.door import Door
+from tests.mcpserver.prompts.reading import SIX, completion, text_of
 
 MOST = 6
-
-
-@pytest.fixture
-def door(small: Cast, db: None) -> Iterator[Door]:
-    with clock.frozen(NOW):
-        yield Door(mint(small))
 
 
 def counted(door: Door, prompt: str, argument: str = "", **given: str) -> int:
