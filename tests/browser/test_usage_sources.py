@@ -60,6 +60,21 @@ def test_a_key_is_generated_copied_pasted_regenerated_and_revoked(new_page: NewP
     expect(page.get_by_role("button", name="Generate API Key")).to_be_visible()
 
 
+def test_a_source_is_deleted_on_a_phone_where_the_question_stands_in_sight(new_page: NewPage) -> None:
+    page = new_page("member", width=390)
+    make_source(page, "Short-lived")
+    page.get_by_role("button", name="Delete source").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("With it go 0 events and its uploads.")
+    expect(question).to_be_in_viewport(ratio=1)
+    assert overflow(page) == 0
+
+    question.get_by_role("button", name="Delete").click()
+
+    expect(page.get_by_text("The source Short-lived is gone")).to_be_visible()
+    expect(page.get_by_role("link", name="Short-lived")).to_have_count(0)
+
+
 def test_reloading_the_page_that_shows_a_key_makes_no_second_one(new_page: NewPage) -> None:
     page = new_page("admin")
     make_source(page, "Reloaded")
