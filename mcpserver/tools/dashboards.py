@@ -214,6 +214,7 @@ class DeleteDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     title="Delete a dashboard",
     access=Access.WRITE,
     destructive=True,
+    idempotent=True,
     description="Deletes a shared dashboard with its widgets, for good. Ask the person first.",
     examples=[{"dashboard_id": 1}],
 )

@@ -66,6 +66,8 @@ def test_a_budget_tells_an_endpoint_and_the_delivery_is_shown(
     page.keyboard.press("Enter")
     expect(test).to_contain_text("The test arrived")
     expect(test).to_contain_text("200")
+    expect(page.locator("#announcer")).to_contain_text("The test arrived after")
+    expect(page.get_by_role("button", name="Send test")).to_be_focused()
     receiver.answer(503, "Busy at the moment")
     page.get_by_role("button", name="Send test").click()
     expect(test).to_contain_text("The test did not arrive")

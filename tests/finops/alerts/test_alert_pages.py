@@ -10,6 +10,7 @@ from django.test import Client
 from standardwebhooks import Webhook
 
 from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.allocation.models import CostTag, Team
@@ -17,7 +18,7 @@ from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import Cast, signed_in
 from tests.finops.alerts.sent import channel_to, deliver, work
-from tests.finops.alerts.world import ACTOR, of_anomalies, of_budget, subscribe
+from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe
 from tests.finops.budgets.world import make
 from tests.receivers import Receiver
 
@@ -76,19 +77,19 @@ def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client
     answer = member.post(f"{URL}channels/new/?kind=webhook", {"name": "Hook", "url": receiver.url})
 
     (secret,) = set(SECRET.findall(answer.content.decode()))
-    channel = AlertChannel.objects.get(name="Hook")
+    hook = AlertChannel.objects.get(name="Hook")
     page = answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
     assert page.count(secret) == 3  # the secret, and two snippets that check with it
-    member.post(f"{URL}channels/{channel.pk}/test/")
+    member.post(f"{URL}channels/{hook.pk}/test/")
     (got,) = receiver.requests
     signed = Webhook(secret).sign(got.headers["webhook-id"], clock.now(), got.body.decode())
     assert got.headers["webhook-signature"] == signed
-    for path in ("", "channels/", f"channels/{channel.pk}/", f"channels/{channel.pk}/edit/", "deliveries/"):
+    for path in ("", "channels/", f"channels/{hook.pk}/", f"channels/{hook.pk}/edit/", "deliveries/"):
         assert not SECRET.search(shown(member, path))
     assert not SECRET.search(str(list(AuditEntry.objects.values())))
 
-    again = member.post(f"{URL}channels/{channel.pk}/secret/").content.decode()
+    again = member.post(f"{URL}channels/{hook.pk}/secret/").content.decode()
     (renewed,) = set(SECRET.findall(again))
     assert renewed != secret
     assert "For 24 hours messages carry the old secret" in again
@@ -96,15 +97,15 @@ def test_a_webhooks_secret_is_shown_once_and_signs(acme: Account, member: Client
 
 def test_a_channel_is_made_changed_and_deleted(acme: Account, member: Client, receiver: Receiver) -> None:
     member.post(f"{URL}channels/new/?kind=slack", {"name": "#ops", "url": receiver.url})
-    channel = AlertChannel.objects.get(name="#ops")
-    sealed = channel.target
-    page = f"channels/{channel.pk}/"
+    hook = AlertChannel.objects.get(name="#ops")
+    sealed = hook.target
+    page = f"channels/{hook.pk}/"
 
     assert receiver.url not in shown(member, page)
     assert receiver.url not in shown(member, f"{page}edit/")
     member.post(f"{URL}{page}edit/", {"name": "#finops", "url": ""})
-    channel.refresh_from_db()
-    assert (channel.name, channel.target) == ("#finops", sealed)
+    hook.refresh_from_db()
+    assert (hook.name, hook.target) == ("#finops", sealed)
     refused = member.post(f"{URL}{page}edit/", {"name": "Ops"})
     assert refused.status_code == 422
     assert "exists already" in refused.content.decode(), re.findall(
@@ -140,9 +141,9 @@ def test_a_target_that_cannot_be_is_refused_beside_its_field(
 
 
 def test_a_test_says_what_the_receiver_said(acme: Account, member: Client, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver, "webhook", "Hook")
-    url = f"{URL}channels/{channel.pk}/"
-    assert "It was not tested yet" in shown(member, f"channels/{channel.pk}/")
+    hook = channel_to(acme, receiver, "webhook", "Hook")
+    url = f"{URL}channels/{hook.pk}/"
+    assert "It was not tested yet" in shown(member, f"channels/{hook.pk}/")
 
     receiver.answer(202, "thank you")
     arrived = member.post(f"{url}test/", headers={"HX-Request": "true"}).content.decode()
@@ -152,14 +153,14 @@ def test_a_test_says_what_the_receiver_said(acme: Account, member: Client, recei
     receiver.answer(503, "not <now>")
     failed = member.post(f"{url}test/", follow=True).content.decode()
     assert all(text in failed for text in ("Failed", "503", "not &lt;now&gt;", "A test is tried once."))
-    assert "The test did not arrive" in shown(member, f"channels/{channel.pk}/")
+    assert "The test did not arrive" in shown(member, f"channels/{hook.pk}/")
 
 
 def test_too_many_tests_are_refused_with_a_sentence(
     acme: Account, member: Client, receiver: Receiver
 ) -> None:
-    channel = channel_to(acme, receiver, "webhook", "Hook")
-    url = f"{URL}channels/{channel.pk}/test/"
+    hook = channel_to(acme, receiver, "webhook", "Hook")
+    url = f"{URL}channels/{hook.pk}/test/"
     htmx = {"HX-Request": "true"}
 
     said = [member.post(url, headers=htmx).content.decode() for _ in range(11)]
@@ -250,6 +251,30 @@ def test_a_form_that_cannot_be_says_why(
     assert not AlertSubscription.objects.exists()
 
 
+def test_what_another_account_has_is_refused_as_what_nobody_has(
+    acme: Account, cast: Cast, member: Client
+) -> None:
+    with account_scope(cast.other_account):
+        theirs = {
+            "channel": channel(cast.other_account, "Theirs").pk,
+            "budget": make(cast.other_account, "Theirs").pk,
+        }
+    mine = {"channel": AlertChannel.objects.get().pk, "budget": make(acme, "Cloud").pk}
+    form = {"trigger": "budget", "thresholds": "80", "measure": "actual"}
+
+    for name, pk in theirs.items():
+        said = []
+        for asked in (pk, 10**9):
+            page = member.post(f"{URL}subscriptions/new/", {**form, **mine, name: asked}).content.decode()
+            assert "Theirs" not in page
+            found = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
+            said.append([each.replace(str(asked), "N") for each in found])
+        assert said[0] == said[1] != []
+        prefilled = shown(member, "subscriptions/new/", trigger="budget", **{name: str(pk)})
+        assert "Theirs" not in prefilled
+    assert not AlertSubscription.objects.exists()
+
+
 def test_what_is_told_already_names_the_subscription(acme: Account, member: Client) -> None:
     made = subscribe(acme)
     form = {"channel": AlertChannel.objects.get().pk, "trigger": "digest", "frequency": "weekly"}
@@ -319,10 +344,10 @@ def test_lists_sort_narrow_and_export(acme: Account, member: Client, receiver: R
 
 
 def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver, "webhook", "Hook")
+    hook = channel_to(acme, receiver, "webhook", "Hook")
     for number in range(55):
-        deliver(channel, title=f"Message {number:02}")
-    services.test_channel(channel=channel, actor=ACTOR)
+        deliver(hook, title=f"Message {number:02}")
+    services.test_channel(channel=hook, actor=ACTOR)
     ops = AlertChannel.objects.get(name="Ops")
 
     assert len(csv(member, "deliveries/")) == 57
@@ -339,9 +364,9 @@ def test_deliveries_narrow_page_and_export(acme: Account, member: Client, receiv
 def test_a_delivery_has_its_attempts_and_is_sent_again(
     acme: Account, cast: Cast, member: Client, receiver: Receiver
 ) -> None:
-    channel = channel_to(acme, receiver, "webhook", "Hook")
+    hook = channel_to(acme, receiver, "webhook", "Hook")
     receiver.answer(400, "no such room")
-    sent = deliver(channel)
+    sent = deliver(hook)
     url = f"deliveries/{sent.pk}/"
     assert "It was not tried yet." in shown(member, url)
     assert "Resend" not in shown(member, url)
@@ -359,7 +384,7 @@ def test_a_delivery_has_its_attempts_and_is_sent_again(
     assert again.redirect_chain == [(f"{URL}deliveries/{new.pk}/", 302)]
     assert f"delivery {sent.pk}</a>" in again.content.decode()
     assert "Sent again as <a" in shown(member, url)
-    services.delete_channel(channel=channel, actor=ACTOR)
+    services.delete_channel(channel=hook, actor=ACTOR)
     assert "a channel that is deleted" in shown(member, url)
     assert "Resend" not in shown(member, url)
 
@@ -372,11 +397,11 @@ def _fail(sent: AlertDelivery) -> None:
 
 
 def test_a_viewer_sees_everything_but_buttons(acme: Account, cast: Cast, receiver: Receiver) -> None:
-    channel = channel_to(acme, receiver, "webhook", "Hook")
+    hook = channel_to(acme, receiver, "webhook", "Hook")
     row = subscribe(acme, channel="Hook")
-    sent = services.test_channel(channel=channel, actor=ACTOR)
+    sent = services.test_channel(channel=hook, actor=ACTOR)
     viewer = signed_in(cast.viewer)
-    paths = ["", "channels/", f"channels/{channel.pk}/", f"subscriptions/{row.pk}/", f"deliveries/{sent.pk}/"]
+    paths = ["", "channels/", f"channels/{hook.pk}/", f"subscriptions/{row.pk}/", f"deliveries/{sent.pk}/"]
 
     for path in paths:
         page = shown(viewer, path)
@@ -385,5 +410,5 @@ def test_a_viewer_sees_everything_but_buttons(acme: Account, cast: Cast, receive
         assert receiver.url not in page
         assert not SECRET.search(page)
         assert signed_in(cast.stranger).get(f"{URL}{path}").status_code == 404
-    for path in ("channels/new/", f"channels/{channel.pk}/edit/", "subscriptions/new/"):
+    for path in ("channels/new/", f"channels/{hook.pk}/edit/", "subscriptions/new/"):
         assert viewer.get(f"{URL}{path}").status_code == 403
