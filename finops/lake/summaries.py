@@ -71,7 +71,7 @@ class NewSummary:
 def write_summaries(segment: LakeSegment, levels: Sequence[Level] = LEVELS) -> list[NewSummary]:
     """Write the summaries of a segment that are worth it, durably; none counts yet.
 
-    Tag columns that would leave too many lines are left out, those with most values first. Cost: 2.5 s of one core a
+    Tag columns that would leave too many lines are left out, those with most values first. Cost: 5 s of one core a
     million lines. Raises LakeUnavailable, and the errors of DuckDB, Arrow and the storage; then no file stays.
     """
     found: list[NewSummary] = []
