@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
+
+# A machine may be busy with other things.
+PATIENCE_SECONDS = 60
 
 
 @contextmanager
@@ -26,7 +30,8 @@ def threads(count: int) -> Iterator[Callable[..., Future[Any]]]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(2_000):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
         if condition():
             return
         threading.Event().wait(0.005)

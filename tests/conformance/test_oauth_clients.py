@@ -147,6 +147,7 @@ def test_the_suite_finds_a_conforming_authorization_server(oauth_server: LiveSer
     registered = httpx.post(
         f"{oauth_server.url}/oauth/register",
         json={"client_name": "Suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"]},
+        timeout=30,
     ).json()
     arguments = ["--url", oauth_server.url, "--client-id", registered["client_id"]]
     arguments += ["--resource", oauth_server.mcp_url, "--port", str(port), "--output-dir", str(tmp_path)]

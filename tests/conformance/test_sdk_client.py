@@ -171,7 +171,7 @@ def test_the_real_server_keeps_the_rules_of_http(
         yield ping
         yield from (b" " * 65_536 for _ in range(size // 65_536))
 
-    with httpx.Client() as client:
+    with httpx.Client(timeout=30) as client:
         answers = [
             client.post(url, content=ping, headers=key),
             client.post(url, content=chunks(100_000), headers=key),

@@ -93,7 +93,8 @@ def test_a_body_over_16_mib_is_refused_whether_its_length_is_announced_or_not(
 
 
 def test_a_connection_is_kept_over_refusals(live_server_process: LiveServer, key: str) -> None:
-    with httpx.Client(base_url=live_server_process.url, headers={"Authorization": f"Bearer {key}"}) as client:
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(base_url=live_server_process.url, headers=headers, timeout=60) as client:
         answers = [
             client.post(PATH, content=b"no json"),
             client.get(PATH),

@@ -96,7 +96,7 @@ def test_a_statement_that_outlives_the_call_is_stopped(cast: Cast) -> None:
 
     outcome = run("slow", make_call(cast, seconds=0.2))
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 25  # it would sleep for 30
     assert outcome.problem == "slow took too long and was stopped. Ask for a shorter period or less detail."
 
 

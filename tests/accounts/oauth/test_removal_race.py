@@ -41,7 +41,7 @@ def test_who_is_removed_while_she_consents_leaves_no_connection() -> None:
                 redirect_uri=CALLBACK,
             )
             removal = pool.submit(remove, cast)
-            for _ in range(2000):
+            for _ in range(12_000):
                 if removal.done() or someone_waits_for_us():
                     break
                 threading.Event().wait(0.005)

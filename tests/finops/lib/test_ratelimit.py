@@ -45,12 +45,14 @@ def windows(request: pytest.FixtureRequest) -> Windows:
 
 
 def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(windows: Windows) -> None:
+    began = time.monotonic()
     hits = [windows.hit("a", limit=3) for _ in range(5)]
+    least = 59 - (time.monotonic() - began)
 
     assert [hit.allowed for hit in hits] == [True, True, True, False, False]
     assert [hit.remaining for hit in hits] == [2, 1, 0, 0, 0]
-    assert all(59 <= hit.reset <= 60 for hit in hits)
-    assert all(59 <= hit.wait <= 60 for hit in hits[3:])
+    assert all(least <= hit.reset <= 60 for hit in hits)
+    assert all(least <= hit.wait <= 60 for hit in hits[3:])
 
 
 def test_each_key_has_a_window_of_its_own(windows: Windows) -> None:
@@ -69,13 +71,13 @@ def test_what_costs_too_much_is_refused_whole(windows: Windows) -> None:
 
 
 def test_the_window_moves_on(windows: Windows) -> None:
+    began = time.monotonic()
     assert windows.hit("f", limit=1, seconds=1).allowed
-    refused = windows.hit("f", limit=1, seconds=1)
-    assert refused.wait == 1
 
-    deadline = time.monotonic() + 10
-    while not windows.hit("f", limit=1, seconds=1).allowed:
-        assert time.monotonic() < deadline
+    while not (hit := windows.hit("f", limit=1, seconds=1)).allowed:
+        assert hit.wait == 1
+        assert time.monotonic() < began + 60
+    assert time.monotonic() - began > 0.99
 
 
 def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
