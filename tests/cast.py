@@ -7,7 +7,7 @@ import dataclasses
 from django.test import Client
 
 from accounts.audit import Actor
-from accounts.models import Account, Role, User
+from accounts.models import Account, AuditEntry, Membership, Role, User
 from accounts.services import add_member, create_account
 
 PASSWORD = "correct horse battery staple"
@@ -38,8 +38,56 @@ class Cast:
         return user
 
 
+NAMES = ("owner", "admin", "member", "viewer", "stranger", "both")
+
+
 def make_cast() -> Cast:
-    people = {name: _person(name) for name in ("owner", "admin", "member", "viewer", "stranger", "both")}
+    """The rows that the services would make (tests/test_cast.py compares), in one statement a table: nearly every test
+    begins with this."""
+    people = dict(zip(NAMES, User.objects.bulk_create([_person(name) for name in NAMES]), strict=True))
+    acme, elsewhere = Account.objects.bulk_create(
+        [Account(name="Acme", slug="acme"), Account(name="Elsewhere", slug="elsewhere")]
+    )
+    owner, stranger = people["owner"], people["stranger"]
+    made = [
+        _Member(acme, owner, Role.OWNER, owner),
+        _Member(elsewhere, stranger, Role.OWNER, stranger),
+        *(_Member(acme, people[name], Role(name), owner) for name in ("admin", "member", "viewer")),
+        _Member(acme, people["both"], Role.MEMBER, owner),
+        _Member(elsewhere, people["both"], Role.VIEWER, stranger),
+    ]
+    Membership.objects.bulk_create([each.row() for each in made])
+    AuditEntry.objects.unscoped().bulk_create([each.entry() for each in made])
+    return Cast(**people, account=acme, other_account=elsewhere)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Member:
+    account: Account
+    user: User
+    role: Role
+    by: User
+
+    def row(self) -> Membership:
+        return Membership(account=self.account, user=self.user, role=self.role)
+
+    def entry(self) -> AuditEntry:
+        """An owner comes with her account; of others it is said that they were added."""
+        owns = self.role is Role.OWNER
+        return AuditEntry(
+            account=self.account,
+            actor_user=self.by,
+            actor_label=self.by.email,
+            action="account.create" if owns else "member.add",
+            target=self.account.name if owns else self.user.email,
+            detail={} if owns else {"role": self.role.value},
+        )
+
+
+def make_cast_by_services() -> Cast:
+    people = {name: _person(name) for name in NAMES}
+    for person in people.values():
+        person.save()
     account = create_account(name="Acme", owner=people["owner"], slug="acme")
     other = create_account(name="Elsewhere", owner=people["stranger"], slug="elsewhere")
     by_owner, by_stranger = Actor.of_user(people["owner"]), Actor.of_user(people["stranger"])
@@ -51,11 +99,8 @@ def make_cast() -> Cast:
 
 
 def _person(name: str) -> User:
-    user = User(email=f"{name}@example.com", name=name.capitalize())
     # A cheap hash: the suite makes hundreds of people, and none of them is attacked.
-    user.password = _HASHED
-    user.save()
-    return user
+    return User(email=f"{name}@example.com", name=name.capitalize(), password=_HASHED)
 
 
 def signed_in(user: User) -> Client:

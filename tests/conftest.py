@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -8,9 +10,23 @@ from django.test import Client
 from accounts.models import User
 from finops.lib.ratelimit import windows
 from tests.cast import Cast, make_cast, signed_in
+from tests.migrated import first_migrates
 from tests.servers import live_server_process
 
 __all__ = ["live_server_process"]
+
+
+@pytest.fixture(scope="session")
+def _turn(django_db_modify_db_settings: None, django_db_blocker: Any) -> Iterator[ExitStack]:
+    with ExitStack() as stack, django_db_blocker.unblock():
+        stack.enter_context(first_migrates())
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(_turn: ExitStack, django_db_setup: None) -> None:
+    """As pytest-django does it, by migrating or, where another worker has, by copying."""
+    _turn.close()
 
 
 @pytest.fixture

@@ -59,12 +59,17 @@ def pytest_configure() -> None:
 
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.PASSWORD_HASHERS = ["tests.hashers.QuickHasher", *settings.PASSWORD_HASHERS]
     # No thread writes beside a test's transaction: notes of calls wait until a test has them written.
     settings.ACTIVITY_WRITE_SECONDS = 0
 
 
 def pytest_unconfigure() -> None:
     """The end of its input tells the watcher to stop the server."""
+    if os.environ.get("TEST_DATABASE_URL") and "PYTEST_XDIST_WORKER" not in os.environ:
+        from tests.migrated import drop_template
+
+        drop_template()
     while _running:
         _running.pop().communicate()
 

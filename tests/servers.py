@@ -31,25 +31,40 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import urlopen
 
-import psycopg
 import pytest
 
+from tests.migrated import execute, template
+
 ROOT = Path(__file__).resolve().parent.parent
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
-_CALL = """
-import importlib, json, sys
+# Answers each line of its input with one of its output. What the functions print goes to stderr.
+_CALLS = """
+import importlib, json, os, sys, traceback
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
 import django
 django.setup()
-module, _, name = sys.argv[1].partition(":")
-print(json.dumps(getattr(importlib.import_module(module), name)(*json.loads(sys.argv[2]))))
+from django.db import connections
+for line in sys.stdin:
+    function, arguments = json.loads(line)
+    module, _, name = function.partition(":")
+    try:
+        said = {"result": getattr(importlib.import_module(module), name)(*arguments)}
+    except Exception:
+        said = {"failed": traceback.format_exc()}
+    connections.close_all()
+    print(json.dumps(said), file=answers)
 """
 
 
 class LiveServer:
     """A running server. `url` has no slash at its end."""
+
+    keeps_caller = False
+    _caller: subprocess.Popen[str] | None = None
 
     def __init__(self, url: str, environment: dict[str, str], log: Path) -> None:
         self.url = url
@@ -65,22 +80,56 @@ class LiveServer:
         return _run([sys.executable, "manage.py", *arguments], self.environment)
 
     def run(self, function: str, *arguments: Any) -> Any:
-        """Calls `module:function` with the server's settings; arguments and result are JSON."""
-        said = _run([sys.executable, "-c", _CALL, function, json.dumps(arguments)], self.environment)
-        return json.loads(said.splitlines()[-1])
+        """Calls `module:function` with the server's settings, in a process that stays for the next call where the server
+        is one of `serve`; arguments and result are JSON."""
+        try:
+            return self._call(function, *arguments)
+        finally:
+            if not self.keeps_caller:
+                self.end_calls()
+
+    def _call(self, function: str, *arguments: Any) -> Any:
+        if self._caller is None:
+            self._caller = self._start_caller()
+        writes, reads = self._caller.stdin, self._caller.stdout
+        assert writes is not None
+        assert reads is not None
+        writes.write(json.dumps([function, arguments]) + "\n")
+        writes.flush()
+        said = json.loads(reads.readline() or '{"failed": "the process has gone; stderr has why"}')
+        if "failed" in said:
+            raise RuntimeError(f"{function} failed:\n{said['failed']}")
+        return said["result"]
+
+    def end_calls(self) -> None:
+        if self._caller is not None:
+            self._caller.communicate()  # the end of its input ends it
+            self._caller = None
+
+    def _start_caller(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", _CALLS],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=_end_with_the_tests,
+        )
 
 
 @pytest.fixture(scope="session")
-def live_server_process() -> Iterator[LiveServer]:
+def live_server_process(django_db_setup: None) -> Iterator[LiveServer]:
+    """After the test database, of which its own is a copy."""
     with serve() as server:
         yield server
 
 
 @contextmanager
 def serve(**settings: str) -> Iterator[LiveServer]:
-    """A server with these environment variables set; takes a few seconds for the migrations."""
-    port = free_port()
-    with _database() as database, tempfile.TemporaryDirectory(prefix="finops-live-") as var:
+    """A server with these environment variables set; takes a few seconds more where nothing has been migrated yet."""
+    port, copied = free_port(), template()
+    with _database(copied) as database, tempfile.TemporaryDirectory(prefix="finops-live-") as var:
         environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.live_settings",
@@ -90,9 +139,14 @@ def serve(**settings: str) -> Iterator[LiveServer]:
             **settings,
         }
         server = LiveServer(environment["PUBLIC_URL"], environment, Path(var) / "server.log")
-        server.manage("migrate", "--verbosity=0")
+        if copied is None:
+            server.manage("migrate", "--verbosity=0")
         with _granian(server, port):
-            yield server
+            server.keeps_caller = True
+            try:
+                yield server
+            finally:
+                server.end_calls()
 
 
 @contextmanager
@@ -162,20 +216,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _database() -> Iterator[str]:
-    """A fresh, empty database on the test run's PostgreSQL."""
+def _database(copied: str | None) -> Iterator[str]:
+    """A fresh database on the test run's PostgreSQL, without any rows."""
     name = f"live_{secrets.token_hex(6)}"
     admin = os.environ["DATABASE_URL"]
-    _execute(admin, f'CREATE DATABASE "{name}"')
+    execute(admin, f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{copied}"' if copied else ""))
     try:
         yield urlunsplit(urlsplit(admin)._replace(path=f"/{name}"))
     finally:
-        _execute(admin, f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-def _execute(url: str, statement: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement)  # the name is our own hex
+        execute(admin, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import secrets
+import time
 from datetime import date, timedelta
 from decimal import Decimal
+
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 
 from accounts.audit import Actor
 from accounts.models import Account, User
@@ -25,7 +28,7 @@ from finops.lib.periods import add_months, month_start
 from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
-from tests.cast import PASSWORD, make_cast
+from tests.cast import PASSWORD, make_cast, signed_in
 from tests.finops.activity.asked import ask_for_days
 from tests.finops.lake.facts import line, store
 from tests.ingestion.events import event, know, push
@@ -54,6 +57,18 @@ CUSTOMERS = [
 
 OWNERS = [*CUSTOMERS[:5], "Globex", "a-tag-value-that-no-customer-has"]
 """Whose the machines and databases are, as their tags say."""
+
+
+def session(name: str) -> str:
+    """The key of a session of a person who has just signed in with her password."""
+    user = User.objects.get(email=f"{name}@example.com")
+    client = signed_in(user)
+    made = client.session
+    made[AUTHENTICATION_METHODS_SESSION_KEY] = [
+        {"method": "password", "at": time.time(), "email": user.email}
+    ]
+    made.save()
+    return str(made.session_key)
 
 
 def cast() -> dict[str, str]:

@@ -42,7 +42,8 @@ class App:
     def authorize_url(self, **changes: str) -> str:
         if not self.client_id:
             said = {"client_name": self.name, "redirect_uris": [self.callback]}
-            self.client_id = httpx.post(f"{self.server.url}/oauth/register", json=said).json()["client_id"]
+            answer = httpx.post(f"{self.server.url}/oauth/register", json=said, timeout=30)
+            self.client_id = answer.json()["client_id"]
         digest = hashlib.sha256(self.verifier.encode()).digest()
         asked = {
             "response_type": "code",
@@ -68,6 +69,7 @@ class App:
                 "code_verifier": self.verifier,
                 "resource": self.server.mcp_url,
             },
+            timeout=30,
         )
         assert answer.status_code == 200, answer.text
         return str(answer.json()["access_token"])

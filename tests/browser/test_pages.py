@@ -130,8 +130,9 @@ def overflow(page: Page) -> int:
     return width
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light"), (1920, "dark")])
-def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str) -> None:
+@pytest.mark.parametrize(("width", "theme", "wider"), [(390, "dark", 0), (1280, "light", 1920)])
+def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str, wider: int) -> None:
+    """At `wider` the page is the same, given room: it is not asked for again."""
     page = new_page("owner", width=width, theme=theme)
     found = {}
     for path in PAGES:
@@ -142,6 +143,10 @@ def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str)
         faults = page.evaluate(FAULTS)
         if over := overflow(page):
             faults.append(f"{over} pixels too wide")
+        if wider:
+            page.set_viewport_size({"width": wider, "height": 800})
+            faults += [f"{over} pixels too wide at {wider}" for over in [overflow(page)] if over]
+            page.set_viewport_size({"width": width, "height": 800})
         if faults:
             found[path] = faults
     assert found == {}
@@ -160,6 +165,7 @@ def test_every_page_before_sign_in_fits_and_is_named(new_page: NewPage, width: i
 
 def test_the_theme_follows_the_system_until_it_is_chosen_and_then_stays(new_page: NewPage) -> None:
     page = new_page("viewer", theme="dark")
+    page.goto("/a/acme/")
     html = page.locator("html")
     expect(html).to_have_attribute("data-bs-theme", "dark")
 
@@ -173,6 +179,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen_and_then_stays(new_page
 
 def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
     page = new_page("viewer")
+    page.goto("/a/acme/")
 
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -183,6 +190,7 @@ def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
 
 def test_a_narrow_page_hides_its_navigation_behind_a_button(new_page: NewPage) -> None:
     page = new_page("viewer", width=390)
+    page.goto("/a/acme/")
     link = page.get_by_role("link", name="Cost explorer")
     expect(link).to_be_hidden()
 
@@ -228,12 +236,14 @@ BADGES = """(theme) => {
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_badges_are_told_from_their_tint(new_page: NewPage, theme: str) -> None:
     page = new_page("viewer", theme=theme)
+    page.goto("/a/acme/")
 
     assert page.evaluate(BADGES, theme) == []
 
 
 def test_a_person_in_two_accounts_switches_between_them(new_page: NewPage) -> None:
     page = new_page("both")
+    page.goto("/a/acme/")
 
     page.get_by_role("button", name="Account Acme: switch account").click()
     page.get_by_role("link", name="Elsewhere").click()

@@ -94,6 +94,7 @@ def mint_by_keyboard(page: Page) -> str:
 
 def test_from_a_bill_to_an_answer_and_back(console: LiveServer, new_page: NewPage) -> None:
     page = new_page("stranger")
+    page.goto("/")
     expect(page.get_by_text("No cost yet")).to_be_visible()
     upload_sample(page, console)
     see_its_cost(page)
@@ -116,6 +117,7 @@ def test_from_a_bill_to_an_answer_and_back(console: LiveServer, new_page: NewPag
         console.mcp_url,
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         headers={"Authorization": f"Bearer {key}"},
+        timeout=30,
     )
     assert refused.status_code == 401
 

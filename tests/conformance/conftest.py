@@ -41,7 +41,7 @@ def client_documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docum
 
 
 @pytest.fixture(scope="session")
-def oauth_server(client_documents: Documents) -> Iterator[LiveServer]:
+def oauth_server(client_documents: Documents, django_db_setup: None) -> Iterator[LiveServer]:
     """With the cast, and toy tools of which one writes; it may fetch the documents of these tests."""
     settings = {
         "DJANGO_SETTINGS_MODULE": "tests.conformance.oauth_settings",
