@@ -294,8 +294,8 @@ def test_after_an_unreadable_file_manifest_and_inbox_are_read_again_together(cas
     taken = snapshot.take
     reads = []
 
-    def moved_meanwhile(*args: Any) -> Any:
-        answer = taken(*args)
+    def moved_meanwhile(*args: Any, **options: Any) -> Any:
+        answer = taken(*args, **options)
         reads.append(answer)
         if len(reads) == 1:
             storage().delete(gone.path)
