@@ -17,16 +17,17 @@ __all__ = ["live_server_process"]
 
 
 @pytest.fixture(scope="session")
-def _turn(django_db_modify_db_settings: None, django_db_blocker: Any) -> Iterator[ExitStack]:
-    with ExitStack() as stack, django_db_blocker.unblock():
+def _turn(django_db_modify_db_settings: None) -> Iterator[ExitStack]:
+    with ExitStack() as stack:
         stack.enter_context(first_migrates())
         yield stack
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(_turn: ExitStack, django_db_setup: None) -> None:
+def django_db_setup(_turn: ExitStack, django_db_setup: None, django_db_blocker: Any) -> None:
     """As pytest-django does it, by migrating or, where another worker has, by copying."""
-    _turn.close()
+    with django_db_blocker.unblock():
+        _turn.close()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
+from itertools import repeat
 from operator import and_
 from typing import Any, NamedTuple
 
@@ -117,7 +118,7 @@ class MeteredSum(NamedTuple):
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
     """The result of a plan as typed rows. By column: 10,000 dictionaries of rows take twice as long."""
     found = {name: table[name].to_pylist() for name in table.column_names}
-    nothing = [None] * table.num_rows
+    nothing = list(repeat(None, table.num_rows))
     width = range(len(plan.dimensions))
     items = zip(found.get("usage_type", nothing), found.get("sku", nothing), strict=True)
     return list(
@@ -135,5 +136,5 @@ def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
 
 def _side(found: Mapping[str, list[Any]], side: str) -> Iterator[Side]:
     amounts = found[f"amount_{side}"]
-    quantities = found.get(f"quantity_{side}", [Decimal(0)] * len(amounts))
+    quantities = found.get(f"quantity_{side}", list(repeat(Decimal(0), len(amounts))))
     return map(Side, amounts, quantities, map(bool, found[f"there_{side}"]))

@@ -34,7 +34,7 @@ STEPS: list[tuple[Any, str]] = [
     (rewriting, "rows_of_batch"),
     (rewriting, "_rows"),
     (segments, "_write"),
-    (segments, "_sha256"),
+    (segments, "sha256"),
     (segments, "_name"),
     (storage.Storage, "new_file"),
     (storage.LocalStorage, "put"),
