@@ -235,6 +235,7 @@ OAUTH_TOKEN_PER_MINUTE: int = env.int("OAUTH_TOKEN_PER_MINUTE", 600)
 
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
 CELERY_BROKER_URL: str = REDIS_URL or "filesystem://localhost"
+CELERY_BROKER_TRANSPORT = "" if REDIS_URL else "finops.folder_broker:Transport"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {}
     if REDIS_URL

@@ -127,6 +127,9 @@ def _worker(environment: dict[str, str]) -> Iterator[int]:
         )
     try:
         yield process.pid
+        if process.poll() is not None:
+            said = (Path(settings.VAR_DIR) / "worker.log").read_text(errors="replace")[-4_000:]
+            raise RuntimeError(f"the worker ended with {process.returncode}, and said:\n{said}")
     finally:
         _end(process)
 
