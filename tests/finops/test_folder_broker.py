@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,13 +42,14 @@ def test_it_is_the_one_that_tasks_go_through() -> None:
 def test_each_message_is_read_once_while_others_are_written(connection: Connection) -> None:
     """The folder is read without a pause, as often as it takes: a reader that met half a file would raise."""
     read: list[str] = []
+    name = f"tasks-{uuid.uuid4().hex}"  # kombu remembers for the whole process which queues are bound
 
     def write(writer: int) -> None:
-        with connection.clone() as own, own.SimpleQueue("celery") as queue:
+        with connection.clone() as own, own.SimpleQueue(name) as queue:
             for number in range(MESSAGES // WRITERS):
                 queue.put(f"{writer}-{number}")
 
-    with ThreadPoolExecutor(WRITERS) as pool, connection.SimpleQueue("celery") as queue:
+    with ThreadPoolExecutor(WRITERS) as pool, connection.SimpleQueue(name) as queue:
         writing = [pool.submit(write, writer) for writer in range(WRITERS)]
         while not all(one.done() for one in writing):
             read += _all_of(queue)
