@@ -37,7 +37,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        raise NotImplementedError
+        """What may be shown: nothing, unless the kind says what is no secret."""
+        return ""
 
     def secrets(self) -> Iterator[str]:
         yield from ()
