@@ -6,7 +6,7 @@ chosen files, in front of it. Values and names become text by the compilers of I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
@@ -104,16 +104,6 @@ def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
     """The unbound Ibis table of facts of `kind`; keys that no file has are there too, and null."""
     columns = schemas.segment_schema(kind, list(dict.fromkeys(keys)))
     return ibis.table({field.name: _ibis_type(field.type) for field in columns}, name=kind.value)
-
-
-def every_row(
-    files: Sequence[File], columns: Sequence[str], *, order: Sequence[str], without: Mapping[str, str]
-) -> str:
-    """The statement for all rows of these files, in an order, but for those whose text in a column is the given one."""
-    rows = exp.select(*map(_column, columns)).from_(_read_parquet(files, union_by_name=True))
-    for name, value in without.items():
-        rows = rows.where(exp.NEQ(this=_column(name), expression=exp.Literal.string(value)))
-    return rows.order_by(*map(_column, order)).sql(DIALECT)
 
 
 def rows_by_file(files: Sequence[File], column: str, value: str) -> str:

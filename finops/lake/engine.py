@@ -134,12 +134,17 @@ def reading(
     long as it takes. Raises LakeUnavailable for a file that cannot be had, DuckDB's and Arrow's errors for one that
     breaks off.
     """
+    with _instance().streaming(statement(local_files(segments))) as batches:
+        yield batches
+
+
+def local_files(segments: Sequence[SegmentFile]) -> list[File]:
+    """These files on this machine's disk. They never change, and stay readable for whoever has opened them. Raises
+    LakeUnavailable for one that cannot be had."""
     try:
-        files = _local(segments, threading.TIMEOUT_MAX)
+        return _local(segments, threading.TIMEOUT_MAX)
     except _Unreadable as error:
         raise LakeUnavailable(f"A file of the stored usage cannot be read just now: {error}") from error
-    with _instance().streaming(statement(files)) as batches:
-        yield batches
 
 
 class _Unreadable(Exception):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounts.models import Account
 from finops.lake import compiler, engine, schema, segments
@@ -16,6 +18,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
+from finops.lake.sorted_files import rows_in_order
 from finops.lake.usage_table import SORTED_BY
 
 _BATCH: Final = "batch"
@@ -31,12 +34,11 @@ def rewrite(
     """One new file, durable and not counting yet, of all rows of `old`, which are of one source and month.
 
     Sorted by metric, day and customer; without the events of a batch. `rows` is how many it must come to: RowsLost
-    otherwise, and then no file stays. Memory is bounded by the engine's share and one row group. ValueError for more
-    than 1,000 dimension keys together. About a million rows a second.
+    otherwise, and then no file stays. Memory is bounded by what `sorted_files` holds and a row group or two, however many rows
+    there are. ValueError for more than 1,000 dimension keys together. About a million rows a second.
     """
     full = schema.segment_schema(Kind.USAGE, sorted(set().union(*(segment.key_columns for segment in old))))
-    left_out = {_BATCH: str(without)} if without else {}
-    with closing(_rows(old, full, left_out)) as batches:
+    with closing(_rows(old, full, without)) as batches:
         new = segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,
@@ -65,13 +67,10 @@ def rows_of_batch(old: Sequence[LakeSegment], batch: UUID) -> dict[int, int]:
     return {ids[_name(row["filename"])]: row["rows"] for row in found}
 
 
-def _rows(
-    old: Sequence[LakeSegment], full: pa.Schema, without: Mapping[str, str]
-) -> Generator[pa.RecordBatch, None, None]:
-    statement = partial(compiler.every_row, columns=full.names, order=SORTED_BY, without=without)
-    with engine.reading(_files(old), statement) as reader:
-        for batch in reader:
-            yield batch.cast(full)
+def _rows(old: Sequence[LakeSegment], full: pa.Schema, without: UUID | None) -> Generator[pa.RecordBatch]:
+    files = [Path(file.path) for file in engine.local_files(_files(old))]
+    for rows in rows_in_order(files, full, SORTED_BY):
+        yield rows if without is None else rows.filter(pc.not_equal(rows[_BATCH], str(without)))
 
 
 def _files(old: Sequence[LakeSegment]) -> list[SegmentFile]:

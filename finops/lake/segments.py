@@ -25,6 +25,9 @@ from finops.lib import clock
 ROW_GROUP_ROWS: Final = 122_880
 """DuckDB's own unit of parallel work; smaller groups cost it time, larger ones leave cores idle."""
 
+ROW_GROUP_CELLS: Final = 2**25
+"""Values that a row group has at most: a file of more than 273 columns has smaller ones, because one is held in memory."""
+
 ORPHANS_STAY: Final = timedelta(hours=24)
 """A file without a manifest row may belong to an import that still runs."""
 
@@ -64,7 +67,8 @@ def write_segment(
     """Write one immutable file, durably; no query sees it before `swap_segments`.
 
     `schema` has the base columns of `kind` and then key columns (at most 1,000); the string columns may be
-    dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows. `month` is its first day.
+    dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or
+    fewer of more than 273 columns. `month` is its first day.
     ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.
     """
     _check_schema(kind, schema)
@@ -191,7 +195,11 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
         file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=counted
     ) as writer:
         for table in row_groups(batches, schema):
-            writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+            writer.write_table(table, row_group_size=_group_rows(schema))
+
+
+def _group_rows(schema: pa.Schema) -> int:
+    return min(ROW_GROUP_ROWS, ROW_GROUP_CELLS // len(schema))
 
 
 def _checked_days(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
@@ -220,9 +228,10 @@ def _statistics(written: pq.FileMetaData, schema: pa.Schema, column: str) -> lis
 
 
 def row_groups(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int = ROW_GROUP_ROWS
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int | None = None
 ) -> Iterator[pa.Table]:
     """The rows in tables of a row group each: many small groups would make every query slower."""
+    rows = rows or _group_rows(schema)
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -136,7 +136,7 @@ def test_a_file_that_lost_rows_is_never_used(cast: Cast, monkeypatch: pytest.Mon
     before = list(storage().files())
     rows_ = rewriting._rows
     monkeypatch.setattr(rewriting, "_rows", lambda *args: (batch.slice(1) for batch in rows_(*args)))
-    with pytest.raises(rewriting.RowsLost, match="have 8 rows, and the new file 7"):
+    with pytest.raises(rewriting.RowsLost, match=r"have 8 rows, and the new file [1-7]\."):
         merge_usage(cast.account)
     assert counts(cast) == [1] * 8
     assert list(storage().files()) == before
@@ -154,7 +154,7 @@ def test_files_that_were_merged_stay_an_hour_and_go(cast: Cast) -> None:
 
 def test_what_a_killed_flush_or_merge_left_goes_after_a_day(cast: Cast) -> None:
     flushed(cast, *some(0))
-    table = next(iter(rewriting._rows(live(cast.account), schema.USAGE_SCHEMA, {})))
+    table = next(iter(rewriting._rows(live(cast.account), schema.USAGE_SCHEMA, None)))
     left = segments.write_segment(
         account_id=cast.account.pk,
         kind=Kind.USAGE,
