@@ -16,7 +16,9 @@ from tests.postgres import RUN_DIR
 
 
 def template() -> str | None:
-    """The database that `CREATE DATABASE … TEMPLATE` copies; None before there is one."""
+    """The database that `CREATE DATABASE … TEMPLATE` copies; None before there is one, and outside of a run of tests."""
+    if RUN_DIR not in os.environ:  # a benchmark
+        return None
     name = _file()
     return name.read_text() if name.exists() else None
 
