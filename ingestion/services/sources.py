@@ -12,6 +12,7 @@ from finops.lake import segments
 from finops.lake.schema import Kind
 from ingestion.models import UsageSource
 from ingestion.services.keys import end_pushes
+from ingestion.services.voiding import forget_ids_of_source
 
 
 @transaction.atomic
@@ -37,10 +38,11 @@ def create_usage_source(
 def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
     """Delete a source with its key, its uploads and all usage that came by it; what it brought stays on the meter.
 
-    A push that is storing is waited for, and goes with the source; a later one gets 401.
+    A push that is storing is waited for, and goes with the source; a later one gets 401. Its event ids may be sent again.
     """
     account, pk, name = source.account, source.pk, source.name
     end_pushes(account=account, source_id=pk)
+    forget_ids_of_source(source)
     source.delete()
     segments.retire_source(account=account, kind=Kind.USAGE, source_id=pk)
     audit.record(account=account, actor=actor, action="usage_source.delete", target=name, detail={})

@@ -17,7 +17,7 @@ from finops.celery import app
 from finops.lake import locks, voiding
 from finops.lib import clock
 from finops.lib.errors import UserError
-from ingestion.models import UsageBatch, UsageUpload
+from ingestion.models import UsageBatch, UsageSource, UsageUpload
 
 logger = logging.getLogger(__name__)
 
@@ -136,6 +136,25 @@ def _forget_ids(account_id: int, batches: list[UUID]) -> None:
             "DELETE FROM ingestion_usageeventid WHERE account_id = %s AND batch = ANY(%s)",
             [account_id, batches],
         )
+
+
+_FORGET_OF_SOURCE: Final = """
+DELETE FROM ingestion_usageeventid AS known
+ USING (SELECT id FROM ingestion_usagebatch WHERE source_id = %s UNION ALL SELECT unnest(%s::uuid[])) AS gone(id)
+ WHERE known.account_id = %s AND known.batch = gone.id
+"""
+
+
+def forget_ids_of_source(source: UsageSource) -> None:
+    """Let go of the event ids that came by a source which is being deleted: its events are gone, and an id that stayed
+    would have the same events, sent again by another source, accepted as duplicates of nothing.
+
+    The caller keeps pushes and uploads of the source away. Reads all ids of the account once.
+    """
+    uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "pieces")
+    pieces = [one for batch, count in uploads for one in piece_ids(batch, count)]
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET_OF_SOURCE, [source.pk, pieces, source.account_id])
 
 
 def _ask_worker(account_id: int) -> None:

@@ -175,6 +175,22 @@ def test_ids_of_a_batch_that_is_voided_may_come_again(cast: Cast, door: Door) ->
     assert again.headers["Usage-Duplicates"] == "1"
 
 
+def test_ids_of_a_source_that_is_deleted_may_come_again_by_another(cast: Cast, door: Door) -> None:
+    other, elsewhere = open_door(cast, name="Other"), open_door(cast, cast.other_account)
+    for each_door in (door, elsewhere):
+        each_door.push(event(event_id="a"), event(event_id="b"))
+    other.push(event(event_id="c"))
+
+    services.delete_usage_source(source=door.source, actor=cast.actor)
+
+    same = [event(event_id="a"), event(event_id="b", quantity=2), event(event_id="c")]
+    again = open_door(cast, name="Successor").push(*same)
+    assert again.json() == {"accepted": 3, "rejected": 0, "errors": []}
+    assert again.headers["Usage-Duplicates"] == "1", "that of the source which is still there"
+    assert elsewhere.push(*same[:1]).headers["Usage-Duplicates"] == "1"
+    assert len(inbox()) == 1 + 2 + 2
+
+
 @each(("known", "statements"), [(False, 1), (True, 2)], ids=["new", "known"])
 def test_ids_cost_one_statement_and_known_ones_a_second(door: Door, known: bool, statements: int) -> None:
     events = [event(event_id=str(number)) for number in range(1_000)]

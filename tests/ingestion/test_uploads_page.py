@@ -240,6 +240,19 @@ def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) ->
     assert UsageUpload.objects.unscoped().get(pk=job.pk).status == "voided"
 
 
+def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(cast: Cast) -> None:
+    ids = [f"{line(number)},id-{number}" for number in range(1_200)]
+    content = csv(*ids, header=f"{HEADER},event_id")
+    door = open_door(cast)
+    taken(door, content, cast)
+
+    services.delete_usage_source(source=door.source, actor=cast.actor)
+    again = taken(open_door(cast), content, cast)
+
+    assert (again.stored, again.duplicates) == (1_200, 0)
+    assert len(inbox()) == 1_200
+
+
 def test_another_account_may_upload_the_same_file(cast: Cast) -> None:
     content = csv(line(1))
     taken(open_door(cast), content, cast)
