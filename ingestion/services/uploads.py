@@ -2,7 +2,7 @@
 
 A piece of a thousand lines is one transaction, which also says how far the upload is: after kill -9 at any moment the
 next worker goes on with the line after the last one stored. All pieces are one batch, so an upload is voided as one.
-A file, known by its SHA-256, is taken once an account, until what it brought is voided.
+A file, known by its SHA-256, is taken once an account, until what it brought is voided; one that brought nothing, again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Status = UsageUpload.Status
 def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor) -> UsageUpload:
     """Keep a CSV file and ask a worker to store its events in `source`.
 
-    A file whose upload failed goes on where that stopped. Raises UserError for a source that nothing is pushed to, a
+    A file whose upload failed goes on where that stopped; one that brought nothing is taken anew. Raises UserError for a source that nothing is pushed to, a
     header that lacks a column or has one that is not known, and a file that was taken before.
     """
     if source.kind != UsageSource.Kind.PUSH:
@@ -105,12 +105,13 @@ def _created(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
 def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
     if job.is_unfinished:
         raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
+    if not job.stored and (job.status == Status.DONE or job.source_id != source.pk):
+        # Nothing of it counts and so nothing can be voided; its ids may be free by now.
+        job.status = Status.VOIDED
+        job.save(update_fields=["status"])
+        return _created(source, kept, actor)
     if job.status == Status.DONE:
-        raise UserError(
-            f"This file was uploaded already, as “{job.file_name}” on {job.created_at:%Y-%m-%d}, and what it brought "
-            "counts. Void that upload first if it shall be taken again.",
-            field="upload",
-        )
+        raise UserError(_taken_before(job), field="upload")
     if job.source_id != source.pk:
         raise UserError(
             f"The upload of this file into {job.source.name} stopped half-way. Upload it there, where it goes on, "
@@ -124,6 +125,20 @@ def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) ->
     job.save()
     _record(job, actor, "resume", {"rows": job.rows})
     return job
+
+
+def _taken_before(job: UsageUpload) -> str:
+    # Unscoped: the upload names its account.
+    in_ledger = UsageBatch.objects.unscoped().filter(pk=job.batch).exists()
+    then = (
+        "Void that upload first if it shall be taken again."
+        if in_ledger
+        else "It has left the ledger and can no longer be voided: send corrections (negative quantities)."
+    )
+    when = f"{job.created_at:%Y-%m-%d}"
+    return (
+        f"This file was uploaded already, as “{job.file_name}” on {when}, and what it brought counts. {then}"
+    )
 
 
 def _attempt(job: UsageUpload) -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from ingestion.csvfile import COLUMNS, pieces
 from ingestion.models import Customer, UsageBatch, UsageUpload
 from ingestion.queries import metered
 from ingestion.services import upload_files
+from ingestion.services.ledger import roll_up
 from ingestion.services.pieces import store_piece
 from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_due_uploads, run_upload
@@ -238,6 +240,45 @@ def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) ->
     assert len(inbox()) == 2
     assert metered(cast.account, clock.today()) == 2
     assert UsageUpload.objects.unscoped().get(pk=job.pk).status == "voided"
+
+
+def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
+    door = open_door(cast)
+    pushed = door.push(event(event_id="a", quantity=5))
+    content = csv(f"cust-1,requests,6,{MOMENT},a", header=f"{HEADER},event_id")
+    refused_at_first = taken(door, content, cast)
+    with account_scope(cast.account):
+        batch = UsageBatch.objects.get(pk=pushed.headers["Usage-Batch-Id"])
+    services.void_usage_batch(batch=batch, actor=cast.actor)
+
+    again = taken(door, content, cast)
+
+    assert (refused_at_first.status, refused_at_first.stored) == ("done", 0)
+    assert (again.status, again.stored) == ("done", 1)
+    assert [str(row.quantity.normalize()) for row in inbox()] == ["6"]
+    assert "Taken again" in text_of(signed_in(cast.viewer).get(page_of(door)))
+    with pytest.raises(UserError, match="was uploaded already"):
+        send(door, content, cast)
+
+
+def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_another(cast: Cast) -> None:
+    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
+    failed = taken(one, csv(line(1), '"never closed'), cast)
+
+    again = taken(two, csv(line(1), '"never closed'), cast)
+
+    assert (failed.status, again.status, again.source_id) == ("failed", "failed", two.source.pk)
+    assert "Line 3" in again.error
+
+
+def test_what_has_left_the_ledger_is_not_said_to_be_voidable(cast: Cast) -> None:
+    door, content = open_door(cast), csv(line(1))
+    taken(door, content, cast)
+    with clock.frozen(clock.now() + timedelta(days=36)):
+        roll_up()
+
+    with pytest.raises(UserError, match="no longer be voided: send corrections"):
+        send(door, content, cast)
 
 
 def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(cast: Cast) -> None:
