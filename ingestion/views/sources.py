@@ -122,7 +122,9 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
     row = source_of(usage_source_id)
-    replaces = request.POST.get("replaces", "")
+    replaces = request.POST.get("replaces", "")[
+        :20
+    ]  # no key's id is longer, and int() takes no text of any length
     try:
         key, plaintext = services.regenerate_usage_key(
             source=row, actor=request.actor, replaces=int(replaces) if replaces.isdecimal() else None

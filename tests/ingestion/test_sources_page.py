@@ -139,6 +139,16 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
     assert Door(UsageSource.objects.unscoped().get(), new).push(event()).status_code == 200
 
 
+def test_a_forged_number_of_the_replaced_key_replaces_none(cast: Cast) -> None:
+    door, client = open_door(cast), signed_in(cast.member)
+    page = f"{LIST}{door.source.pk}/"
+
+    answer = client.post(f"{page}key/regenerate/", {"replaces": "9" * 5_000})
+
+    assert answer.status_code == 422
+    assert door.push(event()).status_code == 200
+
+
 def test_revoking_leaves_the_source_without_a_key(cast: Cast) -> None:
     client = signed_in(cast.member)
     page = make(client)
