@@ -82,7 +82,6 @@ WITH gone AS (
     DELETE FROM ingestion_usagebatch WHERE id IN (
         SELECT id FROM ingestion_usagebatch WHERE account_id = %(account)s AND received_at < %(before)s
            AND (void_asked_at IS NULL OR voided_at IS NOT NULL)
-           AND (void_asked_at IS NULL OR voided_at IS NOT NULL)
          ORDER BY received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
     RETURNING received_at, accepted - duplicates AS events, voided_at
 ), summed AS (
