@@ -9,8 +9,8 @@ from finops.activity.statistics import Statistics
 from finops.lib.charts import Line, SeriesTable, Values, drawing
 
 _UNIT = "calls"
-# What went wrong is drawn in red, whichever way.
-_LIMIT = {Outcome.INCIDENT: "limit"}
+# What went wrong is drawn in red, and what the assistant could mend in amber, whichever else is there.
+_TONES = {Outcome.INCIDENT: "limit", Outcome.ERROR: "warning"}
 
 
 def calls_table(found: Statistics) -> SeriesTable:
@@ -19,7 +19,7 @@ def calls_table(found: Statistics) -> SeriesTable:
     came = {outcome: values for outcome, values in found.by_day.items() if any(values)}
     by_outcome = {outcome: [Decimal(value) for value in values] for outcome, values in came.items()}
     lines = [
-        Line(str(outcome.label), values, tone=_LIMIT.get(outcome, ""))
+        Line(str(outcome.label), values, tone=_TONES.get(outcome, ""))
         for outcome, values in by_outcome.items()
     ]
     chart = drawing(unit=_UNIT, labels=labels, lines=lines, line=False, stacked=True, places=0)

@@ -17,7 +17,8 @@ Values = list[Decimal | None]
 class Line:
     """One series, a value for each bucket; None: no data. `rest`: what all the others sum up to.
 
-    `dashed` is what is not measured: forecasts, plans. `tone`: `limit` is drawn in red, `like_first` as the first series.
+    `dashed` is what is not measured: forecasts, plans. `tone`: `limit` is drawn in red, `warning` in
+    amber, `like_first` as the first series.
     """
 
     name: str

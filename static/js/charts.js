@@ -20,6 +20,7 @@
       colors: dark ? DARK : LIGHT,
       rest: dark ? "#64748b" : "#94a3b8",
       limit: dark ? "#f87171" : "#dc2626",
+      warning: dark ? "#fbbf24" : "#d97706",
       up: dark ? "#f87171" : "#dc2626",
       down: dark ? "#4ade80" : "#16a34a",
       text: dark ? "#a1a8b3" : "#5f6875",
@@ -71,10 +72,28 @@
     return box;
   }
 
-  function color(item, look, index) {
+  // A name keeps its colour in all charts of the page; one that a chart's other names have taken gives way to a free one.
+  const known = new Map();
+
+  function places(items) {
+    const own = items.filter((item) => !item.rest && !item.tone);
+    if (own.length < 2) return new Map(own.map((item) => [item.name, 0]));
+    const found = new Map();
+    const taken = () => new Set(found.values());
+    for (const { name } of own) if (known.has(name) && !taken().has(known.get(name))) found.set(name, known.get(name));
+    for (const [index, { name }] of own.entries()) {
+      if (found.has(name)) continue;
+      const free = LIGHT.findIndex((_, place) => !taken().has(place));
+      found.set(name, free < 0 ? index % LIGHT.length : free);
+      if (!known.has(name)) known.set(name, found.get(name));
+    }
+    return found;
+  }
+
+  function color(item, look, own) {
     if (item.rest) return look.rest;
-    if (item.tone === "limit") return look.limit;
-    return look.colors[item.tone === "like_first" ? 0 : index % look.colors.length];
+    if (item.tone in look) return look[item.tone];
+    return look.colors[item.tone === "like_first" ? 0 : own.get(item.name)];
   }
 
   // A line that is not seen, and above it the shaded distance to the upper one.
@@ -91,14 +110,14 @@
     return { silent: true, symbol: "none", animation: false, lineStyle: { color: look.limit, type: "dotted" }, label: { color: look.text, formatter: data.mark, position: "insideStartTop" }, data: [{ xAxis: data.mark }] };
   }
 
-  function series(data, item, look, index) {
+  function series(data, item, look, index, own) {
     const line = data.kind === "line";
     return {
       name: item.name,
       type: line ? "line" : "bar",
       stack: data.stacked ? "all" : undefined,
       data: item.values,
-      color: color(item, look, index),
+      color: color(item, look, own),
       barMaxWidth: 44,
       barCategoryGap: "28%",
       symbol: "circle",
@@ -113,11 +132,14 @@
 
   function option(data) {
     const look = theme();
+    const own = places(data.series || []);
     const many = data.series.length > 1;
     return {
       animationDuration: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 250,
       textStyle: { fontFamily: look.font, color: look.text },
-      grid: { left: 8, right: 12, top: 16, bottom: many ? 36 : 8, containLabel: true },
+      // What the axis counts in: an amount means nothing without its currency.
+      title: { text: data.currency, left: 8, top: 0, padding: 0, textStyle: { color: look.text, fontSize: 12, fontWeight: "normal", width: 240, overflow: "truncate" } },
+      grid: { left: 8, right: 12, top: data.currency ? 28 : 16, bottom: many ? 36 : 8, containLabel: true },
       legend: many
         ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", data: data.series.map((item) => (item.dashed ? { name: item.name, icon: TWO_DASHES } : item.name)), textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
         : undefined,
@@ -132,7 +154,7 @@
       },
       xAxis: { type: "category", data: data.labels, axisLine: { lineStyle: { color: look.line } }, axisTick: { show: false }, axisLabel: { color: look.text, hideOverlap: true } },
       yAxis: { type: "value", axisLabel: { color: look.text, formatter: (value) => (Math.abs(value) < 1 ? small : compact).format(value) }, splitLine: { lineStyle: { color: look.line } } },
-      series: [...data.series.map((item, index) => series(data, item, look, index)), ...band(data, look)],
+      series: [...data.series.map((item, index) => series(data, item, look, index, own)), ...band(data, look)],
     };
   }
 
