@@ -17,7 +17,7 @@ from finops.lib.listing import Column, csv_of, listing, wants_csv
 
 COLUMNS: list[Column[Membership]] = [
     Column("name", "Name", lambda row: row.user.name or row.user.email),
-    Column("email", "E-mail", lambda row: row.user.email),
+    Column("email", "E-mail", lambda row: row.user.email, shown=False),
     Column("role", "Role", lambda row: row.get_role_display()),
     Column("since", "Member since", lambda row: row.created_at, numeric=True),
 ]
