@@ -7,6 +7,7 @@ from html import unescape
 
 import pytest
 
+from accounts.models import User
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource
 from finops.lib import clock
@@ -29,6 +30,10 @@ def page_of(cast: Cast, query: str = "") -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
+def page_of_nothing(user: User) -> str:
+    return signed_in(user).get("/a/acme/").content.decode()
+
+
 def november(cast: Cast, source: CostSource) -> None:
     rows = [
         line(date(2026, 11, 3), "100", service="Compute", charge_category="Usage"),
@@ -45,14 +50,23 @@ def november(cast: Cast, source: CostSource) -> None:
     store(cast.account, rows, source_id=source.pk, month=date(2026, 10, 1))
 
 
-def test_an_account_without_cost_is_sent_to_connections(cast: Cast) -> None:
+def test_an_account_without_cost_is_told_how_to_begin(cast: Cast) -> None:
     with clock.frozen(NOVEMBER_20):
         member = signed_in(cast.member).get("/a/acme/").content.decode()
         viewer = signed_in(cast.viewer).get("/a/acme/").content.decode()
 
-    assert 'href="/a/acme/connections/"' in member
-    assert "Connect a source" in member
-    assert "Connect a source" not in viewer
+    assert 'href="/a/acme/connections/upload/"' in member
+    assert 'href="/a/acme/connections/upload/"' not in viewer
+    for page in (member, viewer):
+        assert 'href="/a/acme/settings/connected-apps/"' in page
+        assert 'href="/a/acme/connections/usage/"' in page
+
+
+def test_only_who_may_add_colleagues_is_told_to(cast: Cast) -> None:
+    told = "Add your colleagues"
+
+    assert told in page_of_nothing(cast.admin)
+    assert told not in page_of_nothing(cast.member)
 
 
 def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, source: CostSource) -> None:
