@@ -7,8 +7,11 @@ from decimal import Decimal
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
+from finops.costs.templatetags.costs import words
 from finops.insights.answers import AnomalyRow
+from finops.insights.models import Anomaly
 from finops.insights.views.anomalies import Line
 from finops.lib import amounts
 from finops.lib.money import ratio
@@ -26,6 +29,16 @@ def signed_amount(amount: Decimal, currency: str) -> SafeString:
         amounts.plain(amount),
         currency,
     )
+
+
+@register.filter
+def named(anomaly: AnomalyRow | Anomaly) -> str:
+    """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
+    label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
+    name = label or anomaly.value
+    if anomaly.dimension == "service":
+        return name
+    return f"{capfirst(words(anomaly.dimension))}: {name}"
 
 
 @register.filter
