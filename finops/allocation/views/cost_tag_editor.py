@@ -96,7 +96,7 @@ def preview_rules(request: AccountRequest) -> HttpResponse:
             "rules": list(zip(found.rules, draft.rules, strict=True)),
         }
     except UserError as problem:
-        context["waiting"] = problem.message
+        context["waiting"] = _unfinished(problem) or problem.message
     return render(request, "allocation/_cost_tag_preview.html", context)
 
 
@@ -163,9 +163,23 @@ def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
+# By the document's field that is still empty: what the page calls it.
+_NEEDED = {"values": "a value to look for", "keys": "a tag key to copy"}
+
+
+def _unfinished(error: UserError) -> str:
+    """What a rule still waits for, in the page's words; empty when its field has something, and that is wrong."""
+    if not isinstance(error, RuleError) or not error.path:
+        return ""
+    needed = _NEEDED.get(str(error.path[-1]))
+    return f"Rule {error.rule} still needs {needed}." if needed and error.rule else ""
+
+
 def problem_of(error: UserError) -> Problem:
     if isinstance(error, RuleError):
-        return Problem(error.message, json.dumps(error.path), capfirst(error.problem))
+        unfinished = _unfinished(error)
+        short = "Type one, then press Enter." if unfinished else capfirst(error.problem)
+        return Problem(unfinished or error.message, json.dumps(error.path), short)
     return Problem(error.message, json.dumps([error.field] if error.field else []), error.message)
 
 
