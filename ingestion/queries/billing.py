@@ -55,9 +55,15 @@ class UsageStorage:
 
 
 def metered_months(account: Account) -> list[MeteredMonth]:
-    """The last 12 months, the running one first. Reads the account's ledger; see metering."""
+    """Every month from the first that something was received in, 12 at least, the running one first.
+
+    Reads the account's ledger; see metering.
+    """
     found, running = metered_by_month(account), month_start(clock.today())
     months = [add_months(running, -back) for back in range(MONTHS)]
+    first = min(found, default=running)
+    while months[-1] > first:
+        months.append(add_months(months[-1], -1))
     return [MeteredMonth(month, found.get(month, 0), month == running) for month in months]
 
 

@@ -87,11 +87,12 @@ def _kept() -> int | None:
 def _page(
     request: AccountRequest, form: RetentionForm, more: dict[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
-    months = billing.metered_months(request.account)
-    kept = _kept()
+    every = billing.metered_months(request.account)
+    months, kept = every[: billing.MONTHS], _kept()
     context = {
         "form": form,
         "months": months,
+        "earlier": len(every) - len(months),
         "this_month": months[0],
         "listing": listing(request, months, MONTHS, order="-month"),
         "chart": billing.meter_chart(months),

@@ -56,6 +56,21 @@ def test_the_meter_has_twelve_months_by_receipt(cast: Cast) -> None:
     assert len(lines) == 13
 
 
+def test_the_csv_has_every_month_that_was_metered(cast: Cast) -> None:
+    with clock.frozen(MAY - timedelta(days=500)):
+        open_door(cast).push(event())
+
+    with clock.frozen(MAY):
+        client = signed_in(cast.viewer)
+        lines = client.get(f"{PAGE}?format=csv").getvalue().decode().splitlines()
+        page = client.get(PAGE)
+
+    assert lines[-1] == f"{MAY - timedelta(days=500):%Y-%m},1"
+    assert len(lines) == 1 + 17
+    assert "the last 12 months, in the CSV 5 earlier ones too" in text_of(page)
+    assert page.content.decode().count('<th scope="row" class="nowrap">') == 12
+
+
 def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
     one, two = open_door(cast, name="One"), open_door(cast, name="Two")
     other = open_door(cast, cast.other_account)
