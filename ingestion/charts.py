@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
+
 from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, drawing, other_name
 from ingestion.answers import UsageAnswer, UsageRow
 
@@ -29,8 +32,16 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
         unit=answer.unit or "",
         labels=labels,
         lines=lines,
-        line=answer.granularity == "day" and (len(lines) == 1 or not adds_up),
+        line=answer.granularity == "day" and (_joined(lines[0].values) if len(lines) == 1 else not adds_up),
         stacked=adds_up,
         places=PLACES,
     )
     return SeriesTable(answer.unit or "", labels, rows, totals, answer.quantity, chart)
+
+
+def _joined(values: Sequence[Decimal | None]) -> bool:
+    """Whether each value has a neighbour: a line shows nothing of one that stands alone, such as a first day's."""
+    there = [False, *(value is not None for value in values), False]
+    return all(
+        before or after for before, this, after in zip(there, there[1:], there[2:], strict=False) if this
+    )

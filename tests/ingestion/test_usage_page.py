@@ -129,6 +129,20 @@ def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(filled
     assert page.context["answer"].period.unfinished
 
 
+@pytest.mark.parametrize(("days", "kind"), [([2], "bar"), ([2, 4], "bar"), ([2, 3], "line")])
+def test_a_day_that_stands_alone_is_drawn_as_a_bar_because_a_line_would_not_show_it(
+    cast: Cast, days: list[int], kind: str
+) -> None:
+    events = [event(date(2026, 1, day), "c", 1) for day in days]
+    with account_scope(cast.account):
+        know(cast.account, events)
+        store(cast.account, events, source=source_of(cast.account))
+
+    page = get(cast, {**JANUARY, "granularity": "day"}).content.decode()
+
+    assert f"&quot;kind&quot;:&quot;{kind}&quot;" in page
+
+
 def test_it_begins_with_a_metric_that_adds_up(filled: Cast) -> None:
     with account_scope(filled.account):
         know(filled.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"})
