@@ -104,7 +104,9 @@ def _parameter(schema: Schema) -> Named:
 
 
 def _status(code: str, said: Schema) -> Status:
-    return Status(code, HTTPStatus(int(code)).phrase, said["description"], list(said["headers"]))
+    # The document is Markdown, the page is not.
+    means = said["description"].replace("`", "")
+    return Status(code, HTTPStatus(int(code)).phrase, means, list(said["headers"]))
 
 
 _VALID: Final[dict[str, Any]] = {

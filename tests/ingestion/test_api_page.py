@@ -38,6 +38,7 @@ def test_it_has_every_field_status_header_and_parameter_of_the_document(cast: Ca
     names += [parameter["name"] for parameter in post["parameters"]]
     names += [name for answer in post["responses"].values() for name in answer["headers"]]
     assert [name for name in names if name not in page] == []
+    assert "`" not in page
     assert "at most 1,000" in page
 
 
