@@ -163,7 +163,11 @@ def _checked_header(cells: Sequence[str]) -> list[str]:
     if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
         raise UserError("The header line is not UTF-8. Save the file as “CSV UTF-8”.", field="upload")
     header = [_column(cell) for cell in cells]
-    for name in header:
+    for place, name in enumerate(header, 1):
+        if not name:
+            raise UserError(
+                f"Column {place} of the header has no name. Name it or take it out.", field="upload"
+            )
         if header.count(name) > 1:
             raise UserError(f"The column {name[:60]} is there twice.", field="upload", value=name)
         if name not in COLUMNS and not (name.startswith(DIMENSION) and len(name) > len(DIMENSION)):
