@@ -62,15 +62,18 @@ def parse_timestamp(text: str) -> datetime | None:
     if text[16:17] == ":" and text[4] == "-" and text[10] in "Tt ":
         try:
             moment = datetime.fromisoformat(text)
+            zone = moment.tzinfo
+            if zone is UTC:
+                return moment
+            if zone is None:
+                # Read again, because replace takes eight times as long.
+                return datetime.fromisoformat(text + "Z")
+            if text[-2:] < "60":  # no minute 60 of an offset
+                return moment.astimezone(UTC)
         except ValueError:
             return _parse_short(text)
-        if moment.tzinfo is UTC:
-            return moment
-        if moment.tzinfo is None:
-            # Read again, because replace takes thrice as long.
-            return datetime.fromisoformat(text + "Z")
-        if text[-2:] < "60":  # no minute 60 of an offset
-            return _in_utc(moment)
+        except OverflowError:
+            return None
     return _parse_short(text)
 
 
