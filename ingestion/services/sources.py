@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.db import transaction
 
 from accounts import audit
@@ -10,7 +12,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lake import segments
 from finops.lake.schema import Kind
-from ingestion.models import UsageSource
+from ingestion.models import UsageSource, UsageUpload
+from ingestion.services import upload_files
 from ingestion.services.keys import end_pushes
 from ingestion.services.voiding import forget_ids_of_source
 
@@ -43,9 +46,13 @@ def delete_usage_source(*, source: UsageSource, actor: Actor) -> None:
     account, pk, name = source.account, source.pk, source.name
     end_pushes(account=account, source_id=pk)
     forget_ids_of_source(source)
+    # Unscoped: the caller found the source.
+    files = list(UsageUpload.objects.unscoped().filter(source=source).values_list("path", flat=True))
     source.delete()
     segments.retire_source(account=account, kind=Kind.USAGE, source_id=pk)
     audit.record(account=account, actor=actor, action="usage_source.delete", target=name, detail={})
+    for path in files:
+        transaction.on_commit(partial(upload_files.remove, path))
 
 
 @transaction.atomic

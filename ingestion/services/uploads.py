@@ -146,10 +146,17 @@ def _attempt(job: UsageUpload) -> None:
         _fail(job, "The upload was interrupted ten times.")
         return
     try:
+        _store_or_fail(job)
+    except Lost:
+        logger.warning("ingestion: upload %s is gone with its source, or run by another process now", job.pk)
+
+
+def _store_or_fail(job: UsageUpload) -> None:
+    try:
         _store_file(job)
         _finish(job)
     except Lost:
-        logger.warning("ingestion: upload %s is run by another process now", job.pk)
+        raise
     except UserError as error:
         _fail(job, error.message)
     except FileNotFoundError:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 
 from accounts.models import AuditEntry
@@ -12,13 +15,16 @@ from finops.lake.models import LakeSegment
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
+from ingestion.csvfile import Piece, pieces
 from ingestion.keys import lock_living_key
-from ingestion.models import UsageBatch, UsageSource
+from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.queries.metering import metered
 from ingestion.services import KeyEnded, accept_events
 from ingestion.services.keys import end_pushes
+from ingestion.services.pieces import Lost, store_piece
+from ingestion.services.uploads import _attempt
 from tests.cast import Cast
-from tests.ingestion.pushing import Door, batch_of, credential_of, event, inbox, open_door
+from tests.ingestion.pushing import MOMENT, Door, batch_of, credential_of, event, inbox, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +65,44 @@ def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refuse
 
     assert inbox() == []
     assert metered(cast.account, clock.today()) == 0
+
+
+def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(cast: Cast) -> None:
+    door = open_door(cast)
+    lines = "".join(f"c-{number},requests,1,{MOMENT}\n" for number in range(3_000))
+    file = SimpleUploadedFile("past.csv", f"customer_id,metric,quantity,timestamp\n{lines}".encode())
+    queued = services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    UsageUpload.objects.unscoped().update(status="running")
+    job = UsageUpload.objects.unscoped().select_related("account", "source").get()
+
+    with threads(1) as submit:
+        with transaction.atomic(), Path(queued.path).open("rb") as content:
+            found = pieces(content)
+            store_piece(job=job, piece=next(found))
+            ending = submit(services.delete_usage_source, source=door.source, actor=cast.actor)
+            wait_until(someone_waits_for_us)
+        ending.result(timeout=30)
+
+    with pytest.raises(Lost):
+        store_piece(job=job, piece=Piece(rows=1))
+
+    assert inbox() == []
+    assert not Path(queued.path).exists()
+    assert metered(cast.account, clock.today()) == 1_000, "what was brought stays on the meter"
+    assert not services.run_upload(queued.pk)
+
+
+def test_a_worker_whose_upload_is_deleted_before_it_opens_the_file_stops_quietly(cast: Cast) -> None:
+    door = open_door(cast)
+    file = SimpleUploadedFile("past.csv", f"customer_id,metric,quantity,timestamp\nc,m,1,{MOMENT}\n".encode())
+    job = services.queue_upload(source=door.source, upload=file, actor=cast.actor)
+    job.status, job.attempts = "running", 1
+    job.save()
+
+    services.delete_usage_source(source=door.source, actor=cast.actor)
+    _attempt(job)
+
+    assert inbox() == []
 
 
 def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leaves_nothing(cast: Cast) -> None:
