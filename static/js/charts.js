@@ -83,8 +83,9 @@
     for (const { name } of own) if (known.has(name) && !taken().has(known.get(name))) found.set(name, known.get(name));
     for (const [index, { name }] of own.entries()) {
       if (found.has(name)) continue;
-      const free = LIGHT.findIndex((_, place) => !taken().has(place));
-      found.set(name, free < 0 ? index % LIGHT.length : free);
+      const others = new Set(known.values());
+      const free = LIGHT.map((_, place) => place).filter((place) => !taken().has(place));
+      found.set(name, free.find((place) => !others.has(place)) ?? free[0] ?? index % LIGHT.length);
       if (!known.has(name)) known.set(name, found.get(name));
     }
     return found;
@@ -138,8 +139,8 @@
       animationDuration: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 250,
       textStyle: { fontFamily: look.font, color: look.text },
       // What the axis counts in: an amount means nothing without its currency.
-      title: { text: data.currency, left: 8, top: 0, padding: 0, textStyle: { color: look.text, fontSize: 12, fontWeight: "normal", width: 240, overflow: "truncate" } },
-      grid: { left: 8, right: 12, top: data.currency ? 28 : 16, bottom: many ? 36 : 8, containLabel: true },
+      title: { text: data.currency, left: 8, top: 6, padding: 0, textStyle: { color: look.text, fontSize: 12, fontWeight: "normal", width: 240, overflow: "truncate" } },
+      grid: { left: 8, right: 12, top: data.currency ? 32 : 16, bottom: many ? 36 : 8, containLabel: true },
       legend: many
         ? { type: "scroll", bottom: 0, left: 0, itemWidth: 10, itemHeight: 10, icon: "roundRect", data: data.series.map((item) => (item.dashed ? { name: item.name, icon: TWO_DASHES } : item.name)), textStyle: { color: look.text, width: 180, overflow: "truncate" }, pageIconColor: look.text, pageTextStyle: { color: look.text } }
         : undefined,
@@ -220,6 +221,8 @@
       chart.dispose();
       charts.delete(node);
     }
+    // Another answer begins anew, as it would on a page of its own.
+    if (!charts.size) known.clear();
     for (const node of document.querySelectorAll("[data-chart]")) if (!charts.has(node)) draw(node);
   }
 
