@@ -162,6 +162,13 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
   });
+  // A form that came back begins at what it refuses.
+  document.addEventListener("DOMContentLoaded", () => {
+    const refused = document.querySelector("main form [aria-invalid=true]:not([type=hidden])");
+    const folded = refused?.closest("details");
+    if (folded) folded.open = true;
+    refused?.focus();
+  });
   // A page kept by the browser's back button may be sent again.
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;

@@ -188,6 +188,21 @@ def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:
     expect(page.locator("#content")).to_be_focused()
 
 
+def test_a_form_that_came_back_begins_at_what_it_refuses(new_page: NewPage) -> None:
+    page = new_page("admin")
+    page.goto("/a/acme/settings/members/")
+    email = page.get_by_label("E-mail")
+    email.fill("nobody@example.com")
+
+    page.get_by_role("button", name="Add member").click()
+
+    expect(page.get_by_text("Nobody has signed up as nobody@example.com yet")).to_be_visible()
+    expect(email).to_be_focused()
+    expect(email).to_have_accessible_description(
+        "Of a person who has signed up here. Nobody has signed up as nobody@example.com yet. Ask them to sign up here first, then add them."
+    )
+
+
 def test_a_narrow_page_hides_its_navigation_behind_a_button(new_page: NewPage) -> None:
     page = new_page("viewer", width=390)
     page.goto("/a/acme/")
