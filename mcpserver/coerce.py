@@ -18,9 +18,23 @@ import msgspec
 from msgspec import inspect
 
 from finops.lib.errors import UserError, nearest, unknown_value
+from finops.lib.periods import PERIOD_WORDS
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _SHOWN = 80
+# What people and models say for a choice, by the choice that they can only mean, where there is such a one.
+_SAME_AS = {
+    **{word: (name, name.removesuffix("_to_date")) for word, name in PERIOD_WORDS.items()},
+    **dict.fromkeys(("equals", "eq", "is", "="), ("in",)),
+    **dict.fromkeys(("not_equals", "neq", "is_not", "!="), ("not_in",)),
+    "month": ("monthly",),
+    "quarter": ("quarterly",),
+    "year": ("yearly",),
+    "daily": ("day",),
+    "weekly": ("week",),
+    "monthly": ("month",),
+    "total": ("none",),
+}
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -116,7 +130,7 @@ def _take_decimal(kind: inspect.DecimalType | inspect.FloatType, value: Any, pat
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation:
-        _refuse(path, value, "a number")
+        _refuse(path, value, "a number", "Write it without signs for thousands or currency, such as 11500.50")
     if not number.is_finite() or abs(number.adjusted()) > 30:
         _refuse(path, value, "a number of a size that makes sense")
     if isinstance(kind, inspect.FloatType):
@@ -147,6 +161,8 @@ def _take_bool(kind: inspect.BoolType, value: Any, path: str) -> bool:
 
 
 def _take_str(kind: inspect.StrType, value: Any, path: str) -> str:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
         _refuse(path, value, "a text")
@@ -173,6 +189,10 @@ def _take_choice(kind: inspect.LiteralType | inspect.EnumType, value: Any, path:
     folded = {_fold(str(choice)): choice for choice in values}
     if isinstance(value, str) and _fold(value) in folded:
         return folded[_fold(value)]
+    meant = _SAME_AS.get(_fold(value), ()) if isinstance(value, str) else ()
+    for choice in meant:
+        if choice in folded:
+            return folded[choice]
     shown = value if isinstance(value, str) else _shown(value)
     error = unknown_value(path, shown[:_SHOWN], [str(choice) for choice in values])
     if "Valid:" not in error.message:

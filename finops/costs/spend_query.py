@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from finops.lib.errors import unknown_value
 from finops.lib.params import fields_of, from_text
-from finops.lib.periods import PERIODS
+from finops.lib.periods import PERIOD_WORDS, PERIODS
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 
@@ -116,9 +116,10 @@ def read_period(name: str | None) -> Period | None:
     if not name:
         return None
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-    if folded not in PERIODS:
+    found = PERIOD_WORDS.get(folded, folded)
+    if found not in PERIODS:
         raise unknown_value("period", name[:60], PERIODS)
-    return cast(Period, folded)
+    return cast(Period, found)
 
 
 Q = TypeVar("Q", bound=UrlQuery)

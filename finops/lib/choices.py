@@ -8,11 +8,13 @@ PERIODS = [
     ("last_7_days", "Last 7 days"),
     ("last_30_days", "Last 30 days"),
     ("last_90_days", "Last 90 days"),
+    ("last_week", "Last week"),
     ("month_to_date", "Month to date"),
     ("last_month", "Last month"),
     ("last_3_months", "Last 3 months"),
     ("last_6_months", "Last 6 months"),
     ("last_12_months", "Last 12 months"),
+    ("last_quarter", "Last quarter"),
     ("quarter_to_date", "Quarter to date"),
     ("year_to_date", "Year to date"),
 ]

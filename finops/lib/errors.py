@@ -42,7 +42,7 @@ def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: 
     parts = [f"{field}: {cut(value, MAX_CHOICE)!r} is not known."]
     if close:
         parts.append(f"Nearest: {', '.join(close)}.")
-    elif len(known) <= 20:
+    if len(known) <= 20 and not (close and listed_by):
         parts.append(f"Valid: {', '.join(known)}.")
     if listed_by:
         parts.append(f"{listed_by} lists them.")

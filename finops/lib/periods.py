@@ -16,11 +16,13 @@ Period = Literal[
     "last_7_days",
     "last_30_days",
     "last_90_days",
+    "last_week",
     "month_to_date",
     "last_month",
     "last_3_months",
     "last_6_months",
     "last_12_months",
+    "last_quarter",
     "quarter_to_date",
     "year_to_date",
 ]
@@ -97,26 +99,51 @@ def _last_months(count: int) -> Callable[[date, int], DateRange]:
     return lambda today, _fiscal: DateRange(add_months(today, -count), month_start(today) - timedelta(days=1))
 
 
+def _last_week(today: date, _fiscal: int) -> DateRange:
+    monday = bucket_start("week", today)
+    return DateRange(monday - timedelta(days=7), monday - timedelta(days=1))
+
+
+def _last_quarter(today: date, fiscal: int) -> DateRange:
+    start = quarter_start(today, fiscal)
+    return DateRange(add_months(start, -3), start - timedelta(days=1))
+
+
 _PERIODS: dict[str, Callable[[date, int], DateRange]] = {
     "today": lambda today, _fiscal: DateRange(today, today),
     "yesterday": _last_days(1),
     "last_7_days": _last_days(7),
     "last_30_days": _last_days(30),
     "last_90_days": _last_days(90),
+    "last_week": _last_week,
     "month_to_date": lambda today, _fiscal: DateRange(month_start(today), today),
     "last_month": _last_months(1),
     "last_3_months": _last_months(3),
     "last_6_months": _last_months(6),
     "last_12_months": _last_months(12),
+    "last_quarter": _last_quarter,
     "quarter_to_date": lambda today, fiscal: DateRange(quarter_start(today, fiscal), today),
     "year_to_date": lambda today, fiscal: DateRange(year_start(today, fiscal), today),
 }
 
 PERIODS: tuple[str, ...] = tuple(_PERIODS)
+PERIOD_WORDS = {
+    **{
+        f"{word}_{unit}": f"{unit}_to_date"
+        for word in ("this", "current")
+        for unit in ("month", "quarter", "year")
+    },
+    **{f"previous_{unit}": f"last_{unit}" for unit in ("week", "month", "quarter")},
+    "mtd": "month_to_date",
+    "qtd": "quarter_to_date",
+    "ytd": "year_to_date",
+}
+"""What people call a named period."""
 
 
 def named_period(name: str, *, today: date, fiscal_start_month: int = 1) -> DateRange:
-    """The days of a named period. The `last_…_days` end yesterday, the `last_…_months` before this month."""
+    """The days of a named period. The `last_…_days` end yesterday; the `last_…_months`, `last_week` (from Monday) and
+    `last_quarter` (of the fiscal year) are the whole ones before this one."""
     if name not in _PERIODS:
         raise unknown_value("period", name, PERIODS)
     return _PERIODS[name](today, fiscal_start_month)

@@ -11,14 +11,17 @@ from msgspec.structs import replace
 
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
-from finops.costs.spend_query import Period, SpendQuery
+from finops.costs.spend_query import Filter, SpendQuery, read_period
 from finops.lib.answers import largest_that_fits
+from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits
 
 EXPLORER = "cost-explorer/"
 MAX_URL = 4_000
+MAX_LINKED = 10
+MAX_LINKED_TEXT = 200
 
 
 @tool(
@@ -70,7 +73,7 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
     end_date: Annotated[date | None, Meta(description="Last day, inclusive.")] = None
     period: Annotated[
-        Period | None, Meta(description="Instead of dates; left out: last 365 days with data.")
+        str | None, Meta(description="As in querySpend; left out: last 365 days with data.")
     ] = None
     limit: Annotated[int, Meta(ge=1, le=queries.MAX_VALUES_LIMIT)] = 50
     cursor: Annotated[str, Meta(description="From the answer before, for the next page.")] = ""
@@ -91,7 +94,9 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     ],
 )
 def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArguments) -> DimensionValuesAnswer:
-    days = queries.given_days(call.account, arguments.start_date, arguments.end_date, arguments.period)
+    days = queries.given_days(
+        call.account, arguments.start_date, arguments.end_date, read_period(arguments.period)
+    )
 
     def made(limit: int) -> DimensionValuesAnswer:
         answer = queries.list_dimension_values(
@@ -103,7 +108,20 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
             cursor=arguments.cursor,
             deadline=call.deadline,
         )
-        url = call.console_url(EXPLORER, {"group_by": answer.dimension})
-        return replace(answer, console_url=url)
+        return replace(answer, console_url=_values_url(call, arguments, answer))
 
     return largest_that_fits(made, arguments.limit, fits)
+
+
+def _values_url(call: ToolCall, asked: ListDimensionValuesArguments, answer: DimensionValuesAnswer) -> str:
+    """The cost of the same days by this dimension; after a search, of the first values that it found."""
+    found = (
+        [cut(value.value, MAX_LINKED_TEXT) for value in answer.values[:MAX_LINKED]] if asked.search else []
+    )
+    query = SpendQuery(
+        start_date=answer.start_date,
+        end_date=answer.end_date,
+        group_by=[answer.dimension],
+        filters=[Filter(dimension=answer.dimension, values=found)] if found else [],
+    )
+    return call.console_url(EXPLORER, query.to_params())

@@ -34,6 +34,8 @@ def refusal(kind: type[msgspec.Struct] = EchoArguments, /, **arguments: Any) -> 
         ("top", 10.0, 10),
         ("grain", "Month", Grain.MONTH),
         ("grain", " DAY ", Grain.DAY),
+        ("grain", "daily", Grain.DAY),
+        ("note", ["one"], "one"),
         ("basis", "Amortized", "amortized"),
         ("group_by", "service", ["service"]),
         ("group_by", '["service", "region"]', ["service", "region"]),
@@ -75,7 +77,7 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
         ("top", True, "top: true is not a whole number. It is at least 1 and at most 50."),
         ("top", 0, "top: 0 is not in range. It is at least 1 and at most 50."),
         ("top", "9" * 30, f'top: "{"9" * 30}" is not a whole number. It is at least 1 and at most 50.'),
-        ("grain", "daily", "grain: 'daily' is not known. Nearest: day. Valid: day, month."),
+        ("grain", "dai", "grain: 'dai' is not known. Nearest: day. Valid: day, month."),
         ("grain", 7, "grain: '7' is not known. Valid: day, month."),
         ("basis", "net", "basis: 'net' is not known. Valid: amortized, billed."),
         (
@@ -83,7 +85,7 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
             ["a", "b", "c"],
             'group_by: ["a","b","c"] is not short enough (3 items). At most 2 items.',
         ),
-        ("group_by", [["a"]], 'group_by[0]: ["a"] is not a text.'),
+        ("group_by", [["a", "b"]], 'group_by[0]: ["a","b"] is not a text.'),
         ("filters", 7, "filters[0]: 7 is not an object. Its fields are dimension, values."),
         ("filters", [{}], "filters[0].dimension is required."),
         (
@@ -92,14 +94,18 @@ def test_null_leaves_an_optional_argument_out(field: str) -> None:
             'start_date: "1/11/2026" is not a day. Write YYYY-MM-DD, such as 2026-11-20.',
         ),
         ("start_date", 20261101, "start_date: 20261101 is not a day. Write YYYY-MM-DD, such as 2026-11-20."),
-        ("amount", "much", 'amount: "much" is not a number.'),
+        (
+            "amount",
+            "11,500 $",
+            'amount: "11,500 $" is not a number. Write it without signs for thousands or currency, such as 11500.50.',
+        ),
         ("amount", "1e99", 'amount: "1e99" is not a number of a size that makes sense.'),
         ("amount", "NaN", 'amount: "NaN" is not a number of a size that makes sense.'),
         ("shared", "yes", 'shared: "yes" is not true or false.'),
         ("note", "n" * 21, f'note: "{"n" * 21}" is not short enough (21 characters). At most 20 characters.'),
         ("note", "a\x00b", 'note: "a\\u0000b" is not a text that can be stored (it has a NUL character).'),
         ("labels", "a=b", 'labels: "a=b" is not an object.'),
-        ("labels", {"a": [1]}, "labels.a: [1] is not a text."),
+        ("labels", {"a": [1, 2]}, "labels.a: [1,2] is not a text."),
     ],
 )
 def test_what_is_wrong_is_named_with_its_value_and_the_repair(field: str, given: Any, says: str) -> None:

@@ -34,17 +34,25 @@ fiscal_starts = st.integers(1, 12)
         ("last_7_days", "2026-03-13", "2026-03-19"),
         ("last_30_days", "2026-02-18", "2026-03-19"),
         ("last_90_days", "2025-12-20", "2026-03-19"),
+        ("last_week", "2026-03-09", "2026-03-15"),
         ("month_to_date", "2026-03-01", "2026-03-20"),
         ("last_month", "2026-02-01", "2026-02-28"),
         ("last_3_months", "2025-12-01", "2026-02-28"),
         ("last_6_months", "2025-09-01", "2026-02-28"),
         ("last_12_months", "2025-03-01", "2026-02-28"),
+        ("last_quarter", "2025-10-01", "2025-12-31"),
         ("quarter_to_date", "2026-01-01", "2026-03-20"),
         ("year_to_date", "2026-01-01", "2026-03-20"),
     ],
 )
 def test_a_named_period_has_these_days(name: str, start: str, end: str) -> None:
     assert named_period(name, today=TODAY) == DateRange(date.fromisoformat(start), date.fromisoformat(end))
+
+
+def test_the_last_quarter_is_the_whole_one_before_in_the_fiscal_year() -> None:
+    found = named_period("last_quarter", today=TODAY, fiscal_start_month=2)
+
+    assert found == DateRange(date(2025, 11, 1), date(2026, 1, 31))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +149,7 @@ def test_dates_a_period_or_nothing_are_ways_to_say_days() -> None:
         (None, date(2026, 1, 1), None, "start_date", "start_date is missing"),
         (date(2026, 1, 2), date(2026, 1, 1), None, "end_date", "lies before start_date"),
         (date(2026, 1, 1), date(2026, 1, 2), "today", "period", "not both"),
-        (None, None, "last_week", "period", "Nearest: "),
+        (None, None, "last_weeks", "period", "Nearest: "),
         (date(2000, 1, 1), date(2026, 1, 1), None, "start_date", "spans over 3660 days"),
         (date(1, 1, 1), date(1, 1, 2), None, "start_date", "not between 2000 and 2100"),
         (date(2026, 1, 1), date(9999, 12, 31), None, "end_date", "not between 2000 and 2100"),
