@@ -129,9 +129,9 @@ class DimensionRegistry:
         plain = self._kinds.get(_plain(name))
         if plain is not None and not plain.is_family:
             return plain.resolve(context, "")
-        choices = [kind.shown_name for kind in self.kinds()]
-        if name in context.tag_keys:
-            choices = [f"tag:{name}", *choices]
+        own = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
+        tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
+        choices = [*own, *tags, *(kind.shown_name for kind in self.kinds())]
         raise unknown_value(field, name, choices, listed_by="getAccountContext")
 
     def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
@@ -167,6 +167,10 @@ _OTHER_NAMES = {
     "user": "actor",
     "cost_source": "source",
     "commitment_id": "commitment",
+    "purchase_type": "pricing_category",
+    "purchase_option": "pricing_category",
+    "pricing_model": "pricing_category",
+    "charge_type": "charge_category",
 }
 
 

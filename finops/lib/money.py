@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 MONEY_SCALE = 18
@@ -30,6 +30,12 @@ def added(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         total = _CONTEXT.add(total, amount)
     return total
+
+
+def most_first(amounts: Mapping[str, Decimal]) -> list[str]:
+    """Currencies in the order that answers list them: the one of most money first. No rate is applied, so it is an
+    order for reading and no comparison."""
+    return sorted(amounts, key=lambda currency: (amounts[currency].copy_abs().copy_negate(), currency))
 
 
 def subtracted(minuend: Decimal, subtrahend: Decimal) -> Decimal:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagsAnswer
 from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.queries import cost_tags as queries
+from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -18,6 +19,7 @@ from mcpserver.results import fits
 
 PAGE = "cost-tags/"
 EXPLORER = "cost-explorer/"
+MAX_URL = 4_000
 
 
 class ListCostTagsArguments(msgspec.Struct, kw_only=True):
@@ -66,7 +68,15 @@ def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
 def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:
     if not answer.cost_tag:
         return call.console_url(PAGE)
-    by = [query.by] if query.by else []
-    days = [("start_date", answer.period.start_date), ("end_date", answer.period.end_date)]
-    asked = {name: [day.isoformat()] for name, day in days}
-    return call.console_url(EXPLORER, {**asked, "group_by": [f"cost_tag:{answer.cost_tag}", *by]})
+    dimension = f"cost_tag:{answer.cost_tag}"
+    shown = SpendQuery(
+        start_date=answer.period.start_date,
+        end_date=answer.period.end_date,
+        group_by=[dimension, *([query.by] if query.by else [])],
+        filters=[Filter(dimension=dimension, values=query.values)] if query.values else [],
+        basis=query.basis,
+        splits=query.splits,
+        top=query.top,
+    )
+    url = call.console_url(EXPLORER, shown.to_params())
+    return url if len(url) <= MAX_URL else call.console_url(EXPLORER, replace(shown, filters=[]).to_params())

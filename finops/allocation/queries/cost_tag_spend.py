@@ -19,7 +19,7 @@ from finops.costs.queries.cost_sums import CostRead, read_costs
 from finops.costs.queries.cost_view import cost_view, view_used
 from finops.costs.queries.spend import asked_days
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.lib.money import added, ratio
+from finops.lib.money import added, most_first, ratio
 from finops.lib.spoken import cut, listed, money, percent
 
 OTHER = "other"
@@ -136,7 +136,7 @@ def _values(before: Amounts, after: Amounts, top: int) -> list[CostTagValueCost]
     """Of each currency the values with the most cost on either side, the rest in one row."""
     keys = list(dict.fromkeys([*before, *after]))
     found: list[CostTagValueCost] = []
-    for currency in sorted({currency for currency, _ in keys}):
+    for currency in _currencies(before, keys):
         mine = [key for key in keys if key[0] == currency]
         mine.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
         total = _sum(before, mine)
@@ -169,9 +169,14 @@ def _row(
     )
 
 
+def _currencies(before: Amounts, keys: Sequence[Key]) -> list[str]:
+    names = {currency for currency, _ in keys}
+    return most_first({name: _sum(before, [key for key in keys if key[0] == name]) for name in names})
+
+
 def _totals(before: Amounts) -> list[CostTagTotal]:
     found = []
-    for currency in sorted({currency for currency, _ in before}):
+    for currency in _currencies(before, list(before)):
         amount = added(part for (name, _), part in before.items() if name == currency)
         untagged = before.get((currency, UNTAGGED), ZERO)
         found.append(

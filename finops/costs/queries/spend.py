@@ -129,10 +129,12 @@ def asked_days(account: Account, query: SpendQuery) -> DateRange:
 
 
 def _check_buckets(query: SpendQuery, days: DateRange) -> None:
-    if days.days > MAX_BUCKETS * BUCKET_DAYS[query.granularity]:
+    most = MAX_BUCKETS * BUCKET_DAYS[query.granularity]
+    if days.days > most:
+        coarser = [name for name in ("week", "month") if days.days <= MAX_BUCKETS * BUCKET_DAYS[name]]
         raise UserError(
             f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
-            "Ask for fewer days or a coarser granularity (week, month).",
+            f"Ask for at most {most:,} days or a coarser granularity ({', '.join(coarser)}).",
             field="granularity",
             value=query.granularity,
         )

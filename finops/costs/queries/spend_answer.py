@@ -28,7 +28,7 @@ from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
 from finops.costs.splitting import Splitting
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
 
 OTHER = "other"
@@ -55,7 +55,10 @@ class SpendFacts:
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     """The whole answer but its console_url, which a door knows."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
-    totals = [total_of(facts, sums, currency, buckets) for currency in _currencies(sums)]
+    every = {
+        currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
+    }
+    totals = [every[currency] for currency in most_first({name: each.amount for name, each in every.items()})]
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
     comparison = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
     return SpendAnswer(
@@ -72,13 +75,9 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         data_through=facts.sources.coverage.complete_through,
         truncated=truncated_of(rows, facts.query.top),
         warnings=warnings_of(facts, totals, buckets),
-        hint=hint_of(facts.query, facts.sources.coverage, totals, rows),
+        hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.splitting.applied,
     )
-
-
-def _currencies(sums: Sequence[SpendSum]) -> list[str]:
-    return sorted({part.currency for part in sums})
 
 
 def period_of(facts: SpendFacts) -> PeriodUsed:

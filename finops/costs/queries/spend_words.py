@@ -13,6 +13,9 @@ from finops.costs.spend_query import SpendQuery
 from finops.lib.spoken import listed, money, percent
 
 NAMED_ROWS = 3
+NAMED_ROWS_OF_SEVERAL = 2
+NAMED_CURRENCIES = 3
+COMMITTED = ("pricing_category", "commitment")
 NAME_LENGTH = 80
 
 
@@ -48,10 +51,13 @@ def _moved(change: Change | None) -> str:
 
 
 def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
-    if len(totals) != 1:
-        return ""
-    named = [_named(row) for row in rows if not row.other_groups][:NAMED_ROWS]
-    return f"; most of it on {listed(named)}" if named else ""
+    count = NAMED_ROWS if len(totals) == 1 else NAMED_ROWS_OF_SEVERAL
+    said = []
+    for total in totals[:NAMED_CURRENCIES]:
+        named = [_named(row) for row in rows if row.currency == total.currency and not row.other_groups]
+        what = "it" if len(totals) == 1 else total.currency
+        said += [f"; most of {what} on {listed(named[:count])}"] if named else []
+    return "".join(said)
 
 
 def _named(row: SpendRow) -> str:
@@ -61,7 +67,11 @@ def _named(row: SpendRow) -> str:
 
 
 def hint_of(
-    query: SpendQuery, coverage: Coverage, totals: Sequence[SpendTotal], rows: Sequence[SpendRow]
+    query: SpendQuery,
+    view: ViewUsed,
+    coverage: Coverage,
+    totals: Sequence[SpendTotal],
+    rows: Sequence[SpendRow],
 ) -> str:
     """What to ask next."""
     if coverage.first_day is None:
@@ -74,6 +84,10 @@ def hint_of(
         return (
             "Add group_by, such as service, account, region or tag:<key>, to see what the total is made of."
         )
+    if view.basis == "billed" and any(name in row.group for name in COMMITTED for row in rows[:1]):
+        return (
+            "Billed cost has commitments on the day they were paid: basis amortized shows what they covered."
+        )
     if query.compare_to == "none":
         return "Add compare_to previous_period to see what moved."
     return _deeper(query, rows)
@@ -83,10 +97,20 @@ def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     moved = [row for row in rows if row.change and row.change.change and not row.other_groups]
     if not moved:
         return "Filter by one of the rows and group by another dimension to go deeper."
-    most = max(moved, key=_size_of_change)
-    dimension, value = next(iter(most.group.items()))
+    currencies = list(dict.fromkeys(row.currency for row in moved))[:NAMED_CURRENCIES]
+    most = [max((row for row in moved if row.currency == each), key=_size_of_change) for each in currencies]
+    dimension = next(iter(most[0].group))
     other = "resource" if "usage_type" in query.group_by else "usage_type"
-    return f"{value[:NAME_LENGTH]!r} moved most: filter {dimension} by it and group by {other} to see why."
+    which = "it" if len(most) == 1 else "one"
+    return f"{_values(most, dimension)} moved most: filter {dimension} by {which} and group by {other} to see why."
+
+
+def _values(rows: Sequence[SpendRow], dimension: str) -> str:
+    """The value of each row; with its currency where there are several, which cannot be compared."""
+    said = [repr(row.group[dimension][:NAME_LENGTH]) for row in rows]
+    if len(said) == 1:
+        return said[0]
+    return listed([f"{value} in {row.currency}" for value, row in zip(said, rows, strict=True)])
 
 
 def _size_of_change(row: SpendRow) -> Decimal:
