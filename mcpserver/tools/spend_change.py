@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from finops.costs.spend_query import DEFAULT_PERIOD
 from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change as explain
 from finops.insights.spend_change.question import SpendChangeQuery
@@ -35,7 +36,8 @@ PAGE = "spend-change/"
     ],
 )
 def explain_spend_change(call: ToolCall, arguments: SpendChangeQuery) -> SpendChangeAnswer:
-    url = call.console_url(PAGE, arguments.to_params())
+    # Without any parameter the page opens with a question of its own.
+    url = call.console_url(PAGE, arguments.to_params() or {"period": [DEFAULT_PERIOD]})
 
     def linked(answer: SpendChangeAnswer) -> SpendChangeAnswer:
         beside = [

@@ -32,7 +32,7 @@ from finops.insights.commitments.term import Term, term_of
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
-from finops.lib.money import added
+from finops.lib.money import added, most_first
 from finops.lib.periods import DateRange
 
 Fits = Callable[[CommitmentAnswer], bool]
@@ -166,8 +166,9 @@ def _findings(
 def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     ours = [each for each in facts.sums if each.commitment]
     services = covered_services(facts.sums)
-    currencies = sorted({each.currency for each in ours})
-    totals = [_total(facts, currency, services) for currency in currencies]
+    every = {currency: _total(facts, currency, services) for currency in {each.currency for each in ours}}
+    currencies = most_first({name: total.committed_cost for name, total in every.items()})
+    totals = [every[currency] for currency in currencies]
     rows = [row for currency in currencies for row in _rows(facts, currency, top)]
     through = facts.sources.coverage.complete_through
     return CommitmentAnswer(

@@ -70,7 +70,11 @@ def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) ->
         return (
             "Ask for other days, or drop the filters; querySpend by pricing_category shows what is on demand."
         )
-    wasted = [row for row in rows if row.unused_cost and row.commitment not in ("", "other")]
-    if wasted:
-        return f"{wasted[0].name or wasted[0].commitment!r} wastes most; granularity day shows when."
+    wasted = {
+        row.currency: row for row in reversed(rows) if row.unused_cost and row.commitment not in ("", "other")
+    }
+    named = [wasted[total.currency] for total in totals if total.currency in wasted]
+    if named:
+        said = [f"{row.name or row.commitment!r} ({money(row.unused_cost, row.currency)})" for row in named]
+        return f"{listed(said)} {'wastes' if len(said) == 1 else 'waste'} most; granularity day shows when."
     return "listSavingsRecommendations says what a commitment could still cover."

@@ -42,7 +42,8 @@ def list_savings(
 ) -> SavingsAnswer:
     """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
 
-    `evidence`: how many resources each names. Totals are of all open ones, whatever the filters. Raises UserError for a
+    `evidence`: how many resources each names. Totals are of the open ones of the rule, saving and currency
+    asked for, whatever the status asked for. Raises UserError for a
     cursor of another question. Cost: three lake queries, a fourth when something was acted on two weeks ago or more;
     each is kept while no file changes.
     """
@@ -53,18 +54,19 @@ def list_savings(
     read = Reader(account, sources, deadline)
     found = find(read, [key for key, row in marks.items() if row.status == DISMISSED])
     everything = _everything(found, marks, outcomes(read, marks.values()), sources.names, evidence)
-    rows = [row for row in everything if _is_asked(row, query)]
+    narrowed = [row for row in everything if _is_of(row, query)]
+    rows = [row for row in narrowed if query.status in ("all", row.status)]
     shown = rows[offset : offset + query.limit]
     more = offset + len(shown) < len(rows)
-    totals = _totals(everything)
+    totals, realised = _totals(narrowed), _realised(narrowed)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, totals, everything),
+        summary=_summary(account, query, totals, rows, realised),
         period=_period(found),
         totals=totals,
         recommendations=shown,
         total_recommendations=len(rows),
-        realised=_realised(everything),
+        realised=realised,
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
@@ -88,10 +90,10 @@ def _period(found: Found) -> PeriodUsed | None:
     return PeriodUsed(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
 
 
-def _is_asked(row: Recommendation, query: SavingsQuery) -> bool:
+def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
+    """Whether it is asked for, whatever its status."""
     return (
-        query.status in ("all", row.status)
-        and query.rule in (None, row.rule)
+        query.rule in (None, row.rule)
         and query.currency.strip().upper() in ("", row.currency.upper())
         and (query.min_saving is None or (row.monthly_saving or Decimal(0)) >= query.min_saving)
     )
@@ -239,9 +241,31 @@ def _realised(rows: Sequence[Recommendation]) -> list[Realised]:
     ]
 
 
-def _summary(account: Account, totals: Sequence[SavingsTotal], rows: Sequence[Recommendation]) -> str:
+def _summary(
+    account: Account,
+    query: SavingsQuery,
+    totals: Sequence[SavingsTotal],
+    rows: Sequence[Recommendation],
+    realised: Sequence[Realised],
+) -> str:
+    """One or two plain sentences, of what was asked for."""
+    could = _could_save(account, query, totals, rows)
+    if query.status not in (ACTED, DISMISSED):
+        return could
+    noun = "recommendation" if len(rows) == 1 else "recommendations"
+    if query.status == DISMISSED:
+        return f"{len(rows)} {noun} dismissed{_narrowed(query)}. {could}"
+    saved = listed([money(each.saved, each.currency) for each in realised if each.saved is not None])
+    so_far = f"saved {saved} a month so far" if saved else "nothing that is old enough to say what it saved"
+    return f"{len(rows)} {noun} acted on{_narrowed(query)}: {so_far}. {could}"
+
+
+def _could_save(
+    account: Account, query: SavingsQuery, totals: Sequence[SavingsTotal], rows: Sequence[Recommendation]
+) -> str:
     if not totals:
-        return f"{account.name} has no open recommendation: its bills prove no saving of 1 a month or more."
+        which = _narrowed(query)
+        return f"{account.name} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
     count = sum(total.recommendations for total in totals)
     amounts = listed(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
@@ -249,11 +273,22 @@ def _summary(account: Account, totals: Sequence[SavingsTotal], rows: Sequence[Re
     noun = "recommendation" if count == 1 else "recommendations"
     unknown = sum(total.unknown for total in totals)
     rest = f"; {unknown} of them to review, without a provable amount" if unknown else ""
-    first = next(row for row in rows if row.status == OPEN)
+    first = next((row for row in rows if row.status == OPEN), None)
+    largest = f" Largest: {first.title}." if first else ""
     return (
-        f"{account.name} could save {amounts or 'an amount not known'} a month by {count} open {noun}{rest}. "
-        f"Largest: {first.title}."
+        f"{account.name} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
+        f"{_narrowed(query)}{rest}.{largest}"
     )
+
+
+def _narrowed(query: SavingsQuery) -> str:
+    """What was asked for besides the status."""
+    parts = [
+        f" of rule {query.rule}" if query.rule else "",
+        f" of {query.min_saving} a month or more" if query.min_saving is not None else "",
+        f" in {query.currency.strip().upper()}" if query.currency.strip() else "",
+    ]
+    return "".join(parts)
 
 
 def _hint(rows: Sequence[Recommendation]) -> str:

@@ -28,7 +28,7 @@ from finops.insights.spend_change.answers import (
 )
 from finops.insights.spend_change.effects import Parts, parts_of, together
 from finops.insights.spend_change.lake import MeteredSum
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
 
 CAUSES = 3
@@ -64,11 +64,12 @@ class ChangeFacts:
 
     @cached_property
     def by_currency(self) -> Mapping[str, list[Weighed]]:
-        """In the order of their names."""
+        """The currency of most money first."""
         found: dict[str, list[Weighed]] = defaultdict(list)
         for each in self.sums:
             found[each.currency].append(Weighed(each, parts_of(each)))
-        return dict(sorted(found.items()))
+        now = {currency: _amounts(items)[0] for currency, items in found.items()}
+        return {currency: found[currency] for currency in most_first(now)}
 
 
 def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
@@ -78,7 +79,7 @@ def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     days = _compared_days(facts)
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=words.summary_of(facts.account.name, days, totals, moves, facts.reason),
+        summary=words.summary_of(facts.account.name, facts.view, days, totals, moves, facts.reason),
         view=facts.view,
         days=days,
         group_by=[dimension.name for dimension in facts.dimensions],

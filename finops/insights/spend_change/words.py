@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from finops.costs.answers import ViewUsed
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.insights.spend_change.effects import EFFECTS
 from finops.lib.periods import DateRange
 from finops.lib.spoken import cut, listed, money, percent
 
 NAMED = 3
+NAMED_OF_SEVERAL = 2
+NAMED_CURRENCIES = 3
 NAME_LENGTH = 80
 
 WHY = {
@@ -22,7 +25,12 @@ WHY = {
 
 
 def summary_of(
-    account: str, days: ComparedDays | None, totals: Sequence[ChangeTotal], moves: Sequence[Move], reason: str
+    account: str,
+    view: ViewUsed,
+    days: ComparedDays | None,
+    totals: Sequence[ChangeTotal],
+    moves: Sequence[Move],
+    reason: str,
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
@@ -32,7 +40,7 @@ def summary_of(
         return f"{account} has no cost {when} nor before that matches."
     said = listed([_said(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{account} spent {said} {when} than from {before}{_most(totals, moves)}."
+    return f"{account} spent {said} {when} than from {before} ({view.label}){_most(totals, moves)}."
 
 
 def _said(total: ChangeTotal) -> str:
@@ -44,8 +52,16 @@ def _said(total: ChangeTotal) -> str:
 
 
 def _most(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
-    named = [_named(move) for move in moves if move.change and not move.other_groups][:NAMED]
-    return f"; most moved {listed(named)}" if named and len(totals) == 1 else ""
+    """The largest moves of each currency; fewer where there are several."""
+    count = NAMED if len(totals) == 1 else NAMED_OF_SEVERAL
+    currencies = [total.currency for total in totals[:NAMED_CURRENCIES]]
+    named = [_named(move) for currency in currencies for move in _moved(moves, currency)[:count]]
+    return f"; most moved {listed(named)}" if named else ""
+
+
+def _moved(moves: Sequence[Move], currency: str) -> list[Move]:
+    """Those of one currency, largest first, without the rest."""
+    return [move for move in moves if move.currency == currency and move.change and not move.other_groups]
 
 
 def _named(move: Move) -> str:
@@ -92,13 +108,22 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     """What to ask next."""
     if reason:
         return "Choose days that getAccountContext says have data, or name the earlier days yourself."
-    moved = [move for move in moves if move.change and not move.other_groups]
+    currencies = list(dict.fromkeys(move.currency for move in moves))
+    moved = [mine[0] for currency in currencies if (mine := _moved(moves, currency))]
     if not moved and filtered:
         return "Check the values with listDimensionValues or widen the dates."
     if not moved:
         return "Nothing moved: compare with previous_year, or ask for other days."
-    dimension, value = next(iter(moved[0].group.items()))
+    dimension = next(iter(moved[0].group))
     other = "resource" if "usage_type" in moved[0].group else "usage_type"
-    return (
-        f"{cut(value, NAME_LENGTH)!r} moved most: filter {dimension} by it and group by {other} or account."
-    )
+    which = "it" if len(moved) == 1 else "one"
+    return f"{_values(moved, dimension)} moved most: filter {dimension} by {which} and group by {other} or account."
+
+
+def _values(moved: Sequence[Move], dimension: str) -> str:
+    """The value of each move; with its currency where there are several, which cannot be compared."""
+    named = moved[:NAMED_CURRENCIES]
+    said = [repr(cut(move.group[dimension], NAME_LENGTH)) for move in named]
+    if len(moved) == 1:
+        return said[0]
+    return listed([f"{value} in {move.currency}" for value, move in zip(said, named, strict=True)])

@@ -256,3 +256,24 @@ def test_the_list_is_filtered_and_goes_on_by_cursor(acme: Account) -> None:
     (row,) = list_savings(acme, SavingsQuery(rule="volume_type")).recommendations
     assert row.rule == "volume_type"
     assert len(list_savings(acme, SavingsQuery(min_saving=Decimal(50))).recommendations) == 1
+
+
+def test_a_question_about_one_rule_is_answered_with_what_that_rule_saves(acme: Account) -> None:
+    add_source(acme, [*old("10"), *volume("10"), *daily("10")])
+
+    everything, one = list_savings(acme, SavingsQuery()), list_savings(acme, SavingsQuery(rule="volume_type"))
+
+    (row,) = one.recommendations
+    (total,) = one.totals
+    assert (total.monthly_saving, total.recommendations) == (row.monthly_saving, 1)
+    assert everything.totals[0].recommendations == 3
+    assert "by 1 open recommendation of rule volume_type" in one.summary
+
+
+def test_a_question_about_what_was_acted_on_says_so_before_what_is_open(acme: Account) -> None:
+    add_source(acme, old("10"))
+
+    answer = list_savings(acme, SavingsQuery(status="acted"))
+
+    assert answer.summary.startswith("0 recommendations acted on: nothing that is old enough")
+    assert "could save 12.00 USD a month by 1 open recommendation" in answer.summary

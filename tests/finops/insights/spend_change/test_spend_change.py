@@ -128,10 +128,10 @@ def test_currencies_are_never_added(acme: Account) -> None:
     )
 
     assert [(total.currency, total.change) for total in answer.totals] == [
-        ("EUR", Decimal(5)),
         ("USD", Decimal(10)),
+        ("EUR", Decimal(5)),
     ]
-    assert any("2 currencies (EUR, USD)" in sentence for sentence in answer.warnings)
+    assert any("2 currencies (USD, EUR)" in sentence for sentence in answer.warnings)
 
 
 def test_the_moves_that_are_not_listed_are_summed_in_other(acme: Account) -> None:
