@@ -22,8 +22,8 @@ MAX_TEXT = 300
     title="List anomalies",
     access=Access.READ,
     description="""
-        Days that cost more or less than expected, by source and service, worst first: impact so far and at month end,
-        band, top 3 root causes. What moved between two periods: explainSpendChange. Example: {"state": "open"}
+        Days that cost more or less than expected, of a service, team or cost tag, most severe first: impact so far and
+        at month end, band, root causes. What moved between two periods: explainSpendChange. Example: {"state": "open"}
     """,
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )

@@ -112,6 +112,23 @@ def test_it_narrows(acme: Account, door: Door, arguments: dict[str, Any], values
     assert {row["value"].removeprefix("Service ") for row in rows} == set(values)
 
 
+def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) -> None:
+    an_anomaly(acme, 1, value="Amazon Virtual Private Cloud")
+    an_anomaly(acme, 2)
+
+    (row,) = answer_of(door, search="VPC")["anomalies"]
+    assert row["value"] == "Amazon Virtual Private Cloud"
+
+
+def test_anomalies_of_a_service_and_of_a_team_are_not_to_be_added(acme: Account, door: Door) -> None:
+    an_anomaly(acme, 1)
+    alone = answer_of(door)["warnings"]
+    an_anomaly(acme, 2, dimension="team", value="Core")
+
+    (said,) = set(answer_of(door)["warnings"]) - set(alone)
+    assert "do not add impacts" in said
+
+
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:
     for number in range(7):
         an_anomaly(acme, number)

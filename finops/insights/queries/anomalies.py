@@ -14,6 +14,7 @@ from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, 
 from django.db.models.functions import Abs, Cast
 
 from accounts.models import Account
+from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
 from finops.insights.anomalies.causes import Causes, top_causes
 from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
@@ -51,7 +52,7 @@ def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
         data_through=run.data_through if run else None,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
-        warnings=_warnings(run),
+        warnings=[*_warnings(run), *_overlapping(shown)],
         hint=_hint(total),
     )
 
@@ -81,7 +82,8 @@ def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
 
 def _mentions(word: str) -> Q:
     fields = ("value", "label", "source__name", "note", "key", "kind", "said")
-    return reduce(or_, [Q(**{f"{name}__icontains": word}) for name in fields])
+    words = dict.fromkeys([*candidates("service", word), *candidates("provider", word)])
+    return reduce(or_, [Q(**{f"{name}__icontains": each}) for name in fields for each in words])
 
 
 def _in_order(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
@@ -226,6 +228,14 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     if run is None or run.finished_at is None:
         return ["Nobody has looked for anomalies yet: that happens within minutes of an import of cost."]
     return [f"The last look for anomalies failed: {run.error}"] if run.error else []
+
+
+def _overlapping(shown: Sequence[Anomaly]) -> list[str]:
+    if len({each.dimension for each in shown}) < 2:
+        return []
+    return [
+        "The same money may be in an anomaly of a service and in one of a team or cost tag: do not add impacts."
+    ]
 
 
 def _hint(total: int) -> str:
