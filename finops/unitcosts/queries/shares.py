@@ -15,6 +15,8 @@ from finops.lib.spoken import listed
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow
 from finops.unitcosts.queries.division import divided
 
+MARGIN = "share is cost ÷ what was earned; 1 minus share is the margin that this cost leaves."
+
 
 def currency_of(unit: str | None) -> str:
     """The currency that a usage metric counts in; empty for any other unit."""
@@ -38,6 +40,7 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
         ],
         rows=[replace(row, share=_row_share(row, money)) for row in answer.rows],
         warnings=[*answer.warnings, *_warned(answer, money, others)],
+        hint=f"{MARGIN} {answer.hint}",
     )
 
 

@@ -50,7 +50,7 @@ def why_unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: st
     if not metrics:
         return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
     names = [each.name for each in metrics]
-    shown = nearest(asked, names) or names[:SHOWN_METRICS]
+    shown = list(dict.fromkeys([*nearest(asked, names), *names]))[:SHOWN_METRICS]
     others = " and others" if len(shown) < len(names) else ""
     return (
         f"No usage event has named the metric {asked!r}; the account has {listed([repr(name) for name in shown])}{others}, "

@@ -158,6 +158,7 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(sold: Account) -> None
     rows = {(row.customer_id, row.currency): row.share for row in answer.rows}
     assert rows["acme", "USD"] == Decimal("0.3")
     assert rows["acme", "EUR"] is None
+    assert "1 minus share is the margin" in answer.hint
 
 
 def test_usage_in_any_other_unit_gives_no_share(sold: Account) -> None:
