@@ -31,6 +31,7 @@ from mcpserver.results import fits
 from mcpserver.schema import Schema, arguments_schema
 
 PAGE = "dashboards/"
+SHOWN_PROBLEMS = 5
 
 DashboardId = Annotated[int, Meta(description="From listDashboards.")]
 # The services refuse more than MAX_WIDGETS, and say so.
@@ -241,7 +242,21 @@ def _url(call: ToolCall, dashboard_id: int) -> str:
 
 
 def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
-    return [_draft(f"widgets[{index}]", each) for index, each in enumerate(widgets)]
+    """Raises UserError that says what is wrong with each widget, so that one more call mends them all."""
+    drafts, problems = [], []
+    for index, widget in enumerate(widgets):
+        try:
+            drafts.append(_draft(f"widgets[{index}]", widget))
+        except UserError as problem:
+            problems.append(problem)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        shown = [problem.message for problem in problems[:SHOWN_PROBLEMS]]
+        left = len(problems) - len(shown)
+        more = [f"{left} more widgets are refused."] if left else []
+        raise UserError(" ".join([*shown, *more]), field="widgets")
+    return drafts
 
 
 def _draft(path: str, widget: WidgetLayout) -> WidgetDraft:

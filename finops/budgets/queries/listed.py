@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from accounts.models import Account
 from finops.budgets.answers import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetStatus
 from finops.budgets.budgets_query import BudgetsQuery
@@ -15,8 +17,10 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.values import MAX_LIMIT, list_dimension_values
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import nearest
 from finops.lib.periods import DateRange, month_start
 from finops.lib.spoken import cut, listed
 
@@ -60,9 +64,48 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
         budget=_row(status),
         view=view_used(sources.view, basis=None, charge_categories=()),
         data_through=status.data_through,
-        warnings=[*status.warnings, *_warnings(account, sources, [status])],
+        warnings=[
+            *status.warnings,
+            *_nearest_values(account, budget, status, deadline),
+            *_warnings(account, sources, [status]),
+        ],
         hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
     )
+
+
+def _nearest_values(
+    account: Account, budget: Budget, status: BudgetStatus, deadline: float | None
+) -> list[str]:
+    """What a value of a cost tag without cost may have been meant to be. One lake query, for such a value alone."""
+    if budget.cost_tag is None or status.spent or status.other_currencies:
+        return []
+    name = f"cost_tag:{budget.cost_tag.key}"
+    known = list_dimension_values(account, name, limit=MAX_LIMIT, deadline=deadline)
+    close = nearest(budget.cost_tag_value, [value.value for value in known.values])
+    if not close or budget.cost_tag_value in close:
+        return []
+    named = ", ".join(cut(value, MAX_NAME) for value in close)
+    warning = f"No cost has {name} {cut(budget.cost_tag_value, MAX_NAME)!r}. Nearest: {named}."
+    return [
+        f"{warning} If one is meant, make a budget of it and ask a person to delete this one on its page."
+    ]
+
+
+def _question(status: BudgetStatus) -> str:
+    """The cost of a budget by service, as querySpend takes it."""
+    key, _, value = status.scope_name.partition(": ")
+    filters = {
+        "cost_source": [{"dimension": "source", "values": [status.scope_name]}],
+        "team": [{"dimension": "team", "values": [status.scope_name]}],
+        "cost_tag": [{"dimension": f"cost_tag:{key}", "values": [value]}],
+    }.get(status.scope)
+    asked = {
+        "start_date": status.start_date,
+        "end_date": status.end_date,
+        **({"filters": filters} if filters else {}),
+        "group_by": ["service"],
+    }
+    return msgspec.json.encode(asked).decode()
 
 
 def _is_asked(status: BudgetStatus, query: BudgetsQuery) -> bool:
@@ -117,6 +160,7 @@ def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus])
 def _hint(every: Sequence[BudgetStatus], found: Sequence[BudgetStatus]) -> str:
     if not every:
         return "A person makes budgets on the Budgets page, or create_budget does."
-    if any(each.status != OK for each in found):
-        return "For what drives a budget, call querySpend with its dates, its scope as filter and group_by service."
+    worst = next((each for each in found if each.status != OK), None)
+    if worst is not None:
+        return f"What drives {cut(worst.name, MAX_NAME)!r}: querySpend {_question(worst)}"
     return "forecastSpend foretells any other scope; querySpend says what a budget's cost is made of."

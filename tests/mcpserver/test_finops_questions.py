@@ -1,0 +1,250 @@
+"""What a FinOps lead asks through an assistant, and whether the answer's words lead to the right next call."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.allocation.rules import read_rules
+from finops.allocation.services.cost_tags import create_cost_tag
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.costs.rows import Line, add_source, cost
+from tests.mcpserver.door import Door, mint
+
+NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
+LIVE = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
+
+
+def committed(back: int, amount: str, status: str, name: str, currency: str) -> Line:
+    given = {"commitment_id": name, "commitment_name": name, "commitment_type": "Savings Plan"}
+    line = cost(
+        clock.today() - timedelta(days=back),
+        0,
+        **given,
+        commitment_status=status,
+        pricing_category="Committed",
+        currency=currency,
+        service="Fleet",
+    )
+    return line | {"effective_cost": Decimal(amount)}
+
+
+@pytest.fixture
+def door(cast: Cast) -> Iterator[Door]:
+    """Two weeks of many dollars and few euros, of which one service each moved; and a commitment in each currency."""
+    with clock.frozen(NOON):
+        yield Door(_spent(cast))
+
+
+def _spent(cast: Cast) -> str:
+    """A read/write key to the account with its bills."""
+    lines: list[Line] = []
+    for back in range(1, 15):
+        day, week = clock.today() - timedelta(days=back), 2 if back < 8 else 1
+        lines += [
+            cost(day, 100 * week, service="Compute", tags={"env": "prod"}),
+            cost(day, 30, service="Mail"),
+            cost(day, 2 * week, service="Disk", currency="EUR"),
+        ]
+    lines += [
+        committed(2, "80", "Used", "Plan of dollars", "USD"),
+        committed(2, "20", "Unused", "Plan of dollars", "USD"),
+        committed(2, "8", "Used", "Plan of euros", "EUR"),
+        committed(2, "2", "Unused", "Plan of euros", "EUR"),
+    ]
+    with account_scope(cast.account):
+        add_source(cast.account, lines)
+    create_cost_tag(account=cast.account, actor=cast.actor, key="environment", rules=read_rules([LIVE]))
+    return mint(cast, "read_write")
+
+
+def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    result = door.call(tool, **arguments)
+    assert not result["isError"], result["content"][0]["text"]
+    answer: dict[str, Any] = result["structuredContent"]
+    return answer
+
+
+def problem_of(door: Door, tool: str, /, **arguments: Any) -> str:
+    result = door.call(tool, **arguments)
+    assert result["isError"]
+    return str(result["content"][0]["text"])
+
+
+def page_of(answer: dict[str, Any]) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(answer["console_url"]).query)
+
+
+def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_first(door: Door) -> None:
+    answer = answer_of(door, "explainSpendChange", period="last_7_days")
+
+    assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
+    assert "(billed, all charge categories)" in answer["summary"]
+    assert "most moved Compute (+700.00 USD" in answer["summary"]
+    assert "Disk (+14.00 EUR" in answer["summary"]
+    assert answer["hint"].startswith("'Compute' in USD and 'Disk' in EUR moved most")
+
+
+def test_spend_in_two_currencies_says_what_most_of_each_went_on(door: Door) -> None:
+    answer = answer_of(door, "querySpend", period="last_7_days", group_by=["service"])
+
+    assert answer["rows"][0] | {"share": 0} == {
+        "group": {"service": "Compute"},
+        "amount": 1400,
+        "currency": "USD",
+        "share": 0,
+    }
+    assert "most of USD on Compute (87.0 %) and Mail" in answer["summary"]
+    assert "most of EUR on Disk (100.0 %)" in answer["summary"]
+
+
+def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_wastes(door: Door) -> None:
+    answer = answer_of(door, "getCommitmentUtilization")
+
+    assert answer["hint"].startswith(
+        "'Plan of dollars' (20.00 USD) and 'Plan of euros' (2.00 EUR) waste most"
+    )
+    assert answer["summary"].index("USD") < answer["summary"].index("EUR")
+
+
+def test_billed_cost_by_purchase_type_says_where_commitments_show(door: Door) -> None:
+    answer = answer_of(door, "querySpend", period="last_7_days", group_by=["purchase type"])
+
+    assert answer["group_by"] == ["pricing_category"]
+    assert "basis amortized" in answer["hint"]
+    amortized = answer_of(
+        door, "querySpend", period="last_7_days", group_by=["pricing_category"], basis="amortized"
+    )
+    assert 100 in [row["amount"] for row in amortized["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "period"),
+    [
+        ("this_month", "month_to_date"),
+        ("Current quarter", "quarter_to_date"),
+        ("YTD", "year_to_date"),
+        ("previous_month", "last_month"),
+        ("previous week", "last_week"),
+        ("last_quarter", "last_quarter"),
+    ],
+)
+def test_a_period_in_other_words_is_taken_as_the_one_it_means(door: Door, said: str, period: str) -> None:
+    for tool in ("querySpend", "getCommitmentUtilization"):
+        answer = answer_of(door, tool, period=said)
+        assert answer["period"] == answer_of(door, tool, period=period)["period"] | {
+            "name": answer["period"]["name"]
+        }
+
+
+def test_a_period_that_nobody_knows_is_answered_with_all_there_are(door: Door) -> None:
+    for tool in ("querySpend", "getCommitmentUtilization"):
+        said = problem_of(door, tool, period="fortnight")
+        assert "Valid: " in said
+        assert "last_week" in said
+
+
+def test_the_coarser_granularity_that_a_refusal_names_is_taken(door: Door) -> None:
+    days = {"start_date": "2019-01-01", "end_date": "2026-11-20"}
+    said = problem_of(door, "querySpend", **days, granularity="day")
+    named = re.search(r"coarser granularity \((\w+)", said)
+
+    assert named is not None
+    answer_of(door, "querySpend", **days, granularity=named[1])
+    assert "at most 400 days" in said
+
+
+def test_operators_and_lists_in_other_words_are_taken(door: Door) -> None:
+    answer = answer_of(
+        door,
+        "querySpend",
+        period="last_7_days",
+        filters=[{"dimension": ["service"], "op": "equals", "values": "Compute"}],
+    )
+
+    assert answer["totals"][0]["amount"] == 1400
+    assert answer["resolved_filters"][0]["op"] == "in"
+
+
+def test_a_bare_key_is_answered_with_its_cost_tag_and_its_tag(door: Door) -> None:
+    assert "cost_tag:environment" in problem_of(door, "querySpend", group_by=["environment"])
+    assert "tag:env" in problem_of(door, "querySpend", group_by=["Env"])
+
+
+def test_the_page_of_an_explained_change_opens_with_its_days(door: Door) -> None:
+    assert page_of(answer_of(door, "explainSpendChange"))["period"] == ["last_30_days"]
+
+
+def test_the_page_of_a_cost_tag_has_the_values_basis_and_splits_asked_for(door: Door) -> None:
+    answer = answer_of(
+        door,
+        "queryCostTag",
+        cost_tag="environment",
+        values=["Production"],
+        by="service",
+        basis="amortized",
+        splits="after",
+    )
+
+    page = page_of(answer)
+    assert page["group_by"] == ["cost_tag:environment", "service"]
+    assert (page["f0"], page["f0v"]) == (["cost_tag:environment"], ["Production"])
+    assert (page["basis"], page["splits"]) == (["amortized"], ["after"])
+
+
+def test_the_page_of_values_has_their_days_and_those_that_a_search_found(door: Door) -> None:
+    answer = answer_of(door, "listDimensionValues", dimension="service", search="comp", period="last_7_days")
+
+    page = page_of(answer)
+    assert [page["start_date"][0], page["end_date"][0]] == [answer["start_date"], answer["end_date"]]
+    assert (page["f0"], page["f0v"]) == (["service"], ["Compute"])
+
+
+def test_the_call_that_a_budget_s_hint_spells_out_gives_what_it_spent(door: Door) -> None:
+    scope = {"cost_tag": "environment", "cost_tag_value": "Production"}
+    made = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+    hint = answer_of(door, "listBudgets")["hint"]
+
+    question = json.loads(hint[hint.index("{") :])
+    spent = answer_of(door, "querySpend", **question)
+    assert hint.startswith("What drives 'Live': querySpend ")
+    assert spent["totals"][0]["amount"] == made["budget"]["spent"]
+
+
+def test_a_budget_of_a_value_without_cost_names_the_nearest_that_has(door: Door) -> None:
+    scope = {"cost_tag": "environment", "cost_tag_value": "Prod"}
+    made = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+
+    assert any("Nearest: Production" in warning for warning in made["warnings"])
+
+
+def test_an_amount_with_signs_is_answered_with_how_to_write_it(door: Door) -> None:
+    said = problem_of(door, "create_budget", name="Live", amount="11,500 $", currency="USD")
+
+    assert "such as 11500.50" in said
+
+
+def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: Door) -> None:
+    said = problem_of(
+        door,
+        "create_dashboard",
+        name="CFO",
+        widgets=[
+            {"type": "total", "config": {"period": "last_year_or_so"}},
+            {"type": "spend_by", "config": {"group_by": ["provider"]}},
+            {"type": "forecast"},
+        ],
+    )
+
+    assert "widgets[0].config" in said
+    assert "widgets[1]" not in said
+    assert "widgets[2].type: 'forecast' is not known" in said
