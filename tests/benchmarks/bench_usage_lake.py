@@ -10,7 +10,7 @@ A hundred million events take about 2 GB below /tmp and some minutes to write. T
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from time import perf_counter
@@ -27,7 +27,9 @@ from finops.lake.flush import flush_usage
 from finops.lake.merge import tidy_usage
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
+from finops.lake.usage_table import SORTED_BY
 from tests.benchmarks.full_limit import at_full_limit, push
+from tests.benchmarks.memory import grown
 from tests.benchmarks.table import Row, taken
 
 EVENTS = int(os.environ.get("BENCH_USAGE_EVENTS", "1_000_000"))
@@ -88,14 +90,39 @@ def _local(path: str) -> str:
 
 
 def _merge(account: Account) -> Row:
-    before = queries.live_segments(account, Kind.USAGE, *YEAR).count()
-    began = perf_counter()
-    merged = tidy_usage(account)
+    """Four segments into one, and the same files sorted by DuckDB into one."""
+    old = [each.path for each in queries.live_segments(account, Kind.USAGE, *YEAR)]
+    sort = _Timed(lambda: _sorted_by_duckdb([_local(path) for path in old]))
+    merge = _Timed(lambda: tidy_usage(account))
+    sorting, merging = grown(sort), grown(merge)
+    rows = merge.result.rows
     return {
-        "merge": f"{before} segments in {merged.merges}",
-        "rows": merged.rows,
-        "rows/s": round(merged.rows / (perf_counter() - began)),
+        "merge": f"{len(old)} segments in {merge.result.merges}",
+        "rows": rows,
+        "rows/s": round(rows / merge.seconds),
+        "sorted by DuckDB, rows/s": round(rows / sort.seconds),
+        "MB more at most": merging,
+        "DuckDB's MB more": sorting,
     }
+
+
+class _Timed:
+    def __init__(self, action: Callable[[], Any]) -> None:
+        self.action = action
+
+    def __call__(self) -> None:
+        began = perf_counter()
+        self.result = self.action()
+        self.seconds = perf_counter() - began
+
+
+def _sorted_by_duckdb(files: list[str]) -> None:
+    file = Path(storage().readable_directory, "sorted.parquet")
+    with duckdb.connect() as bare:
+        bare.execute(f"""
+            COPY (SELECT * FROM read_parquet({files}) ORDER BY {", ".join(SORTED_BY)}) TO '{file}'
+            (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {segments.ROW_GROUP_ROWS})""")
+    file.unlink()
 
 
 def _written(account: Account) -> Row:
