@@ -1,7 +1,7 @@
 // Draws every chart of a page from the JSON beside it, in the page's theme; each chart has its table in the page.
 (() => {
-  const LIGHT = ["#0f766e", "#2563eb", "#d97706", "#9333ea", "#db2777", "#65a30d", "#0891b2", "#dc2626", "#7c3aed", "#ca8a04"];
-  const DARK = ["#2dd4bf", "#60a5fa", "#fbbf24", "#c084fc", "#f472b6", "#a3e635", "#22d3ee", "#f87171", "#a78bfa", "#facc15"];
+  const LIGHT = ["#0f766e", "#2563eb", "#d97706", "#9333ea", "#db2777", "#65a30d", "#0891b2", "#dc2626", "#1e3a8a", "#78350f"];
+  const DARK = ["#2dd4bf", "#60a5fa", "#fbbf24", "#c084fc", "#f472b6", "#a3e635", "#22d3ee", "#f87171", "#dbeafe", "#d8b08c"];
   const TWO_DASHES = "path://M0 0h8v6h-8zM12 0h8v6h-8z";
   const charts = new Map();
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
