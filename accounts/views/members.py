@@ -19,7 +19,7 @@ COLUMNS: list[Column[Membership]] = [
     Column("name", "Name", lambda row: row.user.name or row.user.email),
     Column("email", "E-mail", lambda row: row.user.email, shown=False),
     Column("role", "Role", lambda row: row.get_role_display()),
-    Column("since", "Member since", lambda row: row.created_at, numeric=True),
+    Column("since", "Joined", lambda row: row.created_at, numeric=True),
 ]
 
 
