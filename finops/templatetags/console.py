@@ -95,6 +95,12 @@ def ago(moment: datetime | None) -> SafeString:
     )
 
 
+@register.filter
+def on_page(truncated: str) -> str:
+    """What an answer leaves out, without the name of a tool's argument: a page has a field for it."""
+    return truncated.replace("raise top", "list more")
+
+
 @register.inclusion_tag("_field.html")
 def field(bound: BoundField, label: str = "", placeholder: str = "", **options: Any) -> dict[str, Any]:
     """A form field with label, help, error and the look of the product, whatever its widget."""

@@ -32,6 +32,13 @@ def test_the_page_shows_utilization_coverage_and_waste(filled: Cast) -> None:
     assert "25.00" in page
 
 
+def test_an_account_without_cost_is_sent_to_its_connections(cast: Cast) -> None:
+    page = signed_in(cast.viewer).get(URL).content.decode()
+
+    assert "No cost yet" in page
+    assert '<a class="btn btn-primary" href="/a/acme/connections/">' in page
+
+
 def test_htmx_gets_the_result_alone(filled: Cast) -> None:
     answer = signed_in(filled.viewer).get(URL, {**JANUARY, "by": "type"}, headers={"hx-request": "true"})
 
