@@ -48,6 +48,13 @@ def rows_of(answer: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
 
+def test_what_is_left_out_is_said_in_the_words_of_the_page(filled: Cast) -> None:
+    page = get(filled, {**JANUARY, "group_by": "service", "top": "2"}).content.decode()
+
+    assert "list more" in page
+    assert "raise top" not in page
+
+
 def test_the_url_is_the_whole_state(filled: Cast) -> None:
     query = {**JANUARY, "group_by": ["service", "tag:env"], "f0": "region", "f0op": "in", "f0v": ["us", "eu"]}
 
