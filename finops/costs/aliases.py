@@ -13,6 +13,8 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
         "oci": ("Oracle", "Oracle Cloud", "Oracle Cloud Infrastructure", "OCI"),
         "openai": ("OpenAI",),
         "anthropic": ("Anthropic", "Claude"),
+        "claude": ("Anthropic", "Claude"),
+        "chatgpt": ("OpenAI",),
     },
     "service": {
         "ec2": (

@@ -171,6 +171,7 @@ _OTHER_NAMES = {
     "purchase_option": "pricing_category",
     "pricing_model": "pricing_category",
     "charge_type": "charge_category",
+    "billing_currency": "currency",
 }
 
 
@@ -282,6 +283,7 @@ _column(
 _column(
     "commitment", "Commitment", "The reservation or savings plan.", "commitment_id", label="commitment_name"
 )
+_column("currency", "Currency", "What the line is billed in, such as EUR; never converted.", "currency")
 registry.register(
     DimensionKind("product", "Product", "The account's product key, else the service.", _product)
 )

@@ -175,6 +175,21 @@ def test_operators_and_lists_in_other_words_are_taken(door: Door) -> None:
     assert answer["resolved_filters"][0]["op"] == "in"
 
 
+def test_cost_of_one_currency_is_asked_for_with_a_filter(door: Door) -> None:
+    euros = [{"dimension": "currency", "values": ["eur"]}]
+    answer = answer_of(door, "querySpend", period="last_7_days", filters=euros, group_by=["service"])
+
+    (total,) = answer["totals"]
+    assert (total["amount"], total["currency"]) == (28, "EUR")
+    assert answer["rows"][0]["group"] == {"service": "Disk"}
+
+
+def test_a_value_lists_its_amounts_with_the_currency_of_most_money_first(door: Door) -> None:
+    (value,) = answer_of(door, "listDimensionValues", dimension="source", period="last_7_days")["values"]
+
+    assert [each["currency"] for each in value["amounts"]] == ["USD", "EUR"]
+
+
 def test_a_bare_key_is_answered_with_its_cost_tag_and_its_tag(door: Door) -> None:
     assert "cost_tag:environment" in problem_of(door, "querySpend", group_by=["environment"])
     assert "tag:env" in problem_of(door, "querySpend", group_by=["Env"])

@@ -194,7 +194,7 @@ def _zero() -> Any:
 def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
     found: dict[int, DimensionValue] = {}
     total = 0
-    for row in sorted(table.to_pylist(), key=lambda row: (row["place"], row["currency"])):
+    for row in sorted(table.to_pylist(), key=_listing_order):
         total = row["total"]
         label = row["label"] if row["label"] != row["value"] else None
         known = found.setdefault(
@@ -202,6 +202,11 @@ def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
         )
         known.amounts.append(MoneyAmount(amount=row["amount"], currency=row["currency"]))
     return list(found.values()), total
+
+
+def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
+    """By place; of one value the currency of most money first."""
+    return row["place"], row["amount"].copy_abs().copy_negate(), row["currency"]
 
 
 def _summary(page: _Page, total: int) -> str:
