@@ -124,6 +124,28 @@ def test_a_key_of_another_form_is_refused(door: Door, key: str) -> None:
     assert inbox() == []
 
 
+@each("ended", ["batch", "source"])
+def test_what_was_voided_or_deleted_comes_again_under_a_new_key_alone(
+    cast: Cast, door: Door, ended: str
+) -> None:
+    """A retry that is still on its way must not bring back what a person took out."""
+    first = door.push(event(event_id="a"), idempotency_key="k")
+    if ended == "batch":
+        batch = UsageBatch.objects.unscoped().get(pk=first.headers["Usage-Batch-Id"])
+        services.void_usage_batch(batch=batch, actor=cast.actor)
+    else:
+        services.delete_usage_source(source=door.source, actor=cast.actor)
+        door = open_door(cast)
+
+    late = door.push(event(event_id="a"), idempotency_key="k")
+    assert (late.content, late.headers["Idempotent-Replayed"]) == (first.content, "true")
+    assert inbox() == []
+
+    meant = door.push(event(event_id="a"), idempotency_key="another")
+    assert meant.headers["Usage-Duplicates"] == "0"
+    assert len(inbox()) == 1
+
+
 def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
     credential = credential_of(door)
     retry = Retry.of("k", b"body")
