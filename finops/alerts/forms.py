@@ -116,8 +116,22 @@ def _choice(label: str, missing: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, error_messages={"required": missing})
 
 
+def settings_of(row: AlertSubscription) -> dict[str, Any]:
+    """What the form of a subscription that exists shows at first."""
+    impact = row.minimum_impact
+    return {
+        "channel": row.channel_id,
+        "thresholds": ", ".join(map(str, row.thresholds)),
+        "measure": row.measure,
+        "minimum_impact": "" if impact is None else f"{impact:f}",
+        "currency": row.currency,
+        "frequency": row.frequency,
+    }
+
+
 class SubscriptionForm(forms.Form):
-    """Fields that do not go with the trigger, or with the scope, are left out."""
+    """Fields that do not go with the trigger, or with the scope, are left out; so is, for a subscription that exists, what
+    it is about, which stays."""
 
     channel = _choice("Send to", "Choose the channel that is told.")
     trigger = forms.ChoiceField(label="When", choices=Trigger.choices)
@@ -156,17 +170,26 @@ class SubscriptionForm(forms.Form):
     )
     frequency = forms.ChoiceField(label="How often", choices=AlertSubscription.Frequency.choices)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, subscription: AlertSubscription | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        trigger = self.chosen("trigger", Trigger.BUDGET.value)
-        scope = self.chosen("scope", "account") if trigger == Trigger.ANOMALY else ""
-        self.shown = [*_of_trigger(trigger), *_OF_SCOPE.get(scope, ())]
-        if trigger == Trigger.ANOMALY:
-            self.shown = ["scope", *_OF_SCOPE.get(scope, ()), "minimum_impact", "currency"]
+        self.subscription = subscription
+        self.asked_trigger = (
+            subscription.trigger if subscription else self.chosen("trigger", Trigger.BUDGET.value)
+        )
+        self.shown = self._shown()
+        always = ("channel",) if subscription else ("channel", "trigger")
         for name in list(self.fields):
-            if name not in ("channel", "trigger", *self.shown):
+            if name not in (*always, *self.shown):
                 del self.fields[name]
         self._offer()
+
+    def _shown(self) -> list[str]:
+        names = _of_trigger(self.asked_trigger)
+        if self.subscription is not None:
+            return [name for name in names if name not in ("budget", "scope")]
+        if self.asked_trigger != Trigger.ANOMALY:
+            return list(names)
+        return ["scope", *_OF_SCOPE.get(self.chosen("scope", "account"), ()), "minimum_impact", "currency"]
 
     def chosen(self, name: str, default: str = "") -> str:
         """What the form has in a field before it is checked."""
@@ -210,4 +233,11 @@ class SubscriptionForm(forms.Form):
         said = self.cleaned_data
         ids = {name: int(said[name]) for name in _ROWS if said.get(name)}
         rest = {name: said[name] for name in self.shown if name not in _ROWS}
-        return SubscriptionDraft(**{"trigger": said["trigger"], **ids, **rest})
+        about = {"trigger": said["trigger"]} if self.subscription is None else _about(self.subscription)
+        return SubscriptionDraft(**{**about, **ids, **rest})
+
+
+def _about(row: AlertSubscription) -> dict[str, Any]:
+    """What stays."""
+    ids = {name: getattr(row, f"{name}_id") for name in ("budget", "cost_source", "team", "cost_tag")}
+    return {"trigger": row.trigger, "scope": row.scope, "cost_tag_value": row.cost_tag_value, **ids}

@@ -243,6 +243,9 @@ class AlertEvaluation(AccountOwned):
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="+")
     version = models.CharField(max_length=200, blank=True)
+    asks = models.PositiveIntegerField(
+        default=0, help_text="How often a person changed what is evaluated: subscriptions, budgets."
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.alerts.views import channels, deliveries, editing_channels, subscriptions
+from finops.alerts.views import channels, deliveries, editing_channels, editing_subscriptions, subscriptions
 
 SUBSCRIPTION = "alerts/subscriptions/<int:subscription_id>/"
 CHANNEL = "alerts/channels/<int:channel_id>/"
@@ -12,8 +12,9 @@ DELIVERY = "alerts/deliveries/<int:delivery_id>/"
 
 urlpatterns = [
     path("alerts/", subscriptions.index, name="alerts"),
-    path("alerts/subscriptions/new/", subscriptions.new, name="alert_subscription_new"),
+    path("alerts/subscriptions/new/", editing_subscriptions.new, name="alert_subscription_new"),
     path(SUBSCRIPTION, subscriptions.page, name="alert_subscription"),
+    path(f"{SUBSCRIPTION}edit/", editing_subscriptions.edit, name="alert_subscription_edit"),
     path(f"{SUBSCRIPTION}pause/", subscriptions.pause, name="alert_subscription_pause"),
     path(f"{SUBSCRIPTION}resume/", subscriptions.resume, name="alert_subscription_resume"),
     path(f"{SUBSCRIPTION}delete/", subscriptions.delete, name="alert_subscription_delete"),

@@ -59,6 +59,8 @@ PAGES = [
     "/a/acme/alerts/",
     "/a/acme/alerts/subscriptions/1/",
     "/a/acme/alerts/subscriptions/2/",
+    "/a/acme/alerts/subscriptions/1/edit/",
+    "/a/acme/alerts/subscriptions/2/edit/",
     "/a/acme/alerts/subscriptions/new/",
     "/a/acme/alerts/subscriptions/new/?trigger=anomaly&scope=cost_tag&cost_tag=1",
     "/a/acme/alerts/subscriptions/new/?trigger=digest",
@@ -175,6 +177,18 @@ def test_the_theme_follows_the_system_until_it_is_chosen_and_then_stays(new_page
 
     expect(html).to_have_attribute("data-bs-theme", "light")
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
+
+
+def test_a_dark_page_is_printed_on_white(new_page: NewPage) -> None:
+    page = new_page("viewer", theme="dark")
+    page.goto("/a/acme/")
+    html = page.locator("html")
+
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(html).to_have_attribute("data-bs-theme", "light")
+
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(html).to_have_attribute("data-bs-theme", "dark")
 
 
 def test_the_first_tab_skips_to_the_content(new_page: NewPage) -> None:

@@ -84,7 +84,7 @@ def new_subscription_answer(
         summary=f"Alert subscription {row.id} is made: {cut(row.about, 300)}.",
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
-        hint="Its page pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
+        hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
     )
 
 

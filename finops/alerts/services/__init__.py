@@ -1,5 +1,6 @@
 """Writes on alerts. Who may call them is the door's matter."""
 
+from finops.alerts.services.changing import change_alert_subscription
 from finops.alerts.services.channels import (
     change_channel,
     create_channel,
@@ -19,6 +20,7 @@ from finops.alerts.services.subscriptions import (
 
 __all__ = [
     "Subscribed",
+    "change_alert_subscription",
     "change_channel",
     "create_alert_subscription",
     "create_channel",

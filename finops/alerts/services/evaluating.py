@@ -1,4 +1,4 @@
-"""Firing what is due: hourly, and whenever an account's cost, anomalies or subscriptions changed.
+"""Firing what is due: hourly, and whenever an account's cost, anomalies, budgets or subscriptions changed.
 
 The database says what is due: `AlertEvaluation` keeps what was evaluated last. Each firing is written with its delivery in
 one transaction, so it is told or it did not fire; evaluated twice, at once, or after a kill, nothing is told twice.
@@ -32,9 +32,10 @@ DEADLINE: Final = 120.0
 RETRY: Final = timedelta(minutes=10)
 
 _DUE: Final = """
-SELECT asked.account_id, asked.version FROM (
-    SELECT told.account_id, concat_ws('/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), run.finished_at)
-        AS version
+SELECT account_id, version FROM (
+    SELECT told.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
+        '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at
+    ) AS version
     FROM (
         SELECT account_id, max(id) || '-' || count(*) AS mark
         FROM alerts_alertsubscription WHERE paused_at IS NULL {which} GROUP BY account_id
@@ -42,9 +43,10 @@ SELECT asked.account_id, asked.version FROM (
         SELECT max(id) || '-' || count(*) AS mark
         FROM lake_lakesegment WHERE account_id = told.account_id AND kind = 'cost' AND retired_at IS NULL
     ) AS live ON true LEFT JOIN insights_anomalyrun AS run ON run.account_id = told.account_id
-) AS asked LEFT JOIN alerts_alertevaluation AS done USING (account_id)
-WHERE done.version IS DISTINCT FROM asked.version AND (coalesce(done.error, '') = '' OR done.finished_at < %(retry)s)
-ORDER BY asked.account_id
+    LEFT JOIN alerts_alertevaluation AS done ON done.account_id = told.account_id
+) AS asked
+WHERE seen IS DISTINCT FROM version AND (coalesce(error, '') = '' OR finished_at < %(retry)s)
+ORDER BY account_id
 """
 
 _FIRE: Final = """
@@ -55,8 +57,8 @@ ON CONFLICT (subscription_id, key) DO NOTHING RETURNING id, key
 
 
 def due_accounts() -> list[int]:
-    """Accounts with subscriptions whose cost, anomalies or subscriptions changed since they were evaluated, or for which
-    an hour began. One statement over all accounts."""
+    """Accounts with subscriptions whose cost, anomalies, budgets or subscriptions changed since they were evaluated, or
+    for which an hour began. One statement over all accounts."""
     return [due.account_id for due in _due("")]
 
 
@@ -110,10 +112,13 @@ def _evaluated(account: Account) -> tuple[list[AlertDelivery], str]:
 
 @transaction.atomic
 def _fire(candidate: Candidate) -> AlertDelivery | None:
-    """Send one message of those keys that had not fired; None when all had, or the subscription was paused or deleted
-    meanwhile. Two that fire the same wait for each other, and the second finds it done."""
-    rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(paused_at=None)
-    subscription = rows.select_related("account", "channel").filter(pk=candidate.subscription.pk).first()
+    """Send one message of those keys that had not fired; None when all had, or the subscription was paused, changed or
+    deleted meanwhile. Two that fire the same wait for each other, and the second finds it done."""
+    seen = candidate.subscription
+    rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(
+        pk=seen.pk, paused_at=None, fingerprint=seen.fingerprint, minimum_impact=seen.minimum_impact
+    )
+    subscription = rows.select_related("account", "channel").first()
     if subscription is None:
         return None
     new = _written(subscription, candidate.keys)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.models import AlertFiring, AlertSubscription
+from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.queries.subscriptions import in_words
 from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
 from finops.alerts.triggers import anomaly as anomalies
@@ -58,11 +60,11 @@ def create_alert_subscription(*, account: Account, actor: Actor, draft: Subscrip
         # Writers wait for each other, so that counts and checks hold until the commit.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         found = find(draft)
-        _check_is_new(found)
+        check_is_new(found)
         _check_cap()
         row = _made(account, actor, found)
         notes = _watch(account, actor, row)
-        _pass_over(account, row)
+        pass_over(row, _known(row))
         audit.record(
             account=account,
             actor=actor,
@@ -78,7 +80,7 @@ def create_alert_subscription(*, account: Account, actor: Actor, draft: Subscrip
 def pause_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
     """Send nothing for it until it is resumed. Pausing twice changes nothing. UserError for one that is gone."""
     with account_scope(subscription.account):
-        row = _locked(subscription)
+        row = locked(subscription)
         if row.paused_at is None:
             row.paused_at = clock.now()
             row.save(update_fields=["paused_at"])
@@ -92,11 +94,11 @@ def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
     budget has reached in its period are told. Resuming twice changes nothing. UserError for one that is gone."""
     account = subscription.account
     with account_scope(account):
-        row = _locked(subscription)
+        row = locked(subscription)
         if row.paused_at is not None:
             row.paused_at = None
             row.save(update_fields=["paused_at"])
-            _pass_over(account, row)
+            pass_over(row, _known(row))
             _record(row, actor, "alert_subscription.resume")
             ask(account)
     return row
@@ -106,14 +108,16 @@ def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
 def delete_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> None:
     """Remove it; what it sent stays in the list of deliveries. UserError for one that is gone already."""
     with account_scope(subscription.account):
-        row = _locked(subscription)
+        row = locked(subscription)
         _record(row, actor, "alert_subscription.delete")
         row.delete()
 
 
 def ask(account: Account) -> None:
-    """Tell a worker, once this transaction is committed, that subscriptions may be due; else beat finds it within a
-    minute."""
+    """The database remembers that the account, which is in scope, is to be evaluated; a worker is told once this
+    transaction is committed, else beat finds it within a minute."""
+    AlertEvaluation.objects.get_or_create(account=account)
+    AlertEvaluation.objects.update(asks=F("asks") + 1)
     transaction.on_commit(lambda: _tell(account))
 
 
@@ -124,7 +128,7 @@ def _tell(account: Account) -> None:
         logger.warning("alerts: no broker for the alerts of account %s; beat will ask for it", account.pk)
 
 
-def _locked(subscription: AlertSubscription) -> AlertSubscription:
+def locked(subscription: AlertSubscription) -> AlertSubscription:
     rows = AlertSubscription.objects.select_for_update(of=("self",))
     related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
     row = rows.select_related(*related).filter(pk=subscription.pk).first()
@@ -137,15 +141,18 @@ def _record(row: AlertSubscription, actor: Actor, action: str) -> None:
     audit.record(account=row.account, actor=actor, action=action, target=in_words(row), detail=_said(row))
 
 
-def _check_is_new(found: Found) -> None:
-    """One channel is told a thing once."""
-    rows = AlertSubscription.objects.filter(channel_id=found.channel_id, trigger=found.trigger)
+def check_is_new(found: Found, *, but: int = 0) -> None:
+    """One channel is told a thing once: UserError that names the other subscription. `but`: the one that is changed."""
+    rows = AlertSubscription.objects.exclude(pk=but).filter(
+        channel_id=found.channel_id, trigger=found.trigger
+    )
     same = next((row for row in rows.filter(**_same_about(found)) if _overlaps(row, found)), None)
     if same is None:
         return
     paused = ", which is paused," if same.paused_at else ""
     raise UserError(
-        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same)}. {_advice(same, found)}",
+        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same)}. "
+        f"{_advice(same, found, is_new=not but)}",
         field="thresholds" if found.trigger == Trigger.BUDGET else "channel",
         value=same.pk,
     )
@@ -174,12 +181,14 @@ def _overlaps(row: AlertSubscription, found: Found) -> bool:
     return same_value and (row.currency == found.currency or "" in (row.currency, found.currency))
 
 
-def _advice(same: AlertSubscription, found: Found) -> str:
+def _advice(same: AlertSubscription, found: Found, *, is_new: bool) -> str:
     new = [each for each in found.thresholds if each not in same.thresholds]
     if new:
         return f"Ask for the other thresholds alone: {', '.join(map(str, new))}."
+    if not is_new:
+        return "Delete one of the two instead."
     if same.minimum_impact != found.minimum_impact:
-        return "Delete that one to have another minimum_impact."
+        return "Change that one on its page to have another minimum_impact."
     return "Nothing needs to be made."
 
 
@@ -242,22 +251,26 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
     return (note,)
 
 
-def _pass_over(account: Account, row: AlertSubscription) -> None:
-    """Remember what was there before it as fired, without a message: anomalies, and the digest of days that are over."""
-    AlertFiring.objects.bulk_create(
-        [
-            AlertFiring(account=account, subscription=row, key=key, message={}, fired_at=clock.now())
-            for key in _known(row)
-        ],
-        ignore_conflicts=True,
-    )
+def pass_over(row: AlertSubscription, keys: Iterable[str]) -> None:
+    """Remember those as fired, without a message. One query."""
+    firings = [
+        AlertFiring(account_id=row.account_id, subscription=row, key=key, message={}, fired_at=clock.now())
+        for key in keys
+    ]
+    AlertFiring.objects.bulk_create(firings, ignore_conflicts=True)
 
 
 def _known(row: AlertSubscription) -> list[str]:
+    """What was there before the subscription: anomalies, and the digest of days that are over."""
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key]
     if row.trigger == Trigger.BUDGET:
         return []
+    return known_anomalies(row)
+
+
+def known_anomalies(row: AlertSubscription) -> list[str]:
+    """Keys of the anomalies that it is about, of the last 120 days. One query."""
     recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
     return [anomalies.key_of(each) for each in anomalies.about(row, list(recent))]
 

@@ -43,9 +43,12 @@ class Crossing:
     def keys(self) -> tuple[str, ...]:
         """One firing for each budget, period, measure and threshold; the amount may change without another."""
         kind, start = self.status.period, self.days.start
-        return tuple(
-            f"budget:{self.status.id}:{kind}:{start}:{self.measure}:{each}" for each in self.thresholds
-        )
+        return tuple(key_of(self.status.id, kind, start, self.measure, each) for each in self.thresholds)
+
+
+def key_of(budget_id: int, kind: str, start: date, measure: str, threshold: int) -> str:
+    """Of a threshold in the period of a kind (`monthly`) that begins on `start`."""
+    return f"budget:{budget_id}:{kind}:{start}:{measure}:{threshold}"
 
 
 def reached(thresholds: Sequence[int], figure: Decimal, amount: Decimal) -> tuple[int, ...]:

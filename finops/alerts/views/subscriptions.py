@@ -1,4 +1,4 @@
-"""Who is told of what: the list, one subscription, a new one, pausing, resuming and deleting."""
+"""Who is told of what: the list, one subscription, pausing, resuming and deleting."""
 
 from __future__ import annotations
 
@@ -6,38 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.audit import Actor
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import take_error
 from accounts.models import Role
 from finops.alerts import services
-from finops.alerts.forms import SubscriptionForm
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.queries import SubscriptionRow, delivery_row, every_subscription, one_subscription
-from finops.alerts.subscriptions import DEFAULT_THRESHOLDS
 from finops.alerts.subscriptions_query import SubscriptionsQuery
 from finops.alerts.views.filters import Choice
 from finops.budgets.models import Budget
-from finops.costs.queries import list_dimension_values
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
 SHOWN_DELIVERIES = 20
-SHOWN_VALUES = 50
 STATES = [("active", "Active"), ("paused", "Paused")]
-FIRST = {
-    "trigger": "budget",
-    "thresholds": ", ".join(map(str, DEFAULT_THRESHOLDS)),
-    "measure": "actual",
-    "scope": "account",
-    "frequency": "weekly",
-}
 
 COLUMNS: list[Column[SubscriptionRow]] = [
     Column("about", "Told of", lambda row: row.about.removesuffix(f", to {row.channel_name}")),
@@ -86,7 +73,7 @@ def _is_chosen(row: SubscriptionRow, chosen: dict[str, str]) -> bool:
 @account_page()
 @require_safe
 def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
-    subscription = _subscription(subscription_id)
+    subscription = subscription_of(subscription_id)
     sent = AlertDelivery.objects.filter(firing__subscription=subscription).select_related("firing")
     context = {
         "row": one_subscription(request.account, subscription.pk),
@@ -102,57 +89,6 @@ def of_budget(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = get_object_or_404(Budget.objects.all(), pk=budget_id)
     context = {"budget": budget, "subscriptions": every_subscription(request.account, budget_id=budget.pk)}
     return render(request, "alerts/_of_budget.html", context)
-
-
-@account_page(Role.MEMBER)
-@require_http_methods(["GET", "HEAD", "POST"])
-def new(request: AccountRequest) -> HttpResponse:
-    """A form filled from the URL (`?trigger=budget&budget=3`); a POST makes the subscription."""
-    if request.method != "POST":
-        said = {name: value for name, value in request.GET.dict().items() if value}
-        return _form_page(request, SubscriptionForm(initial={**FIRST, **_only_channel(), **said}))
-    form = SubscriptionForm(request.POST)
-    if form.is_valid():
-        try:
-            made = services.create_alert_subscription(
-                account=request.account, actor=request.actor, draft=form.draft()
-            )
-        except (UserError, ValidationError) as error:
-            take_error(form, error)
-        else:
-            messages.success(request, "The subscription is made.")
-            for note in made.notes:
-                messages.info(request, note)
-            return redirect(
-                "alert_subscription",
-                slug=request.account.slug,
-                subscription_id=made.subscription.pk,
-            )
-    return _form_page(request, form, status=422)
-
-
-def _only_channel() -> dict[str, int]:
-    """Where there is one channel, nobody needs to choose it."""
-    found = list(AlertChannel.objects.values_list("pk", flat=True)[:2])
-    return {"channel": found[0]} if len(found) == 1 else {}
-
-
-def _form_page(request: AccountRequest, form: SubscriptionForm, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, "values": _values(request, form)}
-    return render(request, "alerts/subscription_form.html", context, status=status)
-
-
-def _values(request: AccountRequest, form: SubscriptionForm) -> list[str]:
-    """Values of the chosen cost tag to offer, the costliest first."""
-    tag = form.chosen_tag()
-    if tag is None:
-        return []
-    try:
-        found = list_dimension_values(request.account, f"cost_tag:{tag.key}", limit=SHOWN_VALUES)
-    except UserError:
-        # Only suggestions; the form says what is wrong with a value.
-        return []
-    return [each.value for each in found.values]
 
 
 @account_page(Role.MEMBER)
@@ -177,7 +113,7 @@ def resume(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def delete(request: AccountRequest, subscription_id: int) -> HttpResponse:
-    subscription = _subscription(subscription_id)
+    subscription = subscription_of(subscription_id)
     try:
         services.delete_alert_subscription(subscription=subscription, actor=request.actor)
     except UserError as error:
@@ -194,7 +130,7 @@ def _changed(
 ) -> HttpResponse:
     actor: Actor = request.actor
     try:
-        change(subscription=_subscription(pk), actor=actor)
+        change(subscription=subscription_of(pk), actor=actor)
     except UserError as error:
         messages.error(request, error.message)
         return redirect("alerts", slug=request.account.slug)
@@ -202,6 +138,6 @@ def _changed(
     return redirect("alert_subscription", slug=request.account.slug, subscription_id=pk)
 
 
-def _subscription(pk: int) -> AlertSubscription:
+def subscription_of(pk: int) -> AlertSubscription:
     """The subscription of the account in scope; 404 for another's."""
     return get_object_or_404(AlertSubscription.objects.select_related("account"), pk=pk)

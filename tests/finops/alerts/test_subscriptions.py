@@ -256,7 +256,7 @@ def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> Non
 
     assert refused(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
         f"Subscription {first.pk}, which is paused, has the channel told of this already: Anomalies of the whole account "
-        "from 100.00 USD on, to Ops. Delete that one to have another minimum_impact."
+        "from 100.00 USD on, to Ops. Change that one on its page to have another minimum_impact."
     )
     assert "has the channel told" in refused(acme, "anomaly").message
     assert subscribe(acme, "anomaly", minimum_impact=Decimal(500), currency="EUR").pk
