@@ -229,6 +229,6 @@
   document.addEventListener("DOMContentLoaded", drawAll);
   document.addEventListener("htmx:afterSettle", drawAll);
   document.addEventListener("console:theme", () => {
-    for (const [node, { chart, data }] of charts) chart.setOption(drawn(data, node), true);
+    for (const [node, { chart, data }] of charts) chart.setOption({ ...drawn(data, node), animation: false }, true);
   });
 })();

@@ -8,14 +8,25 @@
 
   function toggleTheme() {
     const theme = root.getAttribute("data-bs-theme") === "dark" ? "light" : "dark";
-    root.setAttribute("data-bs-theme", theme);
     try {
       localStorage.setItem("theme", theme);
     } catch {
       // Storage is blocked: the choice lasts for this page.
     }
-    document.dispatchEvent(new CustomEvent("console:theme", { detail: theme }));
+    paint(theme);
     announce(`The page is ${theme} now.`);
+  }
+
+  // Paper is white: what a dark page shows would be pale on it.
+  let shown = "";
+  function forPaper() {
+    shown = root.getAttribute("data-bs-theme");
+    if (shown === "dark") paint("light");
+  }
+
+  function paint(theme) {
+    root.setAttribute("data-bs-theme", theme);
+    document.dispatchEvent(new CustomEvent("console:theme", { detail: theme }));
   }
 
   async function copy(button) {
@@ -130,6 +141,8 @@
     if (button) copy(button);
   });
   document.addEventListener("submit", onSubmit);
+  addEventListener("beforeprint", forPaper);
+  addEventListener("afterprint", () => shown === "dark" && paint("dark"));
   // The session ended meanwhile: the whole page goes to sign-in, not a part of it.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const reached = new URL(event.detail.xhr.responseURL || location.href, location.href);
