@@ -47,29 +47,30 @@ def claim(*, account_id: int, retry: Retry) -> Receipt | None:
 
     Raises OtherBody. Cost: one statement, two for a retry.
     """
-    now = clock.now()
-    asked: dict[str, int | str | bytes | datetime] = {
-        "account": account_id,
-        "key": retry.key,
-        "body": retry.body_digest,
-        "now": now,
-        "too_old": now - timedelta(hours=HOURS),
-    }
     while True:
+        # Both statements have one time: of a row whose day ends between them each would leave it to the other, for ever.
+        now = clock.now()
+        asked: dict[str, int | str | bytes | datetime] = {
+            "account": account_id,
+            "key": retry.key,
+            "body": retry.body_digest,
+            "now": now,
+            "too_old": now - timedelta(hours=HOURS),
+        }
         with connection.cursor() as cursor:
             cursor.execute(_CLAIM, asked)
             if cursor.rowcount:
                 return None
-        # None: it was in the way and is gone by now, its day over.
-        if given := find(account_id=account_id, retry=retry):
+        # None: it was in the way and is gone by now, swept away.
+        if given := find(account_id=account_id, retry=retry, now=now):
             return given
 
 
-def find(*, account_id: int, retry: Retry) -> Receipt | None:
+def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Receipt | None:
     """The answer that was given under this key, if any. Raises OtherBody. One statement."""
     # Unscoped: at the door the account comes from the credential.
     answers = PushAnswer.objects.unscoped().filter(account_id=account_id, key=retry.key)
-    row = answers.filter(created_at__gt=clock.now() - timedelta(hours=HOURS)).first()
+    row = answers.filter(created_at__gt=(now or clock.now()) - timedelta(hours=HOURS)).first()
     if row is None:
         return None
     if bytes(row.body_digest) != retry.body_digest:

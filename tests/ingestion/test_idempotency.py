@@ -89,6 +89,22 @@ def test_an_answer_is_kept_for_24_hours(door: Door) -> None:
     assert not PushAnswer.objects.unscoped().exists()
 
 
+def test_an_answer_whose_day_ends_while_it_is_looked_for_is_given_once_more(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with clock.frozen(NOW):
+        first = door.push(event(), idempotency_key="k")
+    almost, moment = NOW + timedelta(hours=24), timedelta(microseconds=1)
+    credential, retry = credential_of(door), Retry.of("k", json.dumps({"events": [event()]}).encode())
+    ticks = (almost + (number - 1) * moment for number in range(100))
+    monkeypatch.setattr(clock, "now", lambda: next(ticks))
+
+    again = accept_events(credential=credential, batch=batch_of(event()), retry=retry)
+
+    assert again.body == first.content
+    assert len(inbox()) == 1
+
+
 def test_a_refused_request_uses_no_key(cast: Cast, door: Door, settings: Any) -> None:
     settings.USAGE_RATE_LIMIT_PER_MINUTE = 3
     door.send(b"no json", idempotency_key="k")
