@@ -33,8 +33,4 @@ def get_commitment_utilization(call: ToolCall, arguments: CommitmentQuery) -> Co
         deadline=call.deadline,
         fits=lambda tried: fits(replace(tried, console_url=url)),
     )
-    if not fits(replace(answer, console_url=url)):
-        note = "The buckets are left out: ask for a coarser granularity or fewer days."
-        totals = [replace(total, buckets=[]) for total in answer.totals]
-        answer = replace(answer, totals=totals, truncated=f"{answer.truncated} {note}".strip())
     return replace(answer, console_url=url)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import ibis
+import msgspec
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
@@ -35,6 +36,9 @@ from finops.lib.answers import largest_that_fits
 from finops.lib.money import added, most_first
 from finops.lib.periods import DateRange
 
+FEW = 5
+"""So many rows at least stand beside the buckets of an answer."""
+
 Fits = Callable[[CommitmentAnswer], bool]
 Services = set[tuple[str, str]]
 
@@ -58,10 +62,7 @@ class CommitmentFacts:
     sums: Sequence[CommitmentSum]
     history: History
     findings: FilterFindings
-
-    @property
-    def buckets(self) -> list[Bucket]:
-        return buckets_of(self.query.granularity, self.days, self.sources.coverage)
+    buckets: Sequence[Bucket]
 
 
 def commitment_utilization(
@@ -74,7 +75,19 @@ def commitment_utilization(
     kept while no file changes), one or two more with filters.
     """
     facts = _read(account, query, deadline)
+    if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):
+        return _without_buckets(facts, fits)
     return largest_that_fits(lambda top: _assemble(facts, top), query.top, fits)
+
+
+def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
+    """Where the buckets alone fill an answer the rows say more."""
+
+    def made(top: int) -> CommitmentAnswer:
+        answer = _assemble(replace(facts, buckets=[]), top)
+        return msgspec.structs.replace(answer, truncated=f"{answer.truncated} {words.NO_BUCKETS}".strip())
+
+    return largest_that_fits(made, facts.query.top, fits) if facts.buckets else _assemble(facts, 1)
 
 
 def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:
@@ -90,6 +103,7 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         sums=read_sums(run(question.days, build, build.tag_keys)),
         history=_history(run, sources),
         findings=_findings(account, question, sources, deadline),
+        buckets=buckets_of(query.granularity, question.days, sources.coverage),
     )
 
 
@@ -195,6 +209,9 @@ def _total(facts: CommitmentFacts, currency: str, services: Services) -> Commitm
     sums = [each for each in facts.sums if each.currency == currency]
     figures = Figures([each for each in sums if each.commitment], facts.history.exports)
     coverage = coverage_of(sums, services)
+    by_bucket: dict[date | None, list[CommitmentSum]] = defaultdict(list)
+    for each in sums:
+        by_bucket[each.bucket].append(each)
     return CommitmentTotal(
         **_utilization(figures, currency),
         commitments=len(figures.commitments),
@@ -202,7 +219,9 @@ def _total(facts: CommitmentFacts, currency: str, services: Services) -> Commitm
         eligible_cost=coverage.eligible,
         coverage=coverage.share.value,
         coverage_reason=coverage.share.reason,
-        buckets=[_bucket(facts, bucket, sums, currency, services) for bucket in facts.buckets],
+        buckets=[
+            _bucket(facts, bucket, by_bucket[bucket.start], currency, services) for bucket in facts.buckets
+        ],
     )
 
 
@@ -225,9 +244,8 @@ def _utilization(figures: Figures, currency: str) -> dict[str, Any]:
 
 
 def _bucket(
-    facts: CommitmentFacts, bucket: Bucket, sums: Sequence[CommitmentSum], currency: str, services: Services
+    facts: CommitmentFacts, bucket: Bucket, inside: Sequence[CommitmentSum], currency: str, services: Services
 ) -> CommitmentBucket:
-    inside = [each for each in sums if each.bucket == bucket.start]
     figures = Figures([each for each in inside if each.commitment], facts.history.exports)
     coverage = coverage_of(inside, services)
     return CommitmentBucket(

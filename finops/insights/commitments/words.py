@@ -18,6 +18,9 @@ ELIGIBLE = (
 )
 
 
+NO_BUCKETS = "The buckets are left out: ask for a coarser granularity or fewer days."
+
+
 def summary_of(account: str, days: DateRange, totals: Sequence[CommitmentTotal]) -> str:
     """One plain sentence: what was committed, used, wasted and saved."""
     when = f"from {days.start} to {days.end}"
