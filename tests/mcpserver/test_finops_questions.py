@@ -263,3 +263,37 @@ def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: D
     assert "widgets[0].config" in said
     assert "widgets[1]" not in said
     assert "widgets[2].type: 'forecast' is not known" in said
+
+
+def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(door: Door) -> None:
+    answer = answer_of(door, "getCommitmentUtilization", period="last_12_months", granularity="day", top=20)
+    recent = answer_of(
+        door, "getCommitmentUtilization", start_date="2025-04-01", end_date="2026-03-17", granularity="day"
+    )
+
+    assert answer["rows"] == []
+    assert {row["name"] for row in recent["rows"]} == {"Plan of dollars", "Plan of euros"}
+    assert recent["totals"][0]["buckets"] == []
+    assert recent["truncated"].startswith("The buckets are left out")
+
+
+def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(door: Door) -> None:
+    answer = answer_of(door, "forecastSpend", period="next_days", days=30)
+
+    assert not any("has no data" in warning for warning in answer["warnings"])
+    assert any("Data is complete through 2026-03-17" in warning for warning in answer["warnings"])
+
+
+def test_what_moved_by_resource_and_usage_type_is_looked_into_by_another_dimension(door: Door) -> None:
+    asked = {"period": "last_7_days", "group_by": ["resource", "usage_type"]}
+
+    assert "group by account or region." in answer_of(door, "explainSpendChange", **asked)["hint"]
+    compared = answer_of(door, "querySpend", **asked, compare_to="previous_period")
+    assert "group by account to see why." in compared["hint"]
+
+
+def test_a_cost_tag_in_two_currencies_says_once_that_they_are_never_added(door: Door) -> None:
+    answer = answer_of(door, "queryCostTag", cost_tag="environment", by="service", period="last_7_days")
+
+    assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
+    assert sum("never added" in warning for warning in answer["warnings"]) == 1

@@ -13,6 +13,7 @@ from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_answer import SpendFacts
 from finops.lib.money import added, ratio, subtracted
+from finops.lib.periods import DateRange
 from finops.lib.spoken import listed, money, percent
 
 TWO_MONTHS: Final = 62
@@ -53,7 +54,7 @@ def warnings_of(
     totals: Sequence[ForecastTotal],
     rows: Sequence[ForecastRow],
 ) -> list[str]:
-    known = replace(facts, plan=replace(facts.plan, days=span.so_far))
+    known = replace(facts, plan=replace(facts.plan, days=_days_known(span)))
     found = spend_answer.warnings_of(known, [], [])
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
@@ -64,6 +65,12 @@ def warnings_of(
     found += _short_history(whole)
     found += [sentence for total in totals for sentence in _parts(total, rows)]
     return list(dict.fromkeys(found))
+
+
+def _days_known(span: Span) -> DateRange:
+    """The period's days so far; of a period that begins after the data, from the data's last day on."""
+    last, days = span.coverage.last_day, span.so_far
+    return DateRange(min(days.start, last), days.end) if last is not None else days
 
 
 def _short_history(whole: Sequence[Outlook]) -> list[str]:

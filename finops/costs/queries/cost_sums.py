@@ -14,7 +14,7 @@ from finops.costs.comparison import comparison_used
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
-from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, total_of, warnings_of
+from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, totals_of, warnings_of
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
 from finops.lib.money import added
@@ -79,10 +79,8 @@ class CostRead:
         return replace(self, sums=[part for part in self.sums if part.keys[0] in values])
 
     def totals(self) -> list[SpendTotal]:
-        """One for each currency that has lines."""
-        buckets = self.buckets
-        names = sorted({part.currency for part in self.sums})
-        return [total_of(self.facts, self.sums, currency, buckets) for currency in names]
+        """One for each currency that has lines, the one of most money first."""
+        return totals_of(self.facts, self.sums, self.buckets)
 
     def by_value(self) -> list[ValueCost]:
         """What counts in the view, by value of the first dimension and currency."""

@@ -55,10 +55,7 @@ class SpendFacts:
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     """The whole answer but its console_url, which a door knows."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
-    every = {
-        currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
-    }
-    totals = [every[currency] for currency in most_first({name: each.amount for name, each in every.items()})]
+    totals = totals_of(facts, sums, buckets)
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
     comparison = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
     return SpendAnswer(
@@ -89,6 +86,14 @@ def period_of(facts: SpendFacts) -> PeriodUsed:
         name=facts.query.period or ("" if facts.query.start_date else DEFAULT_PERIOD),
         unfinished=through is None or through < days.end,
     )
+
+
+def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Bucket]) -> list[SpendTotal]:
+    """One for each currency that has lines, the one of most money first."""
+    found = {
+        currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
+    }
+    return [found[currency] for currency in most_first({name: each.amount for name, each in found.items()})]
 
 
 def total_of(

@@ -15,6 +15,7 @@ from finops.lib.spoken import listed, money, percent
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
 NAMED_CURRENCIES = 3
+DEEPER = ("usage_type", "resource", "account")
 COMMITTED = ("pricing_category", "commitment")
 NAME_LENGTH = 80
 
@@ -100,7 +101,7 @@ def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     currencies = list(dict.fromkeys(row.currency for row in moved))[:NAMED_CURRENCIES]
     most = [max((row for row in moved if row.currency == each), key=_size_of_change) for each in currencies]
     dimension = next(iter(most[0].group))
-    other = "resource" if "usage_type" in query.group_by else "usage_type"
+    other = next(name for name in DEEPER if name not in most[0].group)
     which = "it" if len(most) == 1 else "one"
     return f"{_values(most, dimension)} moved most: filter {dimension} by {which} and group by {other} to see why."
 

@@ -15,6 +15,8 @@ NAMED_OF_SEVERAL = 2
 NAMED_CURRENCIES = 3
 NAME_LENGTH = 80
 
+DEEPER = ("usage_type", "resource", "account", "region")
+
 WHY = {
     "volume": "more or less of it",
     "price": "another price",
@@ -115,9 +117,9 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     if not moved:
         return "Nothing moved: compare with previous_year, or ask for other days."
     dimension = next(iter(moved[0].group))
-    other = "resource" if "usage_type" in moved[0].group else "usage_type"
+    other = [name for name in DEEPER if name not in moved[0].group][:2]
     which = "it" if len(moved) == 1 else "one"
-    return f"{_values(moved, dimension)} moved most: filter {dimension} by {which} and group by {other} or account."
+    return f"{_values(moved, dimension)} moved most: filter {dimension} by {which} and group by {' or '.join(other)}."
 
 
 def _values(moved: Sequence[Move], dimension: str) -> str:
