@@ -90,7 +90,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
     [
         ({"group_by": ["servise"]}, "group_by: 'servise' is not known. Nearest: service"),
         ({"groupby": ["service"]}, "querySpend has no argument"),
-        ({"period": "last_decade"}, "Nearest: last_7_days"),
+        ({"period": "last_decade"}, "Nearest: last_week, last_7_days"),
         ({"start_date": "2026-01-01"}, "end_date is missing"),
         ({"charge_categories": ["Taxes"]}, "charge_categories: 'Taxes' is not known. Nearest: Tax"),
         (
