@@ -144,11 +144,14 @@ _ERRORS: dict[str, tuple[str, Schema]] = {
     ),
     "405": ("Only POST.", {"Allow": {"description": "POST", "schema": {"type": "string"}}, **_LIMITS}),
     "413": ("The body is too large; send smaller batches.", _LIMITS),
-    "415": ("Content-Encoding is neither gzip nor identity.", _LIMITS),
+    "415": (
+        "Content-Encoding is neither gzip nor identity.",
+        {"Accept-Encoding": {"description": "What is understood.", "schema": {"type": "string"}}, **_LIMITS},
+    ),
     "422": ("The Idempotency-Key was sent with another body.", _LIMITS),
     "429": ("Too many requests of the account.", {**_RETRY_AFTER, **_LIMITS}),
-    "500": ("Our fault; the message has an incident number.", {}),
-    "503": ("Storage is not available; send it again.", _RETRY_AFTER),
+    "500": ("Our fault; the message has an incident number.", _LIMITS),
+    "503": ("Storage is not available; send it again.", {**_RETRY_AFTER, **_LIMITS}),
 }
 
 _PARAMETERS: list[Schema] = [
