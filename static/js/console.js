@@ -180,7 +180,9 @@
     const refused = document.querySelector("main form [aria-invalid=true]:not([type=hidden])");
     const folded = refused?.closest("details");
     if (folded) folded.open = true;
-    refused?.focus();
+    const said = document.querySelector("main form .alert-danger:not([hidden])");
+    if (!refused && said) said.tabIndex = -1;
+    (refused || said)?.focus();
   });
   // A page kept by the browser's back button may be sent again.
   addEventListener("pageshow", () => {

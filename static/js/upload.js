@@ -29,6 +29,39 @@
     errors.scrollIntoView({ block: "nearest" });
   }
 
+  function forget() {
+    for (const note of form.querySelectorAll("[data-refused]")) note.remove();
+    for (const field of form.querySelectorAll("[data-described]")) {
+      field.classList.remove("is-invalid");
+      field.removeAttribute("aria-invalid");
+      field.setAttribute("aria-describedby", field.dataset.described);
+    }
+  }
+
+  // Beside its field and read out with it; the first is where one goes on.
+  function note(field, messages) {
+    const text = document.createElement("div");
+    Object.assign(text, { className: "invalid-feedback d-block", id: `${field.id}_refused`, textContent: messages.join(" ") });
+    text.dataset.refused = "";
+    field.after(text);
+    field.classList.add("is-invalid");
+    field.setAttribute("aria-invalid", "true");
+    field.dataset.described ??= field.getAttribute("aria-describedby") || "";
+    field.setAttribute("aria-describedby", `${field.dataset.described} ${text.id}`.trim());
+  }
+
+  function refuse(byField) {
+    const said = Object.entries(byField).map(([name, messages]) => [form.querySelector(`#id_${CSS.escape(name)}`), messages]);
+    const elsewhere = said.filter(([field]) => !field).flatMap(([, messages]) => messages);
+    show(elsewhere);
+    errors.hidden = !elsewhere.length;
+    for (const [field, messages] of said) if (field) note(field, messages);
+    const [first] = form.querySelectorAll("[aria-invalid=true]");
+    const folded = first?.closest("details");
+    if (folded) folded.open = true;
+    first?.focus();
+  }
+
   function megabytes(bytes) {
     return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
   }
@@ -41,7 +74,7 @@
       // An error page: its status says enough.
     }
     if (request.status === 202) return location.assign(answer.url);
-    if (answer.errors) return show(Object.values(answer.errors).flat());
+    if (answer.errors) return refuse(answer.errors);
     if (request.status === 403) return show(["You may not upload here, or the form has expired. Reload the page and try again."]);
     if (request.status === 413) return show(["The files are larger than this server takes."]);
     return show([`The server could not take the files (status ${request.status}). Nothing was imported; try again.`]);
@@ -62,6 +95,7 @@
     });
     request.addEventListener("load", () => answered(request));
     request.addEventListener("error", () => show(["The connection broke. Nothing was imported; try again."]));
+    forget();
     errors.hidden = true;
     progress.hidden = false;
     send.disabled = true;
