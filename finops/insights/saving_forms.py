@@ -42,12 +42,13 @@ class HubForm(forms.Form):
         queryset=CostSource.objects.unscoped().none(),  # the form's account fills it
         label="Cost source",
         help_text="The bill of the same AWS accounts. The file replaces what the source had.",
+        error_messages={"required": "Choose the cost source of the same AWS accounts."},
     )
     file = forms.FileField(
         label="Export file",
         help_text="Cost optimization recommendations as CSV, CSV.gz or Parquet.",
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.gz,.parquet"}),
-        error_messages={"empty": "The file is empty."},
+        error_messages={"required": "Choose the export file.", "empty": "The file is empty."},
     )
 
     def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
