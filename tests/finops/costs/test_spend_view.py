@@ -165,7 +165,7 @@ def test_weeks_begin_on_monday_and_say_where_the_period_cuts_them(acme: Account)
 
 
 def test_too_many_buckets_are_refused_with_what_to_ask_instead(acme: Account) -> None:
-    with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity"):
+    with pytest.raises(UserError, match="Ask for at most 400 days or a coarser granularity"):
         query_spend(
             acme, SpendQuery(start_date=date(2024, 1, 1), end_date=date(2026, 1, 1), granularity="day")
         )
