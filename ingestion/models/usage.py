@@ -23,7 +23,7 @@ class Customer(AccountOwned):
         ]
 
     def __str__(self) -> str:
-        return self.name or self.customer_id
+        return self.name if self.name.strip() else self.customer_id
 
 
 class UsageMetric(AccountOwned):

@@ -104,9 +104,11 @@ def find_customers(account: Account, asked: Sequence[str]) -> tuple[tuple[str, .
 
 
 def customer_names(account: Account, ids: Sequence[str]) -> dict[str, str]:
-    """The names of those customers that have one. One query."""
+    """The names of those customers that have one which can be seen. One query."""
     rows = Customer.objects.filter(account=account, customer_id__in=ids).exclude(name="")
-    return dict(rows.values_list("customer_id", "name"))
+    return {
+        customer_id: name for customer_id, name in rows.values_list("customer_id", "name") if name.strip()
+    }
 
 
 def _customers(account: Account, asked: Sequence[str]) -> tuple[set[str], dict[str, list[str]]]:

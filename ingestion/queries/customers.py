@@ -52,7 +52,7 @@ def list_customers(
         CustomerUsage(
             pk=pk,
             customer_id=customer_id,
-            name=name,
+            name=name if name.strip() else "",
             first_event=seen.get(customer_id, {}).get("first"),
             last_event=seen.get(customer_id, {}).get("last"),
             used=used.get(customer_id, {}),

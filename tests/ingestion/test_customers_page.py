@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -78,6 +79,19 @@ def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_p
     assert lines[0][2] == "'@SUM(1)"
     assert lines[1][:2] == [f"'{formula}", markup]
     assert all(markup not in text for text in answers)
+
+
+def test_a_customer_with_a_blank_name_is_called_by_its_id(filled: Cast) -> None:
+    with account_scope(filled.account):
+        Customer.objects.filter(customer_id="globex").update(name=" \u3000")
+    client = signed_in(filled.viewer)
+
+    pages = [
+        client.get(page, follow=True).content.decode() for page in (f"{URL}?id=globex", "/a/acme/usage/")
+    ]
+
+    assert re.search(r"<h\d[^>]*>\s*globex\s*</h", pages[0])
+    assert re.search(r'title="globex">\s*globex\s*<', pages[1])
 
 
 def test_the_list_searches_and_sorts(filled: Cast) -> None:
