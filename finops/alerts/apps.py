@@ -9,4 +9,5 @@ class AlertsConfig(AppConfig):
     verbose_name = "Alerts"
 
     def ready(self) -> None:
-        from finops.alerts import uses  # noqa: F401 registers what uses dimensions
+        # They register what uses dimensions, what goes with a row that is deleted, and who hears of changed budgets.
+        from finops.alerts import changed_budgets, dependants, uses  # noqa: F401

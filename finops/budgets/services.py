@@ -16,9 +16,11 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.budgets import changes
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
 from finops.budgets.scopes import ScopeDraft, find_scope
+from finops.costs import dependants
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError, unknown_value
 
@@ -65,6 +67,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
 @transaction.atomic
 def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget:
     """Make a budget what the draft says, amounts of single periods included: those that it leaves out go.
+    Who registered in `changes` hears of another amount, period or scope.
 
     Raises as `create_budget` does, and UserError for a budget that is gone.
     """
@@ -72,13 +75,16 @@ def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget
     with account_scope(account):
         _one_at_a_time(account)
         row = _row(budget)
-        before = _said(row, {each.starts_on: each.amount for each in row.amounts.all()})
+        amounts = {each.starts_on: each.amount for each in row.amounts.all()}
+        before, held_against = _said(row, amounts), _held_against(row, amounts)
         _check_name(draft.name, but=row.pk)
         _fill(row, draft, account)
         row.full_clean(exclude=["account"])
         row.save()
         BudgetAmount.objects.filter(budget=row).delete()
         _write_amounts(row, draft, account)
+        if _held_against(row, draft.amounts) != held_against:
+            changes.tell(row)
         audit.record(
             account=account,
             actor=actor,
@@ -97,6 +103,7 @@ def delete_budget(*, budget: Budget, actor: Actor) -> None:
         _one_at_a_time(account)
         row = _row(budget)
         said = _said(row, {each.starts_on: each.amount for each in row.amounts.all()})
+        said |= dependants.audited(row)
         row.delete()
         audit.record(account=account, actor=actor, action="budget.delete", target=row.name, detail=said)
 
@@ -181,6 +188,12 @@ def _write_amounts(budget: Budget, draft: BudgetDraft, account: Account) -> None
         except ValidationError as error:
             raise ValidationError({"amounts": [f"{day}: {said}" for said in error.messages]}) from error
         row.save(force_insert=True)
+
+
+def _held_against(budget: Budget, amounts: Mapping[date, Decimal]) -> tuple[object, ...]:
+    """What decides which cost is held against what: all but the name and the percentage that warns on its page."""
+    scope = (budget.scope, budget.cost_source_id, budget.team_id, budget.cost_tag_id, budget.cost_tag_value)
+    return budget.amount, budget.currency, budget.period, scope, dict(amounts)
 
 
 def _said(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from finops.alerts.channels import (
 from finops.alerts.messages import Fact, Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services.sending import Status, carry_out, end, open_attempt
+from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
 from finops.lib.ratelimit import windows
@@ -89,7 +90,7 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
         detail = {
             "kind": row.kind,
             "target": row.shown_target,
-            "subscriptions": row.subscriptions.count(),
+            **dependants.audited(row),
             "waiting_deliveries": len(waiting),
         }
         _record(row, actor, "delete", detail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +16,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription
 from finops.alerts.snippets import verification_snippets
 from finops.alerts.views.filters import Choice
+from finops.costs.dependants import going_with
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
@@ -59,6 +62,7 @@ def page(request: AccountRequest, channel_id: int) -> HttpResponse:
         ],
         "deliveries": [delivery_row(each) for each in sent[:SHOWN_DELIVERIES]],
         "last_test": delivery_row(test) if test else None,
+        "going_with_it": partial(going_with, channel),
         "snippets": verification_snippets() if channel.kind == AlertChannel.Kind.WEBHOOK else [],
     }
     return render(request, "alerts/channel.html", context)

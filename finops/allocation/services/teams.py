@@ -13,6 +13,7 @@ from accounts.models import Account, Membership
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit, Team, TeamKey, TeamMember, TeamValue
 from finops.allocation.team_dimension import NO_TEAM
+from finops.costs import dependants
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
 from finops.lib.errors import UserError
@@ -137,12 +138,13 @@ def delete_team(*, team: Team, actor: Actor) -> None:
         values = list(team.values.values_list("value", flat=True))
         if splits := _splits_of(team.name):
             raise _in_use(team, "split", [split.name for split in splits])
+        gone = dependants.audited(team)
         try:
             team.delete()
         except RestrictedError as error:
             kept = sorted(error.restricted_objects, key=str)
             raise _in_use(team, str(kept[0]._meta.verbose_name), [str(each) for each in kept]) from error
-    _record(account, actor, "team.delete", team.name, {"values": values[:100]})
+    _record(account, actor, "team.delete", team.name, {"values": values[:100], **gone})
 
 
 def _in_use(team: Team, noun: str, names: list[str]) -> UserError:

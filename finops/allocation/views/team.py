@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -29,6 +30,7 @@ from finops.allocation.services.teams import (
 )
 from finops.allocation.team_panels import panels_of
 from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.dependants import going_with
 from finops.costs.queries import query_spend
 from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources, load_sources
@@ -135,7 +137,7 @@ def edit(request: AccountRequest, team_id: int) -> HttpResponse:
         else:
             messages.success(request, _renamed(team.name, form.cleaned_data["name"]))
             return redirect("team", slug=request.account.slug, team_id=team.pk)
-    context = {"form": form, "team": team}
+    context = {"form": form, "team": team, "going_with_it": partial(going_with, team)}
     return render(request, "allocation/team_form.html", context, status=422 if form.errors else 200)
 
 

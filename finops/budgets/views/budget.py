@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,6 +15,7 @@ from finops.budgets.charts import bar_of, burn_up, history_chart
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.scopes import filters_of
+from finops.costs.dependants import going_with
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import Sources, load_sources
@@ -34,7 +36,7 @@ def budget_of(budget_id: int) -> Budget:
 @require_safe
 def page(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
-    context: dict[str, Any] = {"budget": budget}
+    context: dict[str, Any] = {"budget": budget, "going_with_it": partial(going_with, budget)}
     try:
         sources = load_sources(request.account)
         (figures,) = budget_figures(request.account, [budget], sources=sources, with_past=True)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import RestrictedError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.costs import dependants
 from finops.costs.models import CostSource
 from finops.lake import segments
 from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+from finops.lib.spoken import cut, listed
+
+SHOWN_USERS = 3
 
 
 @transaction.atomic
@@ -44,8 +50,20 @@ def rename_cost_source(*, source: CostSource, name: str, actor: Actor) -> None:
 
 @transaction.atomic
 def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
-    """Take a source away with all its cost lines and imports."""
+    """Take a source away with all its cost lines and imports. Raises UserError that names the budgets that are of it."""
     account = source.account
     segments.retire_source(account=account, kind=Kind.COST, source_id=source.pk)
-    audit.record(account=account, actor=actor, action="cost_source.delete", target=source.name)
-    source.delete()
+    with account_scope(account):
+        gone = dependants.audited(source)
+        audit.record(
+            account=account, actor=actor, action="cost_source.delete", target=source.name, detail=gone
+        )
+        try:
+            source.delete()
+        except RestrictedError as error:
+            names = [repr(cut(str(each), 60)) for each in sorted(error.restricted_objects, key=str)]
+            more = [f"{len(names) - SHOWN_USERS} more"] if len(names) > SHOWN_USERS else []
+            raise UserError(
+                f"Source {cut(source.name, 60)!r} is used by the budget{'' if len(names) == 1 else 's'} "
+                f"{listed(names[:SHOWN_USERS] + more)}: change or delete {'it' if len(names) == 1 else 'them'} first."
+            ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import date, datetime
+from functools import partial
 
 from django.conf import settings
 from django.contrib import messages
@@ -20,6 +21,7 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.costs import services
 from finops.costs.answers import SourceHealth
+from finops.costs.dependants import going_with
 from finops.costs.forms import SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.sources import load_sources
@@ -97,6 +99,7 @@ def _source_page(request: AccountRequest, source_id: int, form: SourceForm | Non
         "source": row,
         "health": load_sources(request.account).health[row.pk],
         "form": form or SourceForm(initial={"name": row.name}),
+        "going_with_it": partial(going_with, row),
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
     }
@@ -123,7 +126,11 @@ def rename(request: AccountRequest, source_id: int) -> HttpResponse:
 @require_POST
 def delete(request: AccountRequest, source_id: int) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
-    services.delete_cost_source(source=row, actor=request.actor)
+    try:
+        services.delete_cost_source(source=row, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+        return redirect("connection", slug=request.account.slug, source_id=source_id)
     messages.success(request, f"The source {row.name} is gone, with all its cost lines.")
     return redirect("connections", slug=request.account.slug)
 

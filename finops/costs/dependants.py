@@ -1,0 +1,64 @@
+"""What goes with something that is deleted: said before, and kept in the audit log. Higher rooms register theirs.
+
+@dependants.register("alert subscription")
+def _alerts(row: Model) -> list[str]:
+    return ["Anomalies of team Core, to Ops"] if … else []
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from django.db.models import Model
+
+from finops.lib.spoken import cut, listed
+
+Finder = Callable[[Model], list[str]]
+"""From a row, such as a team, to what goes with it, each in words, one query at most. The account is in scope."""
+
+SHOWN: Final = 3
+KEPT: Final = 200
+LONGEST: Final = 120
+
+_finders: dict[str, Finder] = {}
+
+
+def register(noun: str) -> Callable[[Finder], Finder]:
+    """Add a finder of what `noun` says, in the singular; ValueError when there is one."""
+
+    def add(finder: Finder) -> Finder:
+        if noun in _finders:
+            raise ValueError(f"What goes with a row is registered twice for {noun!r}.")
+        _finders[noun] = finder
+        return finder
+
+    return add
+
+
+def dependants_of(row: Model) -> dict[str, list[str]]:
+    """By noun, in the plural, what goes with the row; nouns with nothing are left out. A query for each finder.
+
+    At most 200 of a noun, long ones cut. Call it before the row is deleted.
+    """
+    found = {noun: finder(row) for noun, finder in _finders.items()}
+    return {
+        f"{noun}s": [cut(each, LONGEST) for each in names[:KEPT]] for noun, names in found.items() if names
+    }
+
+
+def audited(row: Model) -> dict[str, list[str]]:
+    """The same for the audit log's detail: `{"alert_subscriptions": […]}`."""
+    return {nouns.replace(" ", "_"): names for nouns, names in dependants_of(row).items()}
+
+
+def going_with(row: Model) -> str:
+    """`2 alert subscriptions go with it: …, and ….` for who is about to delete the row; "" when nothing does."""
+    return " ".join(_sentence(nouns, names) for nouns, names in dependants_of(row).items())
+
+
+def _sentence(nouns: str, names: list[str]) -> str:
+    more = len(names) - SHOWN
+    shown = [f"“{name}”" for name in names[:SHOWN]] + ([f"{more} more"] if more > 0 else [])
+    counted = f"1 {nouns.removesuffix('s')} goes" if len(names) == 1 else f"{len(names)} {nouns} go"
+    return f"{counted} with it: {listed(shown)}."
