@@ -137,6 +137,6 @@ def test_typing_in_a_search_field_shortens_the_list(new_page: NewPage) -> None:
 
     page.get_by_label("Search").press_sequentially("own")
 
-    expect(page.get_by_role("cell", name="owner@example.com")).to_be_visible()
-    expect(page.get_by_role("cell", name="viewer@example.com")).to_have_count(0)
+    expect(page.get_by_role("rowheader", name="owner@example.com")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="viewer@example.com")).to_have_count(0)
     assert asked(page) == {"q": ["own"]}
