@@ -19,7 +19,10 @@ def set_usage_retention(*, account: Account, actor: Actor, months: int | None) -
     1 to 240 months.
     """
     with account_scope(account):
-        row = UsageRetention.objects.select_for_update().first() or UsageRetention(account=account)
+        UsageRetention.objects.get_or_create(
+            account=account
+        )  # of two first ones at once the second finds the first's
+        row = UsageRetention.objects.select_for_update().get()
         before, row.months = row.months, months
         row.full_clean()
         row.save()

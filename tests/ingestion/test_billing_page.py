@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEntry
@@ -21,6 +21,7 @@ from ingestion.queries.billing import metered_months, month_by_source, usage_sto
 from ingestion.retention import drop_old_usage
 from tests.cast import Cast, signed_in
 from tests.ingestion.pushing import event, open_door
+from tests.waiting import someone_waits_for_us, threads, wait_until
 
 PAGE = "/a/acme/settings/usage/"
 SAVE = f"{PAGE}retention/"
@@ -175,6 +176,26 @@ def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
     assert "Only an admin or owner may change this" in text_of(client.get(PAGE))
     assert client.post(SAVE, {"months": "3", "confirmed": "true"}).status_code == 403
     assert not UsageRetention.objects.unscoped().exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_admins_who_first_set_the_retention_at_once_the_second_changes_what_the_first_set(
+    cast: Cast,
+) -> None:
+    def keep(months: int) -> int | None:
+        return services.set_usage_retention(account=cast.account, actor=cast.actor, months=months).months
+
+    with threads(1) as submit:
+        with transaction.atomic():
+            keep(3)
+            second = submit(keep, 6)
+            wait_until(someone_waits_for_us)
+        assert second.result(timeout=30) == 6
+
+    with account_scope(cast.account):
+        assert [row.months for row in UsageRetention.objects.all()] == [6]
+        changes = AuditEntry.objects.filter(action="usage_retention.change").order_by("pk")
+        assert [entry.detail["from"]["months"] for entry in changes] == [None, 3]
 
 
 def test_the_page_asks_the_same_number_of_questions_whatever_is_there(cast: Cast) -> None:
