@@ -36,6 +36,17 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     assert page.url == address
 
 
+def test_names_that_backends_send_keep_their_case(new_page: NewPage) -> None:
+    page = new_page("viewer")
+    page.goto("/a/acme/customers/")
+    headers = page.locator("thead th").all_inner_texts()
+    assert "requests" in [text.strip() for text in headers]
+
+    page.goto("/a/acme/usage/?metric=requests&granularity=none")
+    expect(page.get_by_role("region", name="Total").locator("h2").first).to_contain_text("requests,")
+    assert "requests," in page.get_by_role("region", name="Total").locator("h2").first.inner_text()
+
+
 def test_a_customer_is_reached_from_its_row_and_leads_back_to_the_query(new_page: NewPage) -> None:
     page = new_page("viewer")
     page.goto("/a/acme/usage/?metric=requests&granularity=day&group_by=customer")
