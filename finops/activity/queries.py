@@ -16,6 +16,7 @@ from accounts.models import Account
 from finops.activity.models import DEFAULT_DAYS, ActivityRetention, AssistantCall
 from finops.activity.question import ActivityQuery, Reader
 from finops.lib.cursors import foreign, key_cursor, key_of
+from finops.lib.params import id_of
 
 PAGE = 50
 EXPORTED_AT_ONCE = 1_000
@@ -73,8 +74,8 @@ def chosen(asked: ActivityQuery) -> Q:
         found &= Q(name=asked.name)
     if asked.credential:
         kind, _, number = asked.credential.partition(":")
-        known = number.isascii() and number.isdigit() and len(number) < 19
-        found &= Q(credential_kind=kind, credential_id=int(number) if known else -1)
+        known = id_of(number)
+        found &= Q(credential_kind=kind, credential_id=-1 if known is None else known)
     return found & Q(outcome=asked.outcome) if asked.outcome else found
 
 

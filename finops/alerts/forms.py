@@ -13,6 +13,7 @@ from finops.alerts.subscriptions import SubscriptionDraft
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
 from finops.costs.models import CostSource
+from finops.lib.params import id_of
 
 Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
 
@@ -217,14 +218,14 @@ class SubscriptionForm(forms.Form):
     def chosen_tag(self) -> CostTag | None:
         """The cost tag that it has so far, if its trigger and scope ask for one."""
         asked = self.chosen("cost_tag") if "cost_tag" in self.fields else ""
-        return CostTag.objects.filter(pk=asked).first() if asked.isdecimal() and len(asked) < 19 else None
+        return CostTag.objects.filter(pk=id_of(asked) or 0).first()
 
     def clean_thresholds(self) -> list[int]:
         parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()
-        wrong = next((part for part in parts if not (part.isascii() and part.isdecimal())), "")
+        wrong = next((part for part in parts if id_of(part) is None), "")
         if wrong or not parts:
             raise forms.ValidationError(
-                f"“{wrong or self.cleaned_data['thresholds']}” is not a whole number; write percentages such as 80, 100."
+                f"“{wrong[:20] or self.cleaned_data['thresholds']}” is not a whole number; write percentages such as 80, 100."
             )
         return [int(part) for part in parts]
 

@@ -18,6 +18,7 @@ from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import BudgetDraft
 from finops.costs.models import CostSource
 from finops.lib import clock
+from finops.lib.params import id_of
 
 SHOWN_PERIODS = {"monthly": 12, "quarterly": 8, "yearly": 3}
 AMOUNT = "amount_"
@@ -182,7 +183,7 @@ class BudgetForm(forms.Form):
         models: Mapping[str, Any] = {"cost_source": CostSource, "team": Team, "cost_tag": CostTag}
         scope = self.chosen("scope", "account")
         asked = self.chosen(scope) if scope in models else ""
-        return models[scope].objects.filter(pk=asked).first() if asked.isdecimal() else None
+        return models[scope].objects.filter(pk=id_of(asked)).first() if asked else None
 
 
 def _id(text: str | None) -> int | None:

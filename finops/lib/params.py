@@ -28,6 +28,11 @@ def from_text(raw: Mapping[str, Any], kind: type[Question]) -> Question:
         raise _bad_param(error) from error
 
 
+def id_of(text: str) -> int | None:
+    """The row's id that a text is; None for any other text. PostgreSQL has no larger ids, and int() refuses long texts."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
 def as_arguments(question: msgspec.Struct) -> str:
     """The arguments, as JSON to read, that ask an MCP client's tool the same; defaults are left out."""
     said = msgspec.to_builtins(question)

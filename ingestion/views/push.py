@@ -113,7 +113,7 @@ class UsageEvents(APIView):
 
 
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
-_FLAGS = {"": False, "false": False, "0": False, "true": True, "1": True}
+_FLAGS = {"false": False, "0": False, "true": True, "1": True}
 
 
 def _idempotency_key(request: Request) -> str:
@@ -127,7 +127,8 @@ def _idempotency_key(request: Request) -> str:
 
 
 def _dry_run(request: Request) -> bool:
-    said = request._request.GET.get("dry_run", "").lower()
+    # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
+    said = request._request.GET.get("dry_run", "false").lower()
     if said not in _FLAGS:
         raise Refused(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
     return _FLAGS[said]

@@ -17,6 +17,7 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.params import id_of
 from ingestion import services
 from ingestion.forms import UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
@@ -122,13 +123,9 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
     row = source_of(usage_source_id)
-    replaces = request.POST.get("replaces", "")[
-        :20
-    ]  # no key's id is longer, and int() takes no text of any length
+    replaces = id_of(request.POST.get("replaces", ""))
     try:
-        key, plaintext = services.regenerate_usage_key(
-            source=row, actor=request.actor, replaces=int(replaces) if replaces.isdecimal() else None
-        )
+        key, plaintext = services.regenerate_usage_key(source=row, actor=request.actor, replaces=replaces)
     except UserError as error:
         return source_page(request, row, problem=error.message, status=422)
     return _key_page(request, row, key, plaintext)

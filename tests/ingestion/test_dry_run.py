@@ -51,15 +51,16 @@ def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, door: Door, 
     assert (rows, known) == (([], [], 0, {}), 0)
 
 
-@each("said", ["?dry_run=false", "?dry_run=0", "?dry_run=", "?other=1"])
+@each("said", ["?dry_run=false", "?dry_run=0", "?other=1"])
 def test_without_a_yes_it_is_no_dry_run(door: Door, said: str) -> None:
     door.push(event(), path=said)
 
     assert len(inbox()) == 1
 
 
-def test_a_doubtful_dry_run_is_refused(door: Door) -> None:
-    answer = door.push(event(), path="?dry_run=yes")
+@each("said", ["?dry_run=yes", "?dry_run=", "?dry_run"])
+def test_a_doubtful_dry_run_is_refused_and_not_stored(door: Door, said: str) -> None:
+    answer = door.push(event(), path=said)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_parameter")
     assert inbox() == []

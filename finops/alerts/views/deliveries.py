@@ -19,7 +19,7 @@ from finops.alerts.queries import DeliveryRow, delivery_row, every_delivery
 from finops.alerts.views.filters import Choice
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
-from finops.lib.params import as_arguments
+from finops.lib.params import as_arguments, id_of
 
 PAGE_ROWS = 50
 KEPT_DAYS = 90
@@ -90,8 +90,7 @@ def _is_chosen(row: DeliveryRow, chosen: dict[str, str]) -> bool:
 
 def _question(chosen: dict[str, str]) -> DeliveriesQuery:
     status: list[Any] = [chosen["status"]] if chosen["status"] in AlertDelivery.Status.values else []
-    channel = chosen["channel"]
-    return DeliveriesQuery(status=status, channel_id=int(channel) if channel.isdecimal() else None)
+    return DeliveriesQuery(status=status, channel_id=id_of(chosen["channel"]))
 
 
 @account_page()

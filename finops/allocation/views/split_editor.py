@@ -22,6 +22,7 @@ from finops.allocation.split_charts import effect_charts
 from finops.allocation.splits.rules import EVEN
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
+from finops.lib.params import id_of
 
 MORE_ROWS = 4
 
@@ -108,6 +109,5 @@ def preview(request: AccountRequest) -> HttpResponse:
 
 def _said_row(request: AccountRequest) -> SharedCostSplit:
     """The stored split that is being changed, which nothing here saves; else a new one."""
-    number = request.GET.get("split", "")
-    found = SharedCostSplit.objects.filter(pk=int(number)).first() if number.isdecimal() else None
+    found = SharedCostSplit.objects.filter(pk=id_of(request.GET.get("split", "")) or 0).first()
     return found or SharedCostSplit(account=request.account)

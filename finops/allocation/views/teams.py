@@ -23,6 +23,7 @@ from finops.allocation.services.teams import create_team, own_value, set_team_ke
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.params import id_of
 
 
 @account_page()
@@ -127,7 +128,7 @@ def new(request: AccountRequest) -> HttpResponse:
 @require_POST
 def assign(request: AccountRequest) -> HttpResponse:
     """Give the value of the form to the team of the form: the one click of the list of values."""
-    team = get_object_or_404(Team.objects.all(), pk=_number(request.POST.get("team", "")))
+    team = get_object_or_404(Team.objects.all(), pk=id_of(request.POST.get("team", "")))
     value = request.POST.get("value", "")
     try:
         own_value(team=team, actor=request.actor, value=value)
@@ -140,7 +141,3 @@ def assign(request: AccountRequest) -> HttpResponse:
     if request.POST.get("next") == "team":
         return redirect("team", slug=request.account.slug, team_id=team.pk)
     return redirect("teams", slug=request.account.slug)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

@@ -28,7 +28,7 @@ from finops.costs.views.choices import (
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
-from finops.lib.params import as_arguments
+from finops.lib.params import as_arguments, id_of
 from finops.lib.questions import answer_page
 from finops.unitcosts.answers import (
     MATCHED,
@@ -112,10 +112,7 @@ def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQu
     if query.unit_metric:
         metric = find_unit_metric(request.account, query.unit_metric)
         return asked_with(metric, query)[0], metric
-    number = request.GET.get("saved", "")
-    if not (number.isascii() and number.isdecimal() and len(number) < 19):
-        return query, None
-    return query, UnitMetric.objects.filter(pk=int(number)).first()
+    return query, UnitMetric.objects.filter(pk=id_of(request.GET.get("saved", ""))).first()
 
 
 def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
