@@ -18,7 +18,7 @@ from accounts.scoping import account_scope
 from finops.alerts.channels import is_sealed_now, sealed, target_of
 from finops.alerts.messages import Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
-from finops.alerts.services.sending import LEASE, Status, send_now
+from finops.alerts.services.sending import LEASE, Status, hold_channel, send_now
 from finops.celery import app
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -46,6 +46,7 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
     channel is gone, or the delivery is still being tried."""
     account = delivery.account
     with account_scope(account):
+        hold_channel(delivery.channel_id)
         row = (
             AlertDelivery.objects.select_for_update(of=("self",))
             .select_related("channel")

@@ -19,6 +19,7 @@ from accounts.scoping import account_scope
 from finops.alerts.evaluating import Candidate, Look
 from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.services.deliveries import deliver
+from finops.alerts.services.sending import hold_channel
 from finops.lib import clock
 from finops.lib.alone import alone
 from finops.lib.errors import UserError
@@ -115,8 +116,13 @@ def _fire(candidate: Candidate) -> AlertDelivery | None:
     """Send one message of those keys that had not fired; None when all had, or the subscription was paused, changed or
     deleted meanwhile. Two that fire the same wait for each other, and the second finds it done."""
     seen = candidate.subscription
+    hold_channel(seen.channel_id)
     rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(
-        pk=seen.pk, paused_at=None, fingerprint=seen.fingerprint, minimum_impact=seen.minimum_impact
+        pk=seen.pk,
+        channel=seen.channel_id,
+        paused_at=None,
+        fingerprint=seen.fingerprint,
+        minimum_impact=seen.minimum_impact,
     )
     subscription = rows.select_related("account", "channel").first()
     if subscription is None:

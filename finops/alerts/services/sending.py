@@ -71,6 +71,13 @@ def open_attempt(row: AlertDelivery) -> None:
     row.next_attempt_at = now + LEASE
 
 
+def hold_channel(channel_id: int | None) -> None:
+    """Wait for whoever changes or deletes a channel, until the transaction ends. Taken before any lock on a subscription or
+    a delivery of it, as deleting does, so that nobody waits in a circle."""
+    if channel_id is not None:
+        AlertChannel.objects.select_for_update(no_key=True).filter(pk=channel_id).first()
+
+
 def close_open_attempt(row: AlertDelivery) -> None:
     """Say of an attempt that nobody finished what is known. Not saved."""
     if row.attempts and row.attempts[-1]["seconds"] is None:
@@ -124,6 +131,8 @@ def _sent(row: AlertDelivery) -> Outcome:
 
 @transaction.atomic
 def _noted(claimed: AlertDelivery, outcome: Outcome, seconds: float) -> AlertDelivery | None:
+    if claimed.is_test:
+        hold_channel(claimed.channel_id)
     ours = Q(pk=claimed.pk, status=Status.WAITING, next_attempt_at=claimed.next_attempt_at)
     row = AlertDelivery.objects.select_for_update().filter(ours).first()
     if row is None:

@@ -1,0 +1,69 @@
+"""A channel that is deleted while something of it is sent: whoever comes later waits, and never in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts import services
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.lib import clock
+from finops.lib.errors import UserError
+from tests.finops.alerts.world import ACTOR, subscribe, told
+from tests.finops.costs.conftest import NOON
+from tests.waiting import someone_waits_for_us, threads, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NEXT_WEEK = NOON + timedelta(days=7)
+
+
+def evaluate(account: Account) -> str:
+    with account_scope(account), clock.frozen(NEXT_WEEK):
+        return str(told(account))
+
+
+def resend(account: Account) -> str:
+    with account_scope(account):
+        try:
+            services.resend(delivery=AlertDelivery.objects.get(), actor=ACTOR)
+        except UserError as problem:
+            return problem.message
+        return "sent again"
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [(evaluate, "[]"), (resend, "The channel of this delivery was deleted, so it cannot be sent again.")],
+    ids=["evaluating", "sending again"],
+)
+def test_what_sends_waits_for_a_deletion_without_holding_what_it_deletes(
+    acme: Account, action: Callable[[Account], Any], says: str
+) -> None:
+    subscribe(acme)
+    if action is resend:
+        with clock.frozen(NEXT_WEEK):
+            told(acme)
+        AlertDelivery.objects.update(status="failed", next_attempt_at=None)
+    with threads(1) as call:
+        with transaction.atomic():
+            channel = AlertChannel.objects.select_for_update().get()
+            sending = call(action, acme)
+            wait_until(someone_waits_for_us)
+            AlertSubscription.objects.select_for_update(nowait=True).get()
+            list(AlertDelivery.objects.select_for_update(nowait=True))
+            services.delete_channel(channel=channel, actor=ACTOR)
+        assert sending.result() == says
+    assert not AlertSubscription.objects.exists()
+
+
+def test_a_week_later_there_is_something_to_send(acme: Account) -> None:
+    """Or the test above would say nothing."""
+    subscribe(acme)
+    assert evaluate(acme) != "[]"
