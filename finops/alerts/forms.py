@@ -217,8 +217,8 @@ class SubscriptionForm(forms.Form):
 
     def chosen_tag(self) -> CostTag | None:
         """The cost tag that it has so far, if its trigger and scope ask for one."""
-        asked = self.chosen("cost_tag") if "cost_tag" in self.fields else ""
-        return CostTag.objects.filter(pk=id_of(asked) or 0).first()
+        asked = id_of(self.chosen("cost_tag")) if "cost_tag" in self.fields else None
+        return CostTag.objects.filter(pk=asked).first() if asked else None
 
     def clean_thresholds(self) -> list[int]:
         parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()

@@ -182,8 +182,8 @@ class BudgetForm(forms.Form):
     def _scope_row(self) -> Any:
         models: Mapping[str, Any] = {"cost_source": CostSource, "team": Team, "cost_tag": CostTag}
         scope = self.chosen("scope", "account")
-        asked = self.chosen(scope) if scope in models else ""
-        return models[scope].objects.filter(pk=id_of(asked)).first() if asked else None
+        asked = id_of(self.chosen(scope)) if scope in models else None
+        return models[scope].objects.filter(pk=asked).first() if asked else None
 
 
 def _id(text: str | None) -> int | None:

@@ -109,5 +109,6 @@ def preview(request: AccountRequest) -> HttpResponse:
 
 def _said_row(request: AccountRequest) -> SharedCostSplit:
     """The stored split that is being changed, which nothing here saves; else a new one."""
-    found = SharedCostSplit.objects.filter(pk=id_of(request.GET.get("split", "")) or 0).first()
+    stored = id_of(request.GET.get("split", ""))
+    found = SharedCostSplit.objects.filter(pk=stored).first() if stored else None
     return found or SharedCostSplit(account=request.account)

@@ -112,7 +112,8 @@ def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQu
     if query.unit_metric:
         metric = find_unit_metric(request.account, query.unit_metric)
         return asked_with(metric, query)[0], metric
-    return query, UnitMetric.objects.filter(pk=id_of(request.GET.get("saved", ""))).first()
+    saved = id_of(request.GET.get("saved", ""))
+    return query, UnitMetric.objects.filter(pk=saved).first() if saved else None
 
 
 def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
