@@ -123,7 +123,8 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
     row = source_of(usage_source_id)
-    replaces = id_of(request.POST.get("replaces", ""))
+    said = request.POST.get("replaces", "")
+    replaces = (id_of(said) or 0) if said else None  # 0 is no key's, so that what is no id replaces none
     try:
         key, plaintext = services.regenerate_usage_key(source=row, actor=request.actor, replaces=replaces)
     except UserError as error:

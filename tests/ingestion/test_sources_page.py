@@ -139,11 +139,14 @@ def test_reloading_the_page_that_shows_a_key_makes_no_second_one(cast: Cast) -> 
     assert Door(UsageSource.objects.unscoped().get(), new).push(event()).status_code == 200
 
 
-def test_a_forged_number_of_the_replaced_key_replaces_none(cast: Cast) -> None:
+@pytest.mark.parametrize(
+    "forged", ["9" * 5_000, "9" * 18, "the old one"], ids=["5,000 digits", "no key's", "no number"]
+)
+def test_a_forged_number_of_the_replaced_key_replaces_none(cast: Cast, forged: str) -> None:
     door, client = open_door(cast), signed_in(cast.member)
     page = f"{LIST}{door.source.pk}/"
 
-    answer = client.post(f"{page}key/regenerate/", {"replaces": "9" * 5_000})
+    answer = client.post(f"{page}key/regenerate/", {"replaces": forged})
 
     assert answer.status_code == 422
     assert door.push(event()).status_code == 200
