@@ -187,10 +187,10 @@ QUESTIONS = [
 def _questions(account: Account) -> Iterator[Row]:
     """As `queryUsage` answers them, whole, against what a person would type for the same rows."""
     files = [_local(each.path) for each in queries.live_segments(account, Kind.USAGE, *YEAR)]
-    UsageMetric.objects.bulk_create(
-        UsageMetric(account=account, name=name) for name in ("requests", "tokens", "seats")
-    )
     with duckdb.connect() as bare, account_scope(account):
+        UsageMetric.objects.bulk_create(
+            UsageMetric(account=account, name=name) for name in ("requests", "tokens", "seats")
+        )
         for name, group, query in QUESTIONS:
             asked = replace(query, metric="requests", start_date=YEAR[0], end_date=YEAR[1])
             sql = (
