@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
 from finops.lib.charts import Line, SeriesTable, bucket_label, by_bucket, drawing, other_name
-
-
-def largest_currency_first(answer: SpendAnswer) -> SpendAnswer:
-    """The same answer, its currencies by amount: what most of the money is in comes first on a page."""
-    totals = sorted(answer.totals, key=lambda total: -total.amount)
-    place = {total.currency: index for index, total in enumerate(totals)}
-    return replace(answer, totals=totals, rows=sorted(answer.rows, key=lambda row: place[row.currency]))
 
 
 def row_name(row: SpendRow) -> str:

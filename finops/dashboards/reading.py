@@ -12,7 +12,7 @@ from finops.budgets.charts import bar_of
 from finops.budgets.judging import EXCEEDED, OK, WARNING
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, budgets_of
-from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.charts import series_tables
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from finops.dashboards import questions
@@ -51,7 +51,7 @@ _WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
 def _spend(asked: Asked[Any], query: SpendQuery) -> dict[str, Any]:
-    answer = largest_currency_first(query_spend(asked.account, query, deadline=asked.deadline))
+    answer = query_spend(asked.account, query, deadline=asked.deadline)
     return {"answer": answer, "params": query.to_params()}
 
 

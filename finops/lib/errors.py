@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, listed
 
 MAX_CHOICE = 300
 """Characters of a value that are shown: names of tags and customers may have any length."""
+
+SHOWN_USERS = 5
 
 
 class UserError(Exception):
@@ -33,6 +35,16 @@ def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
     found = difflib.get_close_matches(value.casefold(), by_fold, n=limit, cutoff=0.5)
     inside = [fold for fold in by_fold if value and value.casefold() in fold]
     return [by_fold[fold] for fold in dict.fromkeys([*found, *inside])][:limit]
+
+
+def still_used(what: str, noun: str, names: Sequence[str]) -> UserError:
+    """Something (`Team 'Core'`) cannot be deleted while these (budgets) are of it. The first five are named."""
+    more = len(names) - SHOWN_USERS
+    shown = [repr(cut(name, 60)) for name in names[:SHOWN_USERS]] + ([f"{more} more"] if more > 0 else [])
+    one = len(names) == 1
+    return UserError(
+        f"{what} is used by the {noun}{'' if one else 's'} {listed(shown)}: change or delete {'it' if one else 'them'} first."
+    )
 
 
 def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: str = "") -> UserError:

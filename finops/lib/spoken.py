@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
@@ -21,6 +22,13 @@ def percent(share: Decimal) -> str:
 def listed(parts: list[str]) -> str:
     """`a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def by_currency(values: Sequence[tuple[str, str]]) -> str:
+    """Values, each with its currency: `'EC2'`; of several, which cannot be compared, `'EC2' in USD and 'VMs' in EUR`."""
+    if len(values) == 1:
+        return repr(values[0][0])
+    return listed([f"{value!r} in {currency}" for value, currency in values])
 
 
 def cut(text: str, length: int) -> str:

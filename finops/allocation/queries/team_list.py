@@ -12,7 +12,6 @@ from finops.allocation.queries.teams import EVERY_TEAM, TeamInfo, team_infos, te
 from finops.allocation.team_answers import TeamEntry, TeamsAnswer
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.answers import MoneyAmount, SpendAnswer
-from finops.costs.charts import largest_currency_first
 from finops.costs.coverage import Coverage
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import load_sources
@@ -35,7 +34,7 @@ def list_teams(
     """
     sources, key = load_sources(account), team_key(account)
     question = _last_month(sources.coverage)
-    spent = largest_currency_first(query_spend(account, question, sources=sources, deadline=deadline))
+    spent = query_spend(account, question, sources=sources, deadline=deadline)
     infos = team_infos(account)
     found = [info for info in infos if _matches(info, search.strip().casefold())]
     begin = offset_of(cursor, search)

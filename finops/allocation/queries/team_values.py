@@ -11,7 +11,6 @@ from accounts.models import Account
 from finops.allocation.models import Team, TeamValue
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.answers import MoneyAmount, SpendAnswer, SpendRow
-from finops.costs.charts import largest_currency_first
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources
@@ -110,7 +109,7 @@ def _question(key: str, team: str, newest: date, *, search: str = "", top: int =
 
 
 def _spent(account: Account, sources: Sources, question: SpendQuery) -> SpendAnswer:
-    return largest_currency_first(query_spend(account, question, sources=sources))
+    return query_spend(account, question, sources=sources)
 
 
 def _by_value(answer: SpendAnswer, key: Callable[[str], str] = str) -> dict[str, list[SpendRow]]:

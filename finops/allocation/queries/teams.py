@@ -11,7 +11,6 @@ from accounts.models import Account
 from finops.allocation.models import Team, TeamKey, TeamMember, TeamValue
 from finops.allocation.team_dimension import NO_TEAM
 from finops.costs.answers import Change, SpendAnswer, SpendRow
-from finops.costs.charts import largest_currency_first
 from finops.costs.queries import query_spend
 from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources
@@ -108,7 +107,7 @@ def teams_with_costs(account: Account, sources: Sources, newest: date) -> TeamCo
     The lines' costs of a currency add up to the account's, to the last digit.
     """
     month = month_so_far(newest, group_by=["team"], compare_to="previous_period", top=EVERY_TEAM)
-    answer = largest_currency_first(query_spend(account, month, sources=sources))
+    answer = query_spend(account, month, sources=sources)
     trend = query_spend(account, _trend(answer), sources=sources)
     costs = _costs(answer, trend)
     infos = team_infos(account)

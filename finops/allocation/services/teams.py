@@ -16,14 +16,12 @@ from finops.allocation.team_dimension import NO_TEAM
 from finops.costs import dependants
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError
-from finops.lib.spoken import cut, listed
+from finops.lib.errors import UserError, still_used
+from finops.lib.spoken import cut
 
 MAX_TEAMS = 200
 MAX_VALUES = 5_000
 """Each is a text in every query by team."""
-
-SHOWN_USERS = 5
 
 
 @transaction.atomic
@@ -148,13 +146,7 @@ def delete_team(*, team: Team, actor: Actor) -> None:
 
 
 def _in_use(team: Team, noun: str, names: list[str]) -> UserError:
-    more = len(names) - SHOWN_USERS
-    shown = [repr(cut(name, 60)) for name in names[:SHOWN_USERS]] + ([f"{more} more"] if more > 0 else [])
-    plural = "" if len(names) == 1 else "s"
-    return UserError(
-        f"Team {cut(team.name, 60)!r} is used by the {noun}{plural} {listed(shown)}: change or delete "
-        f"{'it' if len(names) == 1 else 'them'} first."
-    )
+    return still_used(f"Team {cut(team.name, 60)!r}", noun, names)
 
 
 @transaction.atomic

@@ -18,7 +18,7 @@ from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_spend import query_cost_tag
 from finops.allocation.services.cost_tags import draft_of
-from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.charts import series_tables
 from finops.costs.dimensions import UNTAGGED
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery, asked
@@ -47,7 +47,7 @@ def index(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
         query = _asked(dict(request.GET.lists()), dimension)
         if wants_csv(request):
             return redirect(f"{explorer}{as_csv_query(query.to_params())}")
-        answer = largest_currency_first(query_spend(request.account, query))
+        answer = query_spend(request.account, query)
         context |= {"answer": answer, "tables": series_tables(answer)}
         context |= _for_assistants(cost_tag, query) | _beside(request, cost_tag, query)
     except UserError as problem:

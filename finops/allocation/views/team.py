@@ -29,7 +29,7 @@ from finops.allocation.services.teams import (
     remove_team_member,
 )
 from finops.allocation.team_panels import panels_of
-from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.charts import series_tables
 from finops.costs.dependants import going_with
 from finops.costs.queries import query_spend
 from finops.costs.queries.months import month_so_far
@@ -96,7 +96,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
     month = month_so_far(
         newest, group_by=["service"], filters=mine, compare_to="previous_period", top=SERVICES
     )
-    spent = largest_currency_first(query_spend(request.account, month, sources=sources))
+    spent = query_spend(request.account, month, sources=sources)
     trend = structs.replace(
         month,
         period=None,
@@ -106,7 +106,7 @@ def _figures(request: AccountRequest, team: Team, sources: Sources, newest: date
         compare_to="none",
         top=TREND_SERVICES,
     )
-    shown = largest_currency_first(query_spend(request.account, trend, sources=sources))
+    shown = query_spend(request.account, trend, sources=sources)
     return {
         "spent": spent,
         "explorer": month.to_params(),

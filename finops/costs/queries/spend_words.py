@@ -10,7 +10,7 @@ from finops.costs.answers import Change, SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import SpendQuery
-from finops.lib.spoken import listed, money, percent
+from finops.lib.spoken import by_currency, cut, listed, money, percent
 
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
@@ -103,15 +103,8 @@ def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     dimension = next(iter(most[0].group))
     other = next(name for name in DEEPER if name not in most[0].group)
     which = "it" if len(most) == 1 else "one"
-    return f"{_values(most, dimension)} moved most: filter {dimension} by {which} and group by {other} to see why."
-
-
-def _values(rows: Sequence[SpendRow], dimension: str) -> str:
-    """The value of each row; with its currency where there are several, which cannot be compared."""
-    said = [repr(row.group[dimension][:NAME_LENGTH]) for row in rows]
-    if len(said) == 1:
-        return said[0]
-    return listed([f"{value} in {row.currency}" for value, row in zip(said, rows, strict=True)])
+    values = by_currency([(cut(row.group[dimension], NAME_LENGTH), row.currency) for row in most])
+    return f"{values} moved most: filter {dimension} by {which} and group by {other} to see why."
 
 
 def _size_of_change(row: SpendRow) -> Decimal:

@@ -13,10 +13,8 @@ from finops.costs import dependants
 from finops.costs.models import CostSource
 from finops.lake import segments
 from finops.lake.schema import Kind
-from finops.lib.errors import UserError
-from finops.lib.spoken import cut, listed
-
-SHOWN_USERS = 3
+from finops.lib.errors import still_used
+from finops.lib.spoken import cut
 
 
 @transaction.atomic
@@ -61,9 +59,5 @@ def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
         try:
             source.delete()
         except RestrictedError as error:
-            names = [repr(cut(str(each), 60)) for each in sorted(error.restricted_objects, key=str)]
-            more = [f"{len(names) - SHOWN_USERS} more"] if len(names) > SHOWN_USERS else []
-            raise UserError(
-                f"Source {cut(source.name, 60)!r} is used by the budget{'' if len(names) == 1 else 's'} "
-                f"{listed(names[:SHOWN_USERS] + more)}: change or delete {'it' if len(names) == 1 else 'them'} first."
-            ) from error
+            names = sorted(map(str, error.restricted_objects))
+            raise still_used(f"Source {cut(source.name, 60)!r}", "budget", names) from error

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.answers import SpendAnswer, SpendRow
-from finops.costs.charts import largest_currency_first, row_name, series_tables
+from finops.costs.charts import row_name, series_tables
 from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
@@ -53,7 +53,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         query = asked(params, FIRST_QUESTION)
         if wants_csv(request):
             return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
-        answer = largest_currency_first(query_spend(request.account, query))
+        answer = query_spend(request.account, query)
     except UserError as problem:
         status, error = 400, problem.message
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.costs.charts import largest_currency_first, series_tables
+from finops.costs.charts import series_tables
 from finops.costs.models import CostImport
 from finops.costs.queries import query_spend
 from finops.costs.queries.months import month_so_far
@@ -49,8 +49,8 @@ def overview(request: AccountRequest) -> HttpResponse:
 def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str) -> dict[str, Any]:
     """Two lake queries: the month by service with its comparison, and the trend."""
     month = month_so_far(newest, group_by=["service"], compare_to="previous_period", top=6)
-    spent = largest_currency_first(query_spend(request.account, month, sources=sources))
-    shown = largest_currency_first(query_spend(request.account, _trend_query(newest, trend), sources=sources))
+    spent = query_spend(request.account, month, sources=sources)
+    shown = query_spend(request.account, _trend_query(newest, trend), sources=sources)
     return {
         "spent": spent,
         "month": month_start(spent.period.start_date),

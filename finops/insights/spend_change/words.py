@@ -8,7 +8,7 @@ from finops.costs.answers import ViewUsed
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.insights.spend_change.effects import EFFECTS
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed, money, percent
+from finops.lib.spoken import by_currency, cut, listed, money, percent
 
 NAMED = 3
 NAMED_OF_SEVERAL = 2
@@ -119,13 +119,6 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     dimension = next(iter(moved[0].group))
     other = [name for name in DEEPER if name not in moved[0].group][:2]
     which = "it" if len(moved) == 1 else "one"
-    return f"{_values(moved, dimension)} moved most: filter {dimension} by {which} and group by {' or '.join(other)}."
-
-
-def _values(moved: Sequence[Move], dimension: str) -> str:
-    """The value of each move; with its currency where there are several, which cannot be compared."""
     named = moved[:NAMED_CURRENCIES]
-    said = [repr(cut(move.group[dimension], NAME_LENGTH)) for move in named]
-    if len(moved) == 1:
-        return said[0]
-    return listed([f"{value} in {move.currency}" for value, move in zip(said, named, strict=True)])
+    values = by_currency([(cut(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
+    return f"{values} moved most: filter {dimension} by {which} and group by {' or '.join(other)}."
