@@ -109,13 +109,16 @@ def list_tools(ask: Ask) -> Result:
 
 
 def _tool_entry(tool: Tool, revision: Revision) -> Result:
-    entry: Result = {"name": tool.name}
-    if revision.has_titles:
-        entry["title"] = tool.title
-    entry |= {"description": tool.description, "inputSchema": tool.input_schema}
-    if revision.has_titles:
-        entry["outputSchema"] = tool.output_schema
-    return {**entry, "annotations": tool.annotations}
+    described: Result = {"description": tool.description, "inputSchema": tool.input_schema}
+    if not revision.has_titles:
+        return {"name": tool.name, **described, "annotations": {"title": tool.title, **tool.hints}}
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        **described,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.hints,
+    }
 
 
 def call_tool(ask: Ask) -> Result:

@@ -76,10 +76,9 @@ class Tool:
     output_schema: Schema
 
     @property
-    def annotations(self) -> dict[str, object]:
-        """All four hints are spelled out: left out, a host takes the dangerous default."""
+    def hints(self) -> dict[str, bool]:
+        """All four are spelled out: left out, a host takes the dangerous default."""
         return {
-            "title": self.title,
             "readOnlyHint": self.access is Access.READ,
             "destructiveHint": self.destructive,
             "idempotentHint": self.idempotent,

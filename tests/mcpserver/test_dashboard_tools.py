@@ -221,12 +221,12 @@ def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
 
 
 def test_only_deleting_is_destructive() -> None:
-    hints = {name: registry.get(name).annotations["destructiveHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
+    hints = {name: registry.get(name).hints["destructiveHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
 
     assert hints == {"create_dashboard": False, "set_dashboard_widgets": False, "delete_dashboard": True}
 
 
 def test_what_may_be_asked_again_without_harm_says_so() -> None:
-    hints = {name: registry.get(name).annotations["idempotentHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
+    hints = {name: registry.get(name).hints["idempotentHint"] for name, _arguments in WRITES}  # type: ignore[union-attr]
 
     assert hints == {"create_dashboard": False, "set_dashboard_widgets": True, "delete_dashboard": True}

@@ -24,7 +24,7 @@ from tests.mcpserver.door import Door, mint
 
 TOOLS = list(registry)
 READ_TOOLS = [tool for tool in TOOLS if tool.access is Access.READ]
-MAX_DEFINITIONS_BYTES = 40_000
+MAX_DEFINITIONS_BYTES = 40 * 1024
 DESTRUCTIVE = {"delete_dashboard"}
 
 # What lists have in common, and what its neighbour describes.
@@ -63,7 +63,7 @@ def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
 @each_tool
 def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
     assert tool.destructive == (tool.name in DESTRUCTIVE)
-    assert tool.annotations["readOnlyHint"] == (tool.access is Access.READ)
+    assert tool.hints["readOnlyHint"] == (tool.access is Access.READ)
 
 
 @each_tool

@@ -122,10 +122,9 @@ def test_tools_come_in_the_order_of_their_names_whatever_the_order_of_imports() 
 
 @requirement("tools:annotations")
 def test_hints_follow_from_what_a_tool_is() -> None:
-    toys = {tool.name: tool.annotations for tool in make_toys()}
+    toys = {tool.name: tool.hints for tool in make_toys()}
 
     assert toys["echo"] == {
-        "title": "Echo",
         "readOnlyHint": True,
         "destructiveHint": False,
         "idempotentHint": True,

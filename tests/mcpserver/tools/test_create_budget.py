@@ -332,8 +332,7 @@ def test_its_hints_and_its_definition_are_small_and_right() -> None:
     tool = registry.get(TOOL)
     assert tool is not None
 
-    assert tool.annotations == {
-        "title": "Create a budget",
+    assert tool.hints == {
         "readOnlyHint": False,
         "destructiveHint": False,
         "idempotentHint": False,
