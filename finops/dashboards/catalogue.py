@@ -135,7 +135,7 @@ _TYPES: Final = (
     WidgetType(
         "commitment_utilization",
         "Commitment utilization",
-        "Utilization, coverage and savings rate of commitments, and the most wasteful ones.",
+        "Utilization and coverage of commitments, effective savings rate, and the most wasteful ones.",
         CommitmentUtilizationConfig,
         reading.commitment_utilization,
         checking.commitment_utilization,

@@ -31,7 +31,7 @@ def commitment_review(asked: Asked) -> Script:
             Step(
                 "getCommitmentUtilization",
                 {**dates(days), "by": "commitment", "filters": filters, "top": 15},
-                "Each commitment: utilization, waste, effective savings rate, expiry; most waste first.",
+                "Each commitment: utilization, waste, commitment_savings_rate, expiry, most waste first; totals: effective_savings_rate of all eligible usage.",
             ),
             Step(
                 "getCommitmentUtilization",
@@ -61,8 +61,8 @@ def commitment_review(asked: Asked) -> Script:
             ),
         ],
         answer=[
-            "Headline: utilization, coverage and waste of these days in each currency; a figure that is null with its reason.",
-            "Table of at most 10 rows: commitment, utilization, waste, effective savings rate, expires.",
+            "Headline: utilization, coverage, waste and effective savings rate of these days in each currency, with the prices it is of; a figure that is null with its reason.",
+            "Table of at most 10 rows: commitment, utilization, waste, its savings rate, expires.",
             "Trend: better or worse over the months, in one sentence.",
             "What expires within 90 days, and whether to renew all, less or nothing.",
             "What to buy, only where use is steady and what we have is well used; what to move onto idle commitments.",

@@ -11,7 +11,7 @@ from finops.costs.answers import AccountRef, FilterUsed, PeriodUsed
 
 
 # utilization = used ÷ (used + unused), in `utilization_by` (quantity or cost). on_demand_cost: the used lines at
-# contracted prices. net_savings = on_demand_cost - committed_cost; effective_savings_rate = net_savings ÷ on_demand_cost.
+# contracted prices. net_savings = on_demand_cost - committed_cost; commitment_savings_rate = net_savings ÷ on_demand_cost.
 class Utilization(msgspec.Struct, frozen=True, kw_only=True):
     committed_cost: Decimal
     used_cost: Decimal
@@ -22,9 +22,9 @@ class Utilization(msgspec.Struct, frozen=True, kw_only=True):
     utilization_by: str
     on_demand_cost: Decimal | None
     net_savings: Decimal | None
-    effective_savings_rate: Decimal | None
-    savings_rate_reason: str
-    savings_rate_over_list: Decimal | None
+    commitment_savings_rate: Decimal | None
+    commitment_savings_rate_reason: str
+    commitment_savings_rate_over_list: Decimal | None
 
 
 # One commitment, or all of one type. Quantities of a usage-based one are in `unit`.
@@ -55,8 +55,16 @@ class CommitmentBucket(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Decimal | None
 
 
+# effective_savings_rate = 1 - eligible_actual_cost ÷ eligible_on_demand_cost, over all usage that a commitment could
+# cover; effective_savings_rate_of: the prices it is measured at, contracted, or list where contracted ones are missing.
 class CommitmentTotal(Utilization, frozen=True, kw_only=True):
     commitments: int
+    eligible_actual_cost: Decimal | None
+    eligible_on_demand_cost: Decimal | None
+    effective_savings_rate: Decimal | None
+    effective_savings_rate_of: str
+    effective_savings_rate_over_list: Decimal | None
+    effective_savings_rate_reason: str
     covered_cost: Decimal | None
     eligible_cost: Decimal | None
     coverage: Decimal | None

@@ -5,8 +5,11 @@ Formulas (FOCUS 1.2 and its use cases, Microsoft's FinOps toolkit):
 * committed = EffectiveCost of Used and Unused usage lines; waste = EffectiveCost of the Unused.
 * utilization = used ÷ (used + unused): in quantity (CommitmentDiscountQuantity) for a usage-based commitment, in money for
   a spend-based one, and for several together, whose units differ.
-* savings = on-demand value - committed; effective savings rate = savings ÷ on-demand value. The on-demand value is the
-  ContractedCost of Used lines (ListCost: over list). Unused lines cost without having such a value, so they stay in.
+* savings = on-demand value - committed; savings rate of commitments = savings ÷ on-demand value. The on-demand value is
+  the ContractedCost of Used lines (ListCost: over list). Unused lines cost without having such a value, so they stay in.
+* effective savings rate (FinOps Foundation) = 1 - actual ÷ on-demand equivalent, over all usage that a commitment could
+  cover, covered or not: actual = committed + EffectiveCost of eligible usage at standard prices; the equivalent is the
+  ContractedCost (or ListCost) of both.
 * coverage = ListCost of Used lines ÷ (that + ListCost of usage at standard prices in the same services).
 
 Traps: purchases are left out (EffectiveCost 0 and ListCost above 0 once amortized; their quantity counts the same hours
@@ -33,6 +36,8 @@ NO_UNUSED = (
 NOTHING_USED_OR_NOT = "The days have no usage lines of it."
 NO_VALUE = "Nothing was used, so there is no on-demand value to compare with."
 NOT_PRICED = "Some used lines have no {column}, so their on-demand value is not known."
+NOT_ALL_PRICED = "Some eligible lines have no {column}, so what they would cost on demand is not known."
+NOTHING_COVERED = "No commitment was used, so nothing says what one could cover."
 
 
 @dataclass(frozen=True)
@@ -139,11 +144,11 @@ class Figures:
         return subtracted(self.on_demand_cost, self.committed_cost)
 
     @property
-    def effective_savings_rate(self) -> Part:
+    def commitment_savings_rate(self) -> Part:
         return self._rate(self.on_demand_cost, "ContractedCost")
 
     @property
-    def savings_rate_over_list(self) -> Part:
+    def commitment_savings_rate_over_list(self) -> Part:
         return self._rate(self.list_cost, "ListCost")
 
     def _rate(self, value: Decimal | None, column: str) -> Part:
@@ -170,14 +175,55 @@ def coverage_of(sums: Iterable[CommitmentSum], services: Collection[tuple[str, s
     covered = _sum_known(each.list for each in inside if each.commitment and each.status == USED)
     standard = _sum_known(each.list for each in inside if not each.commitment)
     if not services:
-        return Coverage(
-            None, None, Part(None, "No commitment was used, so nothing says what one could cover.")
-        )
+        return Coverage(None, None, Part(None, NOTHING_COVERED))
     if covered is None or standard is None:
         return Coverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
     eligible = added([covered, standard])
     share = ratio(covered, eligible)
     return Coverage(covered, eligible, Part(share, "" if share is not None else "The eligible usage cost 0."))
+
+
+@dataclass(frozen=True)
+class EffectiveSavings:
+    """What all eligible usage cost, and what it would have cost on demand. `of` says at which prices `on_demand` and
+    `rate` are: contracted, or list where some lines have no contracted price."""
+
+    actual: Decimal | None
+    on_demand: Decimal | None
+    of: str
+    rate: Part
+    over_list: Part
+
+
+def effective_savings_of(
+    sums: Iterable[CommitmentSum], services: Collection[tuple[str, str]]
+) -> EffectiveSavings:
+    """The effective savings rate over the given (provider, service) pairs; cost of unused commitment stays in, whatever
+    its service. Source of the formula: FinOps Foundation, "How to calculate effective savings rate"."""
+    if not services:
+        nothing = Part(None, NOTHING_COVERED)
+        return EffectiveSavings(None, None, "", nothing, nothing)
+    usage = [each for each in sums if each.charge_category == "Usage"]
+    standard = [each for each in usage if not each.commitment and (each.provider, each.service) in services]
+    used = [each for each in usage if each.commitment and each.status == USED]
+    unused = [each for each in usage if each.commitment and each.status == UNUSED]
+    actual = added(each.effective for each in [*used, *unused, *standard])
+    contracted = _sum_known(each.contracted for each in [*used, *standard])
+    listed = _sum_known(each.list for each in [*used, *standard])
+    over_list = _share_saved(actual, listed, "ListCost")
+    if contracted is not None or listed is None:
+        rate = _share_saved(actual, contracted, "ContractedCost")
+        return EffectiveSavings(
+            actual, contracted, "contracted" if contracted is not None else "", rate, over_list
+        )
+    return EffectiveSavings(actual, listed, "list", over_list, over_list)
+
+
+def _share_saved(actual: Decimal, on_demand: Decimal | None, column: str) -> Part:
+    if on_demand is None:
+        return Part(None, NOT_ALL_PRICED.format(column=column))
+    share = ratio(subtracted(on_demand, actual), on_demand)
+    return Part(share, "" if share is not None else "The eligible usage costs 0 on demand.")
 
 
 def covered_services(sums: Iterable[CommitmentSum]) -> set[tuple[str, str]]:

@@ -26,7 +26,13 @@ from finops.insights.commitments.answers import (
     CommitmentRow,
     CommitmentTotal,
 )
-from finops.insights.commitments.figures import UNUSED, Figures, coverage_of, covered_services
+from finops.insights.commitments.figures import (
+    UNUSED,
+    Figures,
+    coverage_of,
+    covered_services,
+    effective_savings_of,
+)
 from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
 from finops.insights.commitments.question import CommitmentQuery
 from finops.insights.commitments.term import Term, term_of
@@ -208,13 +214,19 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
 def _total(facts: CommitmentFacts, currency: str, services: Services) -> CommitmentTotal:
     sums = [each for each in facts.sums if each.currency == currency]
     figures = Figures([each for each in sums if each.commitment], facts.history.exports)
-    coverage = coverage_of(sums, services)
+    coverage, savings = coverage_of(sums, services), effective_savings_of(sums, services)
     by_bucket: dict[date | None, list[CommitmentSum]] = defaultdict(list)
     for each in sums:
         by_bucket[each.bucket].append(each)
     return CommitmentTotal(
         **_utilization(figures, currency),
         commitments=len(figures.commitments),
+        eligible_actual_cost=savings.actual,
+        eligible_on_demand_cost=savings.on_demand,
+        effective_savings_rate=savings.rate.value,
+        effective_savings_rate_of=savings.of,
+        effective_savings_rate_over_list=savings.over_list.value,
+        effective_savings_rate_reason=savings.rate.reason,
         covered_cost=coverage.covered,
         eligible_cost=coverage.eligible,
         coverage=coverage.share.value,
@@ -226,7 +238,7 @@ def _total(facts: CommitmentFacts, currency: str, services: Services) -> Commitm
 
 
 def _utilization(figures: Figures, currency: str) -> dict[str, Any]:
-    utilization, rate = figures.utilization, figures.effective_savings_rate
+    utilization, rate = figures.utilization, figures.commitment_savings_rate
     return {
         "committed_cost": figures.committed_cost,
         "used_cost": figures.used_cost,
@@ -237,9 +249,9 @@ def _utilization(figures: Figures, currency: str) -> dict[str, Any]:
         "utilization_by": "quantity" if figures.is_by_quantity else "cost",
         "on_demand_cost": figures.on_demand_cost,
         "net_savings": figures.net_savings,
-        "effective_savings_rate": rate.value,
-        "savings_rate_reason": rate.reason,
-        "savings_rate_over_list": figures.savings_rate_over_list.value,
+        "commitment_savings_rate": rate.value,
+        "commitment_savings_rate_reason": rate.reason,
+        "commitment_savings_rate_over_list": figures.commitment_savings_rate_over_list.value,
     }
 
 

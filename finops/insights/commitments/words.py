@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
@@ -13,8 +14,8 @@ from finops.lib.periods import DateRange
 from finops.lib.spoken import listed, money, percent
 
 ELIGIBLE = (
-    "Coverage takes as eligible the usage at standard prices of services in which a commitment was used: bills before "
-    "FOCUS 1.4 do not say what a commitment could cover."
+    "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
+    "was used: bills before FOCUS 1.4 do not say what a commitment could cover."
 )
 
 
@@ -41,7 +42,19 @@ def _said(total: CommitmentTotal) -> str:
     if total.net_savings is not None:
         word = "saved" if total.net_savings >= 0 else "lost"
         parts.append(f"{money(abs(total.net_savings), total.currency)} {word} against on-demand prices")
+    if total.effective_savings_rate is not None:
+        parts.append(_effective(total, total.effective_savings_rate))
     return listed(parts)
+
+
+def _effective(total: CommitmentTotal, rate: Decimal) -> str:
+    over_list = total.effective_savings_rate_over_list
+    beside = (
+        f" ({percent(over_list)} of list)"
+        if over_list is not None and total.effective_savings_rate_of != "list"
+        else ""
+    )
+    return f"effective savings rate {percent(rate)} of {total.effective_savings_rate_of} prices{beside}"
 
 
 def warnings_of(

@@ -40,7 +40,7 @@ COLUMNS: list[Column[CommitmentRow]] = [
     Column("utilization_reason", "Why none", lambda row: row.utilization_reason),
     Column("on_demand_cost", "On demand", lambda row: row.on_demand_cost),
     Column("net_savings", "Net savings", lambda row: row.net_savings),
-    Column("effective_savings_rate", "Effective savings rate", lambda row: row.effective_savings_rate),
+    Column("commitment_savings_rate", "Savings rate of commitment", lambda row: row.commitment_savings_rate),
     Column("purchased_amount", "Purchases billed", lambda row: row.purchased_amount),
     Column("expires_on", "Ends on", lambda row: row.expires_on),
     Column("expires_reason", "How known", lambda row: row.expires_reason),

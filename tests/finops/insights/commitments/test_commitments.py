@@ -72,8 +72,8 @@ def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Acco
     )
     assert (total.utilization, total.utilization_by) == (Decimal("0.75"), "cost")
     assert (total.on_demand_cost, total.net_savings) == (Decimal(150), Decimal(50))
-    assert total.effective_savings_rate is not None
-    assert round(total.effective_savings_rate, 6) == Decimal("0.333333")
+    assert total.commitment_savings_rate is not None
+    assert round(total.commitment_savings_rate, 6) == Decimal("0.333333")
     assert (total.covered_cost, total.eligible_cost, total.coverage) == (
         Decimal(300),
         Decimal(400),
@@ -107,15 +107,60 @@ def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
 
     (row,) = answer.rows
     assert (row.committed_cost, row.purchased_amount) == (Decimal(4), Decimal(400))
-    assert row.savings_rate_over_list is not None
-    assert round(row.savings_rate_over_list, 6) == Decimal("0.666667")
+    assert row.commitment_savings_rate_over_list is not None
+    assert round(row.commitment_savings_rate_over_list, 6) == Decimal("0.666667")
 
 
 def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Account) -> None:
     answer = asked(acme, [committed("3", "Used", contracted_cost=None), committed("1", "Unused")])
 
-    assert answer.totals[0].effective_savings_rate is None
-    assert "no ContractedCost" in answer.totals[0].savings_rate_reason
+    (total,) = answer.totals
+    assert total.commitment_savings_rate is None
+    assert "no ContractedCost" in total.commitment_savings_rate_reason
+
+
+def test_the_effective_savings_rate_is_over_all_eligible_usage(acme: Account) -> None:
+    """Covered 150 contracted (300 list) for 75, waste 25, uncovered 100 contracted (125 list) for 100: actual 200 of 250
+    (425). Spot, other services and purchases are no part of it; the savings rate of commitments is 50 of 150."""
+    answer = asked(
+        acme,
+        [
+            committed("75", "Used"),
+            committed("25", "Unused", service="Savings Plans"),
+            on_demand("100", contracted_cost=Decimal(100), list_cost=Decimal(125)),
+            on_demand("40", contracted_cost=Decimal(40), pricing_category="Dynamic"),
+            on_demand("900", contracted_cost=Decimal(900), service="S3"),
+            committed("0", None, charge_category="Purchase", list_cost=Decimal(999)),
+        ],
+    )
+
+    (total,) = answer.totals
+    assert (total.eligible_actual_cost, total.eligible_on_demand_cost) == (Decimal(200), Decimal(250))
+    assert (total.effective_savings_rate, total.effective_savings_rate_of) == (Decimal("0.2"), "contracted")
+    assert total.effective_savings_rate_over_list is not None
+    assert round(total.effective_savings_rate_over_list, 6) == Decimal("0.529412")
+    assert "effective savings rate 20.0 % of contracted prices (52.9 % of list)" in answer.summary
+    assert total.commitment_savings_rate is not None
+    assert (round(total.commitment_savings_rate, 6), total.net_savings) == (Decimal("0.333333"), Decimal(50))
+
+
+@pytest.mark.parametrize(
+    ("missing", "rate", "prices", "reason"),
+    [
+        ({"contracted_cost": None, "list_cost": Decimal(125)}, Decimal("0.529412"), "list", ""),
+        ({"contracted_cost": None, "list_cost": None}, None, "", "no ContractedCost"),
+    ],
+)
+def test_without_all_prices_the_effective_savings_rate_names_its_prices_or_is_null(
+    acme: Account, missing: dict[str, Any], rate: Decimal | None, prices: str, reason: str
+) -> None:
+    answer = asked(acme, [committed("75", "Used"), committed("25", "Unused"), on_demand("100", **missing)])
+
+    (total,) = answer.totals
+    found = total.effective_savings_rate
+    assert (found if found is None else round(found, 6)) == rate
+    assert total.effective_savings_rate_of == prices
+    assert reason in total.effective_savings_rate_reason
 
 
 def test_another_source_with_unused_lines_says_nothing_of_this_one(acme: Account) -> None:

@@ -54,7 +54,14 @@ def test_an_unused_hour_is_wasted_whole(cast: Cast, source: CostSource) -> None:
     total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_2.csv")
 
     assert (total.used_cost, total.unused_cost, total.utilization) == (Decimal(0), Decimal(1), Decimal(0))
-    assert (total.effective_savings_rate, total.savings_rate_reason[:16]) == (None, "Nothing was used")
+    assert (total.commitment_savings_rate, total.commitment_savings_rate_reason[:16]) == (
+        None,
+        "Nothing was used",
+    )
+    assert (total.effective_savings_rate, total.effective_savings_rate_reason[:17]) == (
+        None,
+        "No commitment was",
+    )
 
 
 def test_an_hour_used_for_three_quarters(cast: Cast, source: CostSource) -> None:
@@ -77,6 +84,12 @@ def test_a_flexible_commitment_used_up_by_a_larger_machine(cast: Cast, source: C
     )
     assert total.coverage is not None
     assert round(total.coverage, 6) == Decimal("0.571429")
+    # By hand: paid 0.50 committed and 2.25 on demand, list prices 3.00 and 2.25: 1 - 2.75 / 5.25.
+    assert (total.eligible_actual_cost, total.effective_savings_rate_of) == (Decimal("2.75"), "list")
+    assert total.effective_savings_rate is not None
+    assert round(total.effective_savings_rate, 6) == Decimal("0.476190")
+    assert total.commitment_savings_rate_over_list is not None
+    assert round(total.commitment_savings_rate_over_list, 6) == Decimal("0.833333")
 
 
 def test_a_flexible_commitment_used_up_by_two_machines(cast: Cast, source: CostSource) -> None:
@@ -84,14 +97,27 @@ def test_a_flexible_commitment_used_up_by_two_machines(cast: Cast, source: CostS
     total = total_of(cast, source, FLEXIBILITY / name)
 
     assert (total.utilization, total.committed_cost, total.coverage) == (Decimal(1), Decimal(2), Decimal(1))
-    assert total.savings_rate_over_list == Decimal("0.5")
+    assert total.commitment_savings_rate_over_list == Decimal("0.5")
+
+
+def test_on_demand_usage_without_prices_gives_no_effective_savings_rate(
+    cast: Cast, source: CostSource
+) -> None:
+    total = total_of(cast, source, SCENARIOS / "commitment_discount_usage_scenario_4.csv")
+
+    assert (total.used_cost, total.effective_savings_rate, total.effective_savings_rate_of) == (
+        Decimal(1),
+        None,
+        "",
+    )
+    assert "no ContractedCost" in total.effective_savings_rate_reason
 
 
 def test_a_commitment_used_up_without_flexibility(cast: Cast, source: CostSource) -> None:
     name = "one_hundred_percent_utilization_without_commitment_discount_flexibility.csv"
     total = total_of(cast, source, FLEXIBILITY / name)
 
-    assert (total.utilization, total.savings_rate_over_list) == (Decimal(1), Decimal("0.5"))
+    assert (total.utilization, total.commitment_savings_rate_over_list) == (Decimal(1), Decimal("0.5"))
 
 
 def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source: CostSource) -> None:
@@ -99,7 +125,7 @@ def test_a_commitment_that_fits_no_machine_is_not_used_at_all(cast: Cast, source
     total = total_of(cast, source, FLEXIBILITY / name)
 
     assert (total.utilization, total.unused_cost) == (Decimal(0), Decimal("1.5"))
-    assert total.savings_rate_over_list is None
+    assert total.commitment_savings_rate_over_list is None
     assert "nothing says what one could cover" in total.coverage_reason
 
 
