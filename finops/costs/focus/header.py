@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from finops.costs.focus import columns as spec
+from finops.costs.focus import foreign
 from finops.costs.focus.errors import FocusFileError, printable, shown
 from finops.lib.errors import UserError, nearest
 
@@ -18,7 +19,10 @@ _SET = (
 
 @dataclass(frozen=True)
 class Header:
-    """A file's columns. `position` maps each FOCUS or actor column that the file has to its place."""
+    """A file's columns. `position` maps each FOCUS or actor column that the file has to its place.
+
+    `copied` maps a column that the file lacks to the one that fills it, which has a place too.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -33,7 +37,7 @@ class Header:
     stray: tuple[str, ...] = ()
 
     def has(self, column: str) -> bool:
-        return column in self.position or column in self.supplied or column in self.copied
+        return column in self.position or column in self.supplied
 
 
 def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
@@ -49,12 +53,24 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
                 field="defaults",
                 value=given,
             )
+        _refuse_constant_amount(name, value)
         if not value.strip() or not value.isprintable():
             raise UserError(
                 f"The value given for {name} is empty or not text.", field="defaults", value=value
             )
         found[name] = value.strip()
     return found
+
+
+def _refuse_constant_amount(column: str, value: str) -> None:
+    """One amount for every row is money that nobody was billed."""
+    if column in spec.AMOUNTS.values() and not value.strip().startswith("@"):
+        raise UserError(
+            f"{column} cannot be {shown(value.strip())} in every row: that would make up money or usage. Write "
+            f"{column}=@Column to take another column of the file, or add the column to the file.",
+            field="defaults",
+            value=value,
+        )
 
 
 def needed() -> tuple[str, ...]:
@@ -72,18 +88,20 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
     _refuse_reference_datasets(name, dataset)
     if dataset == spec.CONTRACT_COMMITMENT:
         return _commitment_header(name, names, folded)
+    _refuse_foreign(name, names)
     position = _positions(name, names, folded, (*spec.KNOWN, *spec.ACTOR_COLUMNS))
-    _refuse_foreign(name, names, position)
+    _refuse_unknown(name, names, position, defaults)
     given = {column: value for column, value in defaults.items() if column not in position}
     version = spec.focus_version(position)
+    copied = _copies(name, names, {c: v for c, v in given.items() if v.startswith("@")})
     header = Header(
         name=name,
         names=tuple(names),
         dataset=dataset,
         version=version,
-        position=position,
+        position={**position, **copied},
         supplied={column: value for column, value in given.items() if not value.startswith("@")},
-        copied=_copies(name, {c: v for c, v in given.items() if v.startswith("@")}, position),
+        copied={column: names[place] for column, place in copied.items()},
         not_needed=tuple(column for column in defaults if column in position),
         missing=tuple(
             c for c in needed() if c in spec.columns_of(version) and c not in position and c not in given
@@ -117,8 +135,17 @@ def _positions(name: str, names: Sequence[str], folded: list[str], wanted: Seque
     return {column: at[0] for column, at in found.items()}
 
 
-def _refuse_foreign(name: str, names: Sequence[str], position: Mapping[str, int]) -> None:
-    if len([column for column in position if column in spec.KNOWN]) >= 2:
+def _refuse_foreign(name: str, names: Sequence[str]) -> None:
+    what = foreign.foreign(names)
+    if what:
+        raise FocusFileError(f"{name} {what}")
+
+
+def _refuse_unknown(
+    name: str, names: Sequence[str], position: Mapping[str, int], defaults: Mapping[str, str]
+) -> None:
+    copied = [value for value in defaults.values() if value.startswith("@")]
+    if len([column for column in position if column in spec.KNOWN]) + len(copied) >= 2:
         return
     first = ", ".join(shown(column) for column in names[:5])
     raise FocusFileError(
@@ -127,17 +154,31 @@ def _refuse_foreign(name: str, names: Sequence[str], position: Mapping[str, int]
     )
 
 
-def _copies(name: str, given: Mapping[str, str], position: Mapping[str, int]) -> dict[str, str]:
-    known = {spec.fold(column): column for column in position}
+def _copies(name: str, names: Sequence[str], given: Mapping[str, str]) -> dict[str, int]:
+    """The place of the column that fills each of `given`: the one of that very name, else the one that reads so."""
+    found: dict[str, int] = {}
     for column, value in given.items():
-        if spec.fold(value) not in known:
-            close = ", ".join(nearest(value[1:], position)) or "none is near"
+        wanted = value[1:].strip()
+        places = [place for place, other in enumerate(names) if other.strip() == wanted]
+        places = places or [
+            place for place, other in enumerate(names) if spec.fold(other) == spec.fold(wanted) != ""
+        ]
+        if not places:
+            close = ", ".join(nearest(wanted, names) or names[:10])
             raise FocusFileError(
-                f"{column} is to be copied from {shown(value[1:])}, but {name} has no such column. Nearest: {close}.",
+                f"{column} is to be copied from {shown(wanted)}, but {name} has no such column. Nearest: {close}.",
                 field="defaults",
                 value=value,
             )
-    return {column: known[spec.fold(value)] for column, value in given.items()}
+        if len(places) > 1:
+            spots = " and ".join(f"{shown(names[place])} (column {place + 1})" for place in places)
+            raise FocusFileError(
+                f"{column} is to be copied from {shown(wanted)}, and {name} has that more than once: {spots}.",
+                field="defaults",
+                value=value,
+            )
+        found[column] = places[0]
+    return found
 
 
 def _others(names: Sequence[str], folded: list[str]) -> dict[str, tuple[str, ...]]:

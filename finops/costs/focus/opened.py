@@ -46,18 +46,16 @@ class Opened:
         header = self.header
         dense = [name for column in spec.DENSE for name in spec.TEXTS[column]]
         plain = {*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values(), *dense}
-        used = [header.copied.get(name, name) for name in names or _used(header)]
-        present = dict.fromkeys(name for name in used if name in header.position)
-        return (
-            [header.position[name] for name in present if name not in plain],
-            [header.position[name] for name in present if name in plain],
-        )
+        used = [name for name in names or _used(header) if name in header.position]
+        without = dict.fromkeys(header.position[name] for name in used if name in plain)
+        few = dict.fromkeys(header.position[name] for name in used if name not in plain)
+        return [place for place in few if place not in without], list(without)
 
 
 def _used(header: Header) -> tuple[str, ...]:
     if header.dataset == spec.CONTRACT_COMMITMENT:
         return spec.COMMITMENT_COLUMNS
-    return (*needed(), *spec.ACTOR_COLUMNS, *header.copied)
+    return (*needed(), *spec.ACTOR_COLUMNS)
 
 
 def open_file(file: FocusFile, defaults: Mapping[str, str]) -> Opened:

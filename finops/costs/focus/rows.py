@@ -117,8 +117,6 @@ class Columns:
     def _raw(self, column: str) -> pa.Array:
         if column in self._header.position:
             return self._batch[self._header.position[column]]
-        if column in self._header.copied:
-            return self._batch[self._header.position[self._header.copied[column]]]
         return pa.repeat(pa.scalar(self._header.supplied[column]), self._size)
 
 

@@ -261,6 +261,20 @@ def test_values_given_for_missing_columns_hold_for_every_row() -> None:
     assert read.report.files[0].supplied == {"BillingCurrency": "EUR", "EffectiveCost": "@BilledCost"}
 
 
+@pytest.mark.parametrize("given", ["@Kosten", "@ kosten ", "@x_net cost", "@X_NetCost"])
+def test_any_column_of_the_file_fills_one_that_it_lacks(given: str) -> None:
+    data = without(as_csv({"Kosten": "3.5", "x_NetCost": "3.5", "Id": "1"}), "BilledCost")
+    read = Read(data, defaults={"BilledCost": given})
+    assert (read.row["billed_cost"], read.row["effective_cost"]) == (Decimal("3.5"), Decimal("1.25"))
+    assert read.report.files[0].supplied["BilledCost"] in ("@Kosten", "@x_NetCost")
+
+
+def test_a_column_that_fills_a_text_and_an_amount_is_read_for_both() -> None:
+    data = without(as_csv({"Id": "7"}), "EffectiveCost", "ServiceName")
+    read = Read(data, defaults={"EffectiveCost": "@Id", "ServiceName": "@Id"})
+    assert (read.row["effective_cost"], read.row["service"]) == (Decimal(7), "7")
+
+
 def test_a_given_value_never_replaces_what_the_file_has() -> None:
     read = Read(as_csv({}), defaults={"BillingCurrency": "EUR"})
     assert (read.row["currency"], read.finding("value_not_needed").columns) == ("USD", {"BillingCurrency": 0})
