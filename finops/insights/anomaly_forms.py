@@ -40,7 +40,7 @@ class AnomalySettingsForm(forms.Form):
                 min_value=Decimal(0),
                 max_digits=30,
                 decimal_places=6,
-                help_text="Left empty: a thousandth of what the last 30 days cost in it.",
+                help_text="Left empty: by the size of the service and of the account.",
             )
 
     @property

@@ -2,7 +2,8 @@
 
 BENCH_ANOMALY_SERIES (600) made-up series that nothing was tuned on (`anomaly_worlds.JUDGING`), and 21 public labelled ones
 (`tests/data/anomalies`). All rules see the same days, have their odd days joined to runs alike, and get the same
-smallest impact: SMALLEST of what 30 days of the series cost.
+smallest impact: SMALLEST of what 30 days of the series cost. Then whole accounts (`unseen_worlds`) at the smallest impact that
+the product takes where the account set none.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from statistics import fmean, median, pstdev
 from time import process_time
 
 from finops.insights.anomalies.detector import find
-from finops.insights.anomalies.series import Series
+from finops.insights.anomalies.series import Found, Series
+from finops.insights.anomalies.severity import default_minimum, exact
+from tests.benchmarks import unseen_worlds
 from tests.benchmarks.anomaly_worlds import JUDGING, KINDS, QUIET_DAYS, Case, cases
 from tests.benchmarks.table import Row
 
@@ -217,6 +221,7 @@ def measure() -> list[Row]:
         *[_kinds(name, scores[name]) for name in RULES],
         *[_short(name, score(rule, young(given), YOUNG_DAYS)[""]) for name, rule in RULES.items()],
         *[_public(name, rule) for name, rule in RULES.items()],
+        *[_accounts(name, unseen_worlds.WORLDS[name]) for name in unseen_worlds.WORLDS],
     ]
 
 
@@ -267,3 +272,48 @@ def _public(name: str, rule: Rule) -> Row:
         "said": said,
         "precision": round(right / said, 3) if said else 0.0,
     }
+
+
+def shown(account: unseen_worlds.AccountCase, service: unseen_worlds.Service) -> list[Found]:
+    """What the product would show of a service where the account set no smallest impact."""
+    month = sum(sum(each.values[-30:]) for each in account.services)
+    smallest = default_minimum(exact(month), exact(sum(service.values[-30:])))
+    begin = account.start + timedelta(days=unseen_worlds.DAYS - unseen_worlds.WATCHED)
+    return [
+        found
+        for found in find(Series(account.start, service.values)).found
+        if found.last >= begin and Decimal(abs(found.excess)) >= smallest
+    ]
+
+
+def _accounts(name: str, world: unseen_worlds.World) -> Row:
+    planted, hit = dict.fromkeys(unseen_worlds.KINDS, 0), dict.fromkeys(unseen_worlds.KINDS, 0)
+    said = right = 0
+    for account in unseen_worlds.accounts(world):
+        for service in account.services:
+            given, runs = service.planted, shown(account, service)
+            ours = [run for run in runs if given and _means(account, run, given)]
+            counted = [
+                run for run in runs if not (given and run not in ours and _goes_back(account, run, given))
+            ]
+            said, right = said + len(counted), right + len(ours)
+            if given:
+                planted[given.kind] += 1
+                hit[given.kind] += bool(ours)
+    return {
+        "accounts of 120 services, at the default": name,
+        "planted": sum(planted.values()),
+        "precision": round(right / said, 3),
+        "recall": round(sum(hit.values()) / sum(planted.values()), 3),
+        **{kind: round(hit[kind] / planted[kind], 2) for kind in planted},
+    }
+
+
+def _means(account: unseen_worlds.AccountCase, run: Found, planted: unseen_worlds.Planted) -> bool:
+    first, last = ((day - account.start).days for day in (run.first, run.last))
+    return first <= planted.last and last >= planted.first and run.is_up == planted.up
+
+
+def _goes_back(account: unseen_worlds.AccountCase, run: Found, planted: unseen_worlds.Planted) -> bool:
+    first = (run.first - account.start).days
+    return planted.first <= first <= planted.last + 10 and run.is_up != planted.up

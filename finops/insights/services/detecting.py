@@ -19,7 +19,7 @@ from accounts.scoping import account_scope
 from finops.costs.queries.sources import Sources, load_sources
 from finops.insights.anomalies.detector import find
 from finops.insights.anomalies.series import Found, Judged, Series, Taught
-from finops.insights.anomalies.severity import DEFAULT_SHARE
+from finops.insights.anomalies.severity import ACCOUNT_SHARE, default_minimum
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
 from finops.insights.models.anomalies import SERVICE
 from finops.insights.queries.daily_costs import DailyCost, ScopeKey, daily_costs
@@ -31,7 +31,7 @@ from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, add_months, month_start
 
-DETECTOR: Final = "2"
+DETECTOR: Final = "3"
 """Another number, and every account is looked at anew: for changes of what the detector finds."""
 
 JUDGED_DAYS: Final = 90
@@ -114,7 +114,7 @@ class _Look:
         self.deadline = time.monotonic() + DEADLINE
         through = max(self.throughs.values(), default=clock.today())
         self.window = DateRange(through - timedelta(days=JUDGED_DAYS - 1), through)
-        self.minimums: dict[str, Decimal] = {}
+        self.months: dict[str, Decimal] = {}
 
     @property
     def throughs(self) -> dict[int, date]:
@@ -147,7 +147,7 @@ class _Look:
                 deadline=self.deadline,
             )
             if name == SERVICE:
-                self._set_minimums(costs)
+                self._set_months(costs)
             for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
                 found += self._of_scope(explainer, key, cost, taught)
         return found
@@ -159,7 +159,9 @@ class _Look:
         cost: DailyCost,
         taught: dict[tuple[int, str, str, str], list[Taught]],
     ) -> list[Candidate]:
-        minimum = self.minimums.get(key.currency, Decimal(0))
+        month, known = self.months.get(key.currency, Decimal(0)), self.settings.minimum(key.currency)
+        minimum = default_minimum(month, self._month(cost)) if known is None else known
+        scale = month * ACCOUNT_SHARE if known is None else known
         through = self.throughs.get(key.source_id)
         if through is None or added(abs(amount) for amount in cost.days.values()) < minimum:
             return []
@@ -168,7 +170,7 @@ class _Look:
         series = self._series(key.source_id, cost, through, tuple(taught.get(scope, ())))
         findings = find(series)
         return [
-            Candidate(key, explainer, cost, found, self._around(findings.judged, found), minimum)
+            Candidate(key, explainer, cost, found, self._around(findings.judged, found), minimum, scale)
             for found in findings.found
             if found.last >= self.window.start and not self._is_too_new(found, through)
         ]
@@ -224,24 +226,20 @@ class _Look:
             found.setdefault(scope, []).append(Taught(row.first_day, row.last_day, row.ongoing))
         return found
 
-    def _set_minimums(self, costs: dict[ScopeKey, DailyCost]) -> None:
-        """The smallest impact of each currency: the account's, or its share of the last 30 days' cost."""
-        recent = self.window.end - timedelta(days=29)
+    def _set_months(self, costs: dict[ScopeKey, DailyCost]) -> None:
+        """What the account's last 30 days cost, by currency."""
         for currency in {key.currency for key in costs}:
-            amounts = [
-                amount
-                for key, cost in costs.items()
-                if key.currency == currency
-                for day, amount in cost.days.items()
-                if day >= recent
-            ]
-            known = self.settings.minimum(currency)
-            self.minimums[currency] = known if known is not None else default_minimum(added(amounts))
+            of_it = [cost for key, cost in costs.items() if key.currency == currency]
+            self.months[currency] = abs(added(amount for cost in of_it for amount in self._since(cost, 30)))
 
+    def _month(self, cost: DailyCost) -> Decimal:
+        """What 30 days of a scope cost: the last ones, or a third of all that are judged: it may just have ended."""
+        last, all_ = (abs(added(self._since(cost, days))) for days in (30, JUDGED_DAYS))
+        return max(last, all_ * 30 / JUDGED_DAYS)
 
-def default_minimum(month: Decimal) -> Decimal:
-    """The smallest impact where the account set none, from what 30 days cost."""
-    return abs(month) * DEFAULT_SHARE
+    def _since(self, cost: DailyCost, days: int) -> list[Decimal]:
+        first = self.window.end - timedelta(days=days - 1)
+        return [amount for day, amount in cost.days.items() if day >= first]
 
 
 @dataclass(frozen=True)

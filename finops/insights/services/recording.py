@@ -35,7 +35,7 @@ Covers = Callable[[int, date, date], bool]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A finding with its exact money."""
+    """A finding with its exact money, the smallest impact of its scope, and what severity is measured by."""
 
     key: ScopeKey
     explainer: Explainer
@@ -43,6 +43,7 @@ class Candidate:
     found: Found
     around: list[Judged]
     minimum: Decimal
+    scale: Decimal
 
     @property
     def actual(self) -> Decimal:
@@ -119,7 +120,7 @@ def _fill(row: Anomaly, candidate: Candidate) -> None:
         "expected": candidate.expected,
         "impact": candidate.impact,
         "month_end_impact": month_end_impact(found, candidate.impact),
-        "severity": severity(candidate.impact, candidate.minimum),
+        "severity": severity(candidate.impact, candidate.scale),
         "days": [_day(day, candidate.cost) for day in candidate.around],
     }
     back = row.gone_at is not None or _goes_on(row, found)

@@ -197,6 +197,16 @@ def test_less_than_the_smallest_impact_is_not_said(acme: Account, cast: Cast) ->
     assert found.severity == "medium"
 
 
+def test_a_large_account_does_not_hide_a_service_that_trebles(acme: Account) -> None:
+    large = bill(lambda day: steady(day) * 500)
+    add_source(acme, [*large, *bill(with_extra(SPIKE, SPIKE, "200"), service="Small")])
+
+    (found,) = look(acme)
+
+    assert (found.value, found.severity) == ("Small", "low")
+    assert found.impact < 50_000 * 30 // 1_000
+
+
 def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast: Cast) -> None:
     odd = with_extra(SPIKE, SPIKE, "500")
     add_source(acme, [*bill(odd, tags={"team": "search"}), *bill(tags={"team": "ads"})])
