@@ -31,7 +31,8 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
         return _noted(tool, _outcome(_inside(tool, decoded, call)))
     except UserError as problem:
-        return Outcome(problem=problem.message)
+        where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
+        return Outcome(problem=f"{problem.message}{where}")
     except ValidationError as refused:
         return Outcome(problem=_said(refused))
     except Exception as error:

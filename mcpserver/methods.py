@@ -141,8 +141,15 @@ def _called_tool(ask: Ask) -> Tool:
     if tool is None:
         close = nearest(name[:64], ask.server.registry.names())
         hint = f" Nearest: {', '.join(close)}." if close else ""
-        raise RpcError(Code.INVALID_PARAMS, f"Unknown tool: {name[:64]}.{hint} tools/list has them all.")
+        raise RpcError(
+            Code.INVALID_PARAMS, f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_by_hand(name)}"
+        )
     return tool
+
+
+def _by_hand(name: str) -> str:
+    writes = name.casefold().startswith(("update", "edit", "change", "delete", "remove", "rename"))
+    return " What no tool changes, members change on their pages in the console." if writes else ""
 
 
 def _read_only(tool: Tool, call: ToolCall) -> str:

@@ -132,9 +132,11 @@ def _check_name(name: str, *, but: int | None) -> None:
     taken = Budget.objects.filter(name__iexact=name.strip()).first()
     if taken is not None and taken.pk != but:
         raise UserError(
-            f"name: the budget {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose another name.",
+            f"name: the budget {taken.name!r} exists already, with id {taken.pk}. A member changes that one "
+            "on its page; or choose another name.",
             field="name",
             value=name[:100],
+            page=f"budgets/{taken.pk}/",
         )
 
 

@@ -196,6 +196,7 @@ def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
             "name.",
             field="name",
             value=name[:100],
+            page=f"dashboards/{taken.pk}/",
         )
 
 

@@ -19,14 +19,16 @@ class UserError(Exception):
 
     `message` is whole sentences that alone say what is wrong, with which value, and what to do instead; doors
     show it as it is (a tool as an error result, a page beside the field). `field` names the argument or form
-    field, or is empty.
+    field, or is empty. `page` is where in the account's console it can be repaired, such as `budgets/3/`: the MCP door
+    adds its address.
     """
 
-    def __init__(self, message: str, *, field: str = "", value: Any = None) -> None:
+    def __init__(self, message: str, *, field: str = "", value: Any = None, page: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.field = field
         self.value = value
+        self.page = page
 
 
 def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:

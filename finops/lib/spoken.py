@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
@@ -22,6 +22,26 @@ def percent(share: Decimal) -> str:
 def listed(parts: list[str]) -> str:
     """`a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+Part = tuple[str, Decimal, Decimal | None]
+"""A part of a total: its name, its amount, its share."""
+
+
+def largest_parts(
+    parts: Sequence[Part], count: int, write: Callable[[Decimal], str], *, most: str = "most of it on "
+) -> str:
+    """`most of it on A (60.0 %) and B (40.0 %)`: the largest parts of a total with their shares.
+
+    Where one is below zero, amounts cancel out and shares of the net mislead: the largest by size then stand with
+    their signs, `the largest parts are Credits (-900.00 USD) and A (20.00 USD)`. Empty without parts.
+    """
+    named = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
+    if any(amount < 0 for _name, amount, _share in named):
+        signed = listed([f"{name} ({write(amount)})" for name, amount, _share in named])
+        return f"the largest part{' is' if len(named) == 1 else 's are'} {signed}"
+    shares = [name if share is None else f"{name} ({percent(share)})" for name, _amount, share in named]
+    return f"{most}{listed(shares)}" if shares else ""
 
 
 def by_currency(values: Sequence[tuple[str, str]]) -> str:

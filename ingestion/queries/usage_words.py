@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 
 from accounts.models import Account
 from finops.lib.amounts import grouped
 from finops.lib.money import rounded
-from finops.lib.spoken import cut, listed, percent
+from finops.lib.spoken import cut, largest_parts
 from ingestion.answers import UsageRow
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import MetricInfo, usage_metrics
@@ -52,17 +53,17 @@ def summary(
     count = f"{read.days_with_data} days" if read.days_with_data != 1 else "one day"
     how = AGGREGATIONS[read.aggregation].format(days=count)
     of = " of what the filters choose" if narrowed else ""
-    return f"{account.name}, {title(metric)}{of} {when}: {said(read.total, read.unit)} {how}{_most(rows)}."
+    return f"{account.name}, {title(metric)}{of} {when}: {said(read.total, read.unit)} {how}{_most(rows, read.unit)}."
 
 
-def _most(rows: Sequence[UsageRow]) -> str:
-    named = [_named(row) for row in rows if not row.other_groups][:NAMED_ROWS]
-    return f"; most of it: {listed(named)}" if named else ""
-
-
-def _named(row: UsageRow) -> str:
-    share = f" ({percent(row.share)})" if row.share is not None else ""
-    return f"{cut(row.name or row.value, NAME_LENGTH)}{share}"
+def _most(rows: Sequence[UsageRow], unit: str | None) -> str:
+    parts = [
+        (cut(row.name or row.value, NAME_LENGTH), row.quantity, row.share)
+        for row in rows
+        if not row.other_groups
+    ]
+    text = largest_parts(parts, NAMED_ROWS, partial(said, unit=unit), most="most of it: ")
+    return f"; {text}" if text else ""
 
 
 def metric_chosen(metric: UsageMetric, metrics: Sequence[UsageMetric]) -> list[str]:

@@ -52,7 +52,10 @@ def _page(call: ToolCall, asked: BudgetsQuery) -> str:
 class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     __doc__ = None
     name: Annotated[str, Meta(description="Not taken yet.", min_length=1, max_length=100)]
-    amount: Annotated[Decimal, Meta(description="For each period, more than 0, in cents.")]
+    amount: Annotated[
+        Decimal,
+        Meta(description="For each period, in whole currency units: 1500.50 is 1,500.50 USD, not cents."),
+    ]
     currency: Annotated[str, Meta(description="Such as USD. Other cost does not count.")]
     period: Literal["monthly", "quarterly", "yearly"] = "monthly"
     scope: Annotated[ScopeName | None, Meta(description="Left out: what is named below, else account.")] = (

@@ -155,6 +155,7 @@ def check_is_new(found: Found, *, but: int = 0) -> None:
         f"{_advice(same, found, is_new=not but)}",
         field="thresholds" if found.trigger == Trigger.BUDGET else "channel",
         value=same.pk,
+        page=f"alerts/subscriptions/{same.pk}/",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from finops.costs.queries.cost_view import cost_view, view_used
 from finops.costs.queries.spend import asked_days
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.money import added, most_first, ratio
-from finops.lib.spoken import cut, listed, money, percent
+from finops.lib.spoken import cut, largest_parts, listed, money, percent
 
 OTHER = "other"
 NAMED = 3
@@ -208,12 +209,13 @@ def _said(total: CostTagTotal) -> str:
 def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]) -> str:
     if len(totals) != 1:
         return " the values of each currency follow"
-    named = [each for each in values if not each.other_values and each.value != UNTAGGED][:NAMED]
-    return f" most is {listed([_named(each) for each in named])}" if named else " everything is untagged"
-
-
-def _named(value: CostTagValueCost) -> str:
-    return f"{cut(value.value, 80)}{f' ({percent(value.share)})' if value.share is not None else ''}"
+    write = partial(money, currency=totals[0].currency)
+    parts = [
+        (cut(each.value, 80), each.amount, each.share)
+        for each in values
+        if not each.other_values and each.value != UNTAGGED
+    ]
+    return f" {largest_parts(parts, NAMED, write, most='most is ')}" if parts else " everything is untagged"
 
 
 def _truncated(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 
 from accounts.models import Account
 from finops.costs.answers import Change, SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import SpendQuery
-from finops.lib.spoken import by_currency, cut, listed, money, percent
+from finops.lib.spoken import by_currency, cut, largest_parts, listed, money, percent
 
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
@@ -55,16 +56,21 @@ def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
     count = NAMED_ROWS if len(totals) == 1 else NAMED_ROWS_OF_SEVERAL
     said = []
     for total in totals[:NAMED_CURRENCIES]:
-        named = [_named(row) for row in rows if row.currency == total.currency and not row.other_groups]
+        parts = [
+            (_name(row), row.amount, row.share)
+            for row in rows
+            if row.currency == total.currency and not row.other_groups
+        ]
         what = "it" if len(totals) == 1 else total.currency
-        said += [f"; most of {what} on {listed(named[:count])}"] if named else []
+        write = partial(money, currency=total.currency)
+        text = largest_parts(parts, count, write, most=f"most of {what} on ")
+        said += [f"; {text}"] if text else []
     return "".join(said)
 
 
-def _named(row: SpendRow) -> str:
+def _name(row: SpendRow) -> str:
     name = " / ".join(row.labels.get(dimension, value) for dimension, value in row.group.items())
-    share = f" ({percent(row.share)})" if row.share is not None else ""
-    return f"{name[:NAME_LENGTH]}{share}"
+    return cut(name, NAME_LENGTH)
 
 
 def hint_of(

@@ -15,6 +15,7 @@ import ibis
 
 from accounts.models import Account
 from finops.costs.dimensions import Dimension
+from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, part_of, within
 from finops.insights.anomalies.causes import ValueSides
 from finops.lake import engine
@@ -50,12 +51,13 @@ def is_ordinary(table: Any) -> Any:
 
 @dataclass(frozen=True)
 class DailyBuild:
-    """Sums by source, value, currency and day. Equal for equal dimensions, so that the lake compiles it once."""
+    """Sums by source, value, currency and day. Equal for equal questions, so that the lake compiles each once."""
 
     dimension: Dimension
+    filters: tuple[ResolvedFilter, ...] = ()
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(is_ordinary(table))
+        lines = table.filter(reduce(and_, [is_ordinary(table), *all_of(table, self.filters)]))
         label = {} if self.dimension.label is None else {"label": self.dimension.label(lines)}
         selected = lines.select(
             source=lines.source,
@@ -70,16 +72,23 @@ class DailyBuild:
 
 
 def daily_costs(
-    account: Account, dimension: Dimension, days: DateRange, *, manifest: Manifest, deadline: float
+    account: Account,
+    dimension: Dimension,
+    days: DateRange,
+    *,
+    manifest: Manifest,
+    deadline: float | None,
+    filters: tuple[ResolvedFilter, ...] = (),
 ) -> dict[ScopeKey, DailyCost]:
-    """Every scope of the account over these days. One lake query."""
+    """Every scope of the account over these days, of the lines that pass the filters. One lake query."""
+    used = [dimension, *(item.dimension for item in filters)]
     table = engine.run(
         account,
         Kind.COST,
         days.start,
         days.end,
-        DailyBuild(dimension),
-        tag_keys=dimension.tag_keys,
+        DailyBuild(dimension, filters),
+        tag_keys=list(dict.fromkeys(key for each in used for key in each.tag_keys)),
         summed=True,
         manifest=manifest,
         deadline=deadline,

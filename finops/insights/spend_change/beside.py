@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
 
 from accounts.models import Account
+from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
 from finops.insights.spend_change.answers import Beside
+from finops.lake import engine
+from finops.lake.schema import Kind
 from finops.lib.periods import DateRange
 
 MOST = 10
@@ -19,12 +25,38 @@ MOST = 10
 
 @dataclass(frozen=True)
 class BesideFacts:
-    """What may be looked at. `days` are the later ones, `previous` the earlier."""
+    """What may be looked at. `days` are the later ones, `previous` the earlier; `filters` are those of the change:
+    what they do not hold stands beside no change of theirs."""
 
     account: Account
     days: DateRange
     previous: DateRange
     sources: Sources
+    filters: tuple[ResolvedFilter, ...] = ()
+    deadline: float | None = None
+
+    def held_sources(self) -> set[str]:
+        """Ids of the sources with a line in the later days that passes the filters. One lake query."""
+        table = engine.run(
+            self.account,
+            Kind.COST,
+            self.days.start,
+            self.days.end,
+            _SourcesBuild(self.filters),
+            tag_keys=[key for item in self.filters for key in item.dimension.tag_keys],
+            summed=True,
+            manifest=self.sources.manifest,
+            deadline=self.deadline,
+        )
+        return set(table["source"].to_pylist())
+
+
+@dataclass(frozen=True)
+class _SourcesBuild:
+    filters: tuple[ResolvedFilter, ...]
+
+    def __call__(self, table: Any) -> Any:
+        return table.filter(reduce(and_, all_of(table, self.filters))).select("source").distinct()
 
 
 Finder = Callable[[BesideFacts], list[Beside]]
@@ -54,15 +86,17 @@ def found_beside(facts: BesideFacts) -> list[Beside]:
 def _new_sources(facts: BesideFacts) -> list[Beside]:
     """Sources that the earlier days have nothing of: all of their cost is a change of the data, not of use."""
     begun = [
-        (facts.sources.health[span.source_id].name, span.first_day)
+        (facts.sources.health[span.source_id].name, span.first_day, str(span.source_id))
         for span in facts.sources.coverage.sources.values()
         if span.source_id in facts.sources.health and facts.previous.end < span.first_day <= facts.days.end
     ]
+    held = facts.held_sources() if begun and facts.filters else {source for _, _, source in begun}
     return [
         Beside(
             kind="new_source",
             day=day,
             what=f"Source {name!r} has its first cost line; all of it counts as new.",
         )
-        for name, day in begun
+        for name, day, source in begun
+        if source in held
     ]

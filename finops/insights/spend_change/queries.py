@@ -12,7 +12,7 @@ from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
-from finops.insights.spend_change.answers import Beside, SpendChangeAnswer
+from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.assembling import ChangeFacts, assemble
 from finops.insights.spend_change.beside import BesideFacts, found_beside
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
@@ -46,8 +46,8 @@ def explain_spend_change(
     """What moved between two periods, by group, and why; the moves of a currency add up to its change exactly.
 
     Both sides are days with complete data only. `fits` says whether an answer is small enough: fewer moves are listed
-    until one is. Raises UserError for what the caller can repair. Cost: one lake query, one or two more with filters
-    (SKUs of every group are told apart, so more rows come back than querySpend's: 20,000 take 0.2 s).
+    until one is. Raises UserError for what the caller can repair. Cost: one lake query, one or two more with filters,
+    and another where anomalies or new sources are of these days (SKUs of every group are told apart, so more rows come back than querySpend's: 20,000 take 0.2 s).
     """
     sources = load_sources(account)
     question = resolve_query(account, spend_question(query), sources)
@@ -91,7 +91,7 @@ def _facts(
     read = _read(account, plan, sources, deadline)
     findings, beside = (
         _findings(account, question, sources, deadline),
-        _beside(account, current, previous, sources),
+        found_beside(BesideFacts(account, current, previous, sources, question.filters, deadline)),
     )
     return replace(
         known, sums=read.sums, metered=read.metered, note=read.note, findings=findings, beside=beside
@@ -148,7 +148,3 @@ def _findings(
     if not question.filters:
         return FilterFindings()
     return look_up(account, plan_of(question), deadline, sources.manifest)
-
-
-def _beside(account: Account, days: DateRange, previous: DateRange, sources: Sources) -> list[Beside]:
-    return found_beside(BesideFacts(account, days, previous, sources))
