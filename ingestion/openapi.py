@@ -25,7 +25,7 @@ _EVENT: Schema = {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_CUSTOMER_ID,
-            "description": "Your own name for the customer.",
+            "description": "Your own name for the customer. Not of blanks only.",
         },
         "customer_name": {
             "type": ["string", "null"],
@@ -35,14 +35,17 @@ _EVENT: Schema = {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_METRIC,
-            "description": "What is counted.",
+            "description": "What is counted. Not of blanks only.",
         },
-        "unit": {"type": ["string", "null"], "description": "A label; it does not change what is added up."},
+        "unit": {
+            "type": ["string", "null"],
+            "description": "A label; it does not change what is added up. Not of blanks only.",
+        },
         "quantity": {
             "type": "number",
             "exclusiveMinimum": -(10**20),
             "exclusiveMaximum": 10**20,
-            "description": "Exact decimal with at most 12 places; negative is a correction.",
+            "description": "Exact decimal to 12 places, rounded half-even where it has more; negative is a correction.",
         },
         "dimensions": {
             "type": ["object", "null"],
@@ -126,6 +129,7 @@ _OF_A_PUSH: Schema = {
     "Usage-Duplicates": _count(
         "Accepted events that an earlier push, or an earlier place of this one, has stored."
     ),
+    "Usage-Rounded": _count("Accepted events whose quantity was rounded to 12 decimal places."),
     "Idempotent-Replayed": {
         "description": "This is the answer of the first request under this Idempotency-Key.",
         "schema": {"type": "string", "enum": ["true"]},

@@ -7,16 +7,24 @@ only those that fail again field by field.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import count
+from itertools import count, repeat
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from finops.lake.payload import InboxEvent
-from ingestion.events import NOT_AN_OBJECT, PushedEvent, accepted, fields_of, stored, violation
+from ingestion.events import (
+    NOT_AN_OBJECT,
+    PushedEvent,
+    accepted,
+    accepted_of_any_text,
+    fields_of,
+    stored,
+    violation,
+)
 
 MAX_EVENTS: Final = 1_000
 MANY_BYTES: Final = 2**20
@@ -40,13 +48,17 @@ class Rejection(Struct, frozen=True):
 
 
 class Batch(Struct):
-    """A structurally valid body. Each event has at its place in `names` and `event_ids` what was given with it."""
+    """A structurally valid body. Each event has at its place in `names` and `event_ids` what was given with it.
+
+    `rounded` are the positions of events whose quantity had more places than are kept, ascending.
+    """
 
     events: list[InboxEvent] = []
     names: list[str | None] = []
     event_ids: list[str | None] = []
     rejected: list[Rejection] = []
     body: bytes = b""
+    rounded: list[int] = []
 
     @property
     def submitted(self) -> int:
@@ -94,13 +106,24 @@ def _check(body: bytes) -> Batch:
     except (msgspec.DecodeError, ArithmeticError):
         body = _without_lone_surrogates(body)
         return _piecewise(body, _one_by_one(body))
-    found = list(map(accepted, count(), typed)) if _quick(body) else []
+    rounded: list[int] = []
+    found = list(map(_way(body), count(), typed, repeat(rounded))) if _quick(body) else []
     events = [event for event in found if event is not None]
     if len(events) < len(typed):
-        return _piecewise(body, typed, found)
+        return _piecewise(body, typed, found, rounded)
     return Batch(
-        events, [event.customer_name for event in typed], [event.event_id for event in typed], [], body
+        events,
+        [event.customer_name for event in typed],
+        [event.event_id for event in typed],
+        [],
+        body,
+        rounded,
     )
+
+
+def _way(body: bytes) -> Callable[[int, PushedEvent, list[int]], InboxEvent | None]:
+    """What may judge the events of a body. JSON has text beyond visible ASCII and spaces in it only as such or escaped."""
+    return accepted if body.isascii() and b"\\" not in body else accepted_of_any_text
 
 
 def _quick(body: bytes) -> bool:
@@ -109,19 +132,24 @@ def _quick(body: bytes) -> bool:
 
 
 def _piecewise(
-    body: bytes, events: Sequence[PushedEvent | Raw], found: Sequence[InboxEvent | None] = ()
+    body: bytes,
+    events: Sequence[PushedEvent | Raw],
+    found: Sequence[InboxEvent | None] = (),
+    rounded: Sequence[int] = (),
 ) -> Batch:
-    """Some of the events are not plainly right. `found`: what `accepted` said of them, if it was asked already."""
-    batch, quick = Batch(body=body), _quick(body)
+    """Some of the events are not plainly right. `found`: what `accepted` said of them, if it was asked already, and
+    `rounded` of which of them it rounded the quantity."""
+    batch, quick, way = Batch(body=body, rounded=[*rounded]), _quick(body), _way(body)
     for index, event in enumerate(events):
         if not quick or isinstance(event, Raw):
             _look_closely(batch, index, event)
-        elif right := found[index] if found else accepted(index, event):
+        elif right := found[index] if found else way(index, event, batch.rounded):
             batch.events.append(right)
             batch.names.append(event.customer_name)
             batch.event_ids.append(event.event_id)
         else:
             _look_closely(batch, index, event)
+    batch.rounded.sort()
     return batch
 
 
@@ -131,7 +159,7 @@ def _look_closely(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
     if fields is None or problem:
         batch.rejected.append(Rejection(index, problem or ""))
     else:
-        batch.events.append(stored(index, fields))
+        batch.events.append(stored(index, fields, batch.rounded))
         batch.names.append(fields["customer_name"])
         batch.event_ids.append(fields["event_id"])
 

@@ -116,12 +116,13 @@ _VALID: Final[dict[str, Any]] = {
     "timestamp": "2026-11-20T12:00:00Z",
 }
 _WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
-    ("customer_id", "c" * (MAX_CUSTOMER_ID + 1), "missing, empty, too long, no string"),
+    ("customer_id", "c" * (MAX_CUSTOMER_ID + 1), "missing, empty, of blanks only, too long, no string"),
     ("customer_name", 1, "neither string nor null"),
-    ("metric", "m" * (MAX_METRIC + 1), "missing, empty, too long, no string"),
+    ("metric", "m" * (MAX_METRIC + 1), "missing, empty, of blanks only, too long, no string"),
     ("unit", 1, "neither string nor null"),
+    ("unit", " ", "of blanks only"),
     ("quantity", "5", 'missing, or no JSON number: "5" and true are none'),
-    ("quantity", Decimal(QUANTITY_LIMIT), "it cannot be kept exactly"),
+    ("quantity", Decimal(QUANTITY_LIMIT), "10^20 or more in size, before or after rounding to 12 places"),
     ("dimensions", [], "another type, or a value in it that is no string"),
     ("timestamp", "soon", "missing, or no date that names its year, month and day"),
     ("event_id", "i" * (MAX_EVENT_ID + 1), "empty, too long, neither string nor null"),

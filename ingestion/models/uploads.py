@@ -40,6 +40,9 @@ class UsageUpload(AccountOwned):
     accepted = models.BigIntegerField(default=0)
     duplicates = models.BigIntegerField(default=0)
     rejected = models.BigIntegerField(default=0)
+    rounded = models.BigIntegerField(
+        default=0, help_text="Accepted lines whose quantity was rounded to 12 decimal places."
+    )
     reasons = models.JSONField(default=dict, help_text="How many lines were refused for what.")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -67,6 +67,7 @@ def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
         accepted=len(judged.events) + judged.duplicates,
         duplicates=judged.duplicates,
         rejected=judged.rejected,
+        rounded=judged.rounded,
     )
 
 

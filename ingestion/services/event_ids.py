@@ -29,12 +29,16 @@ _pack = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A batch after its event ids were looked at: what is new of it, with the names beside, and what is not."""
+    """A batch after its event ids were looked at: what is new of it, with the names beside, and what is not.
+
+    `rounded` counts the events, new or duplicate, whose quantity was rounded.
+    """
 
     events: Sequence[InboxEvent]
     names: Sequence[str | None]
     duplicates: int
     rejected: Sequence[Rejection]
+    rounded: int
 
 
 def judge(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Judged:
@@ -45,7 +49,7 @@ def judge(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Judged:
     """
     claims = _claims(batch)
     if not claims:
-        return Judged(batch.events, batch.names, 0, batch.rejected)
+        return Judged(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     digests = dict(reversed(claims.values()))  # from the last, so that the first of each id counts
     if batch_id is None:
         known = _known(account_id, digests)
@@ -93,6 +97,7 @@ def _sorted_out(
         names=[batch.names[at] for at in kept],
         duplicates=len(batch.events) - len(kept) - len(rejected),
         rejected=sorted([*batch.rejected, *rejected], key=lambda one: one.index),
+        rounded=len(set(batch.rounded).difference(one.index for one in rejected)),
     )
 
 

@@ -44,6 +44,7 @@ def store_piece(*, job: UsageUpload, piece: Piece) -> None:
         names=batch.names,
         event_ids=batch.event_ids,
         rejected=[Rejection(piece.lines[one.index], one.error) for one in batch.rejected],
+        rounded=[piece.lines[at] for at in batch.rounded],
     )
     under = piece_ids(job.batch, job.pieces + 1)[-1]
     judged = event_ids.judge(account_id=job.account_id, batch=by_line, batch_id=under)
@@ -119,10 +120,11 @@ def _move_on(job: UsageUpload, piece: Piece, judged: Judged, refused: Sequence[t
     job.accepted += len(judged.events) + judged.duplicates
     job.duplicates += judged.duplicates
     job.rejected += len(refused)
+    job.rounded += judged.rounded
     job.reasons = _added_up(job.reasons, refused)
     job.save(
         update_fields=[
-            *("rows", "pieces", "bytes_done", "accepted", "duplicates", "rejected", "reasons"),
+            *("rows", "pieces", "bytes_done", "accepted", "duplicates", "rejected", "rounded", "reasons"),
         ]
     )
 

@@ -28,9 +28,21 @@ class Receipt:
     headers: dict[str, str]
 
     @classmethod
-    def of(cls, *, batch: UUID | None, accepted: int, duplicates: int, rejected: Sequence[Rejection]) -> Self:
-        """`accepted` includes the duplicates. Without a batch nothing was stored."""
-        headers = {"Usage-Rejected": str(len(rejected)), "Usage-Duplicates": str(duplicates)}
+    def of(
+        cls,
+        *,
+        batch: UUID | None,
+        accepted: int,
+        duplicates: int,
+        rejected: Sequence[Rejection],
+        rounded: int,
+    ) -> Self:
+        """`accepted` includes the duplicates, `rounded` counts among it. Without a batch nothing was stored."""
+        headers = {
+            "Usage-Rejected": str(len(rejected)),
+            "Usage-Duplicates": str(duplicates),
+            "Usage-Rounded": str(rounded),
+        }
         if batch is not None:
             headers["Usage-Batch-Id"] = str(batch)
         return cls(msgspec.json.encode(Result(accepted, len(rejected), rejected)), headers)

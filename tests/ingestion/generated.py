@@ -11,7 +11,21 @@ from hypothesis import strategies as st
 from tests.ingestion.pushing import MOMENT
 
 texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
-    ["", "a\0", "x" * 255, "x" * 256, "😀" * 100, "😀" * 101, "\ud800", "a\udc00b"]
+    [
+        "",
+        " ",
+        "\u00a0\t",
+        "\u200b\ufeff",
+        "\u3164",
+        "\u200bx",
+        "a\0",
+        "x" * 255,
+        "x" * 256,
+        "😀" * 100,
+        "😀" * 101,
+        "\ud800",
+        "a\udc00b",
+    ]
 )
 numbers = (
     st.integers(-(10**21), 10**21)
@@ -25,6 +39,13 @@ numbers = (
             Decimal("1E+20"),
             Decimal("9" * 5_000),
             Decimal("-0"),
+            Decimal("-1E-13"),
+            Decimal("0.0000000000005"),
+            Decimal("0.0000000000015"),
+            Decimal("0.00000000000050000000000000000000000001"),
+            Decimal("0.30000000000000004"),
+            Decimal("99999999999999999999.9999999999995"),
+            Decimal("-99999999999999999999.9999999999994"),
         ]
     )
 )
@@ -56,7 +77,10 @@ valid = st.fixed_dictionaries(
     {
         "customer_id": st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=12),
         "metric": st.just("requests"),
-        "quantity": st.integers(-5, 5) | st.decimals("-9", "9", places=12),
+        "quantity": st.integers(-5, 5)
+        | st.decimals("-9", "9", places=12)
+        | st.decimals("-9", "9", places=14)
+        | st.floats(0, 100).map(lambda number: Decimal(repr(number))),
         "timestamp": st.datetimes().map(str),
     },
     optional={

@@ -76,12 +76,14 @@ def test_a_dry_run_sees_what_is_stored(door: Door) -> None:
 
 
 def test_a_dry_run_uses_no_idempotency_key_and_is_answered_by_one(door: Door) -> None:
-    dry = door.push(event(), idempotency_key="k", path=DRY)
-    real = door.push(event(), idempotency_key="k")
-    again = door.push(event(), idempotency_key="k", path=DRY)
+    rounded = event(quantity=0.1 + 0.2)
+    dry = door.push(rounded, idempotency_key="k", path=DRY)
+    real = door.push(rounded, idempotency_key="k")
+    again = door.push(rounded, idempotency_key="k", path=DRY)
     other = door.push(event(), event(), idempotency_key="k", path=DRY)
 
     assert dry.content == real.content == again.content
+    assert [one.headers["Usage-Rounded"] for one in (dry, real, again)] == ["1", "1", "1"]
     assert "Idempotent-Replayed" not in real.headers
     assert again.headers["Usage-Batch-Id"] == real.headers["Usage-Batch-Id"]
     assert other.status_code == 422

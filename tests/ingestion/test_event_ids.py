@@ -61,13 +61,14 @@ def test_the_same_id_with_other_content_is_rejected_at_its_index(door: Door) -> 
 def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
     answer = door.push(
         event(event_id="a", quantity="x"),
-        event(event_id="a", quantity=1),
-        event(event_id="a", quantity=1),
-        event(event_id="a", quantity=2),
+        event(event_id="a", quantity=0.1 + 0.2),
+        event(event_id="a", quantity=0.1 + 0.2),
+        event(event_id="a", quantity=0.1 + 0.7),
     )
 
     assert reasons(answer, submitted=4) == {0: "quantity must be a number", 3: OTHER}
     assert answer.headers["Usage-Duplicates"] == "1"
+    assert answer.headers["Usage-Rounded"] == "2", "of what is accepted, not of what is rejected"
     assert [row.position for row in inbox()] == [1]
 
 
@@ -75,6 +76,8 @@ def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
     ("one", "two"),
     [
         ({"quantity": 100}, {"quantity": 100.0}),
+        ({"quantity": 0.1 + 0.2}, {"quantity": 0.1 + 0.2}),
+        ({"quantity": 0.1 + 0.2}, {"quantity": 0.3}),
         ({"timestamp": "2026-11-20T12:00:00Z"}, {"timestamp": "Fri, 20 Nov 2026 13:00:00 +0100"}),
         ({"dimensions": {"a": "1", "b": "2"}}, {"dimensions": {"b": "2", "a": "1"}}),
         ({"unit": ""}, {"unit": None}),
@@ -82,7 +85,17 @@ def test_within_one_batch_the_first_of_an_id_counts(door: Door) -> None:
         ({"customer_name": "A"}, {"customer_name": "B"}),
         ({"note": 1}, {}),
     ],
-    ids=["quantity", "timestamp", "dimensions", "unit", "no dimensions", "name", "unknown field"],
+    ids=[
+        "quantity",
+        "rounded twice",
+        "rounded before",
+        "timestamp",
+        "dimensions",
+        "unit",
+        "no dimensions",
+        "name",
+        "unknown field",
+    ],
 )
 def test_content_is_what_an_event_says_not_how_it_is_written(
     door: Door, one: dict[str, Any], two: dict[str, Any]

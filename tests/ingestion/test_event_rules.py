@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pytest
@@ -44,8 +45,8 @@ def test_a_missing_or_invalid_customer_id_is_rejected(door: Door, value: Any) ->
 
 @each(
     "value",
-    ["a", "x" * 255, "😀" * 255, " ", "Ünïcode 顧客", '"\\\n\t'],
-    ids=["one", "255", "emoji", "space", "any", "odd"],
+    ["a", "x" * 255, "😀" * 255, " a ", "\u200ba", "Ünïcode 顧客", '"\\\n\t'],
+    ids=["one", "255", "emoji", "spaces around", "zero-width before", "any", "odd"],
 )
 def test_a_customer_id_of_1_to_255_characters_is_taken_as_it_is(door: Door, value: str) -> None:
     assert door.error(customer_id=value) == ""
@@ -61,6 +62,19 @@ def test_lengths_count_characters_not_bytes(door: Door) -> None:
     )
 
     assert found == {1: CUSTOMER, 3: METRIC}
+
+
+@each("value", [" ", "\t\n", "\u00a0", "\u3000\u2028", "\u200b", "\ufeff\u00ad", "\u3164"], ids=ascii)
+def test_blanks_are_no_customer_no_metric_and_no_unit(door: Door, value: str) -> None:
+    found = door.errors(
+        event(customer_id=value),
+        event(metric=value),
+        event(unit=value),
+        event(event_id=value),
+        event(unit=""),
+    )
+
+    assert found == {0: CUSTOMER, 1: METRIC, 2: "unit must be a string that is not blank"}
 
 
 # metric
@@ -107,12 +121,55 @@ def test_a_missing_quantity_is_rejected(door: Door) -> None:
         ("-99999999999999999999.999999999999", "-99999999999999999999.999999999999"),
         ("9.9e19", "99000000000000000000"),
         ("0e999999999999999999", "0"),
+        ("0e99999999999999999999", "0"),
     ],
 )
 def test_a_quantity_arrives_exactly(door: Door, text: str, stored: str) -> None:
-    assert quantity_error(door, text) == ""
+    answer = door.send(with_quantity(text))
 
+    assert reasons(answer, submitted=1) == {}
+    assert answer["Usage-Rounded"] == "0"
     assert [row.quantity for row in inbox()] == [Decimal(stored)]
+
+
+@each(
+    ("text", "stored"),
+    [
+        ("0.30000000000000004", "0.3"),
+        ("63.42171846286374", "63.421718462864"),
+        ("-0.0000000000015", "-0.000000000002"),
+        ("0.0000000000005", "0"),
+        ("0.0000000000025", "0.000000000002"),
+        ("0.00000000000250000000000000000000000000000000000000000000000000000000001", "0.000000000003"),
+        ("1e-13", "0"),
+        ("-1e-13", "0"),
+        ("1e-999999999999999999", "0"),
+        ("-1e-99999999999999999999", "0"),
+        ("99999999999999999999.9999999999994", "99999999999999999999.999999999999"),
+    ],
+)
+def test_a_quantity_of_more_than_12_places_is_rounded_half_even_and_counted(
+    door: Door, text: str, stored: str
+) -> None:
+    answer = door.send(with_quantity(text))
+
+    assert reasons(answer, submitted=1) == {}
+    assert answer["Usage-Rounded"] == "1"
+    assert [row.quantity for row in inbox()] == [Decimal(stored)]
+
+
+def test_rounded_events_are_counted_among_the_accepted_ones(door: Door) -> None:
+    """As most languages write floats; each by the digits sent, and a rejected one is not rounded."""
+    numbers = [Random(seed).random() * 100 for seed in range(300)]
+    long = [number for number in numbers if len(repr(number).partition(".")[2]) > 12]
+
+    answer = door.push(*(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric=""))
+
+    assert reasons(answer, submitted=301) == {300: METRIC}
+    assert answer["Usage-Rounded"] == str(len(long))
+    assert sorted(row.quantity for row in inbox()) == sorted(
+        round(Decimal(repr(number)), 12) for number in numbers
+    )
 
 
 @each(
@@ -126,10 +183,8 @@ def test_a_quantity_arrives_exactly(door: Door, text: str, stored: str) -> None:
         "-1e999999999",
         "1e99999999999999999999",
         "9" * 5000,
-        "0.0000000000001",
-        "1e-13",
-        "0.30000000000000004",
-        "99999999999999999999.9999999999999",
+        "99999999999999999999.9999999999995",
+        "-99999999999999999999.9999999999999",
     ],
     ids=lambda text: text[:40],
 )

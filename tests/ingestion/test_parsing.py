@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -29,9 +31,9 @@ def said_of(one: Any) -> str:
     if not isinstance(one, dict):
         return "event must be an object"
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "customer_id": (named(255), "customer_id must be a non-empty string up to 255 characters"),
+        "customer_id": (shown(255), "customer_id must be a non-empty string up to 255 characters"),
         "customer_name": (optional(plain), "customer_name must be a string"),
-        "metric": (named(100), "metric must be a non-empty string up to 100 characters"),
+        "metric": (shown(100), "metric must be a non-empty string up to 100 characters"),
         "unit": (optional(plain), "unit must be a string"),
         "quantity": (number, "quantity must be a number"),
         "dimensions": (optional(labels), "dimensions must be an object of string values"),
@@ -41,6 +43,8 @@ def said_of(one: Any) -> str:
     for name, (rule, message) in rules.items():
         if not rule(one.get(name)):
             return message
+        if name == "unit" and not unit(one.get(name)):
+            return "unit must be a string that is not blank"
         if name == "quantity" and not in_range(one[name]):
             return "quantity must be below 10^20 in size with at most 12 decimal places"
     return ""
@@ -52,6 +56,23 @@ def plain(value: Any) -> bool:
 
 def named(longest: int) -> Callable[[Any], bool]:
     return lambda value: plain(value) and 1 <= len(value) <= longest
+
+
+def shown(longest: int) -> Callable[[Any], bool]:
+    return lambda value: named(longest)(value) and seen(value)
+
+
+def seen(text: str) -> bool:
+    """Whether a character of a text shows: no white space, no format character, none of the empty letters."""
+    return any(
+        not sign.isspace() and unicodedata.category(sign) != "Cf"
+        for sign in text
+        if sign not in "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    )
+
+
+def unit(value: Any) -> bool:
+    return not value or seen(value)
 
 
 def optional(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -67,8 +88,12 @@ def number(value: Any) -> bool:
 
 
 def in_range(value: int | Decimal) -> bool:
-    whole, _, places = format(abs(Decimal(value)), "f").partition(".")
-    return len(whole.lstrip("0")) <= 20 and len(places.rstrip("0")) <= 12
+    return abs(Fraction(value)) < 10**20 and abs(in_twelve_places(value)) < 10**20
+
+
+def in_twelve_places(value: int | Decimal) -> Fraction:
+    """Rounded half-even: as Python rounds a fraction to a whole number."""
+    return Fraction(round(Fraction(value) * 10**12), 10**12)
 
 
 def moment(value: Any) -> bool:
@@ -83,10 +108,13 @@ def test_every_event_is_judged_by_the_rules(batch: list[Any]) -> None:
 
     assert {each.index: each.error for each in found.rejected} == errors
     assert [each.position for each in found.events] == places
+    assert found.rounded == [
+        at for at in places if Fraction(batch[at]["quantity"]) != in_twelve_places(batch[at]["quantity"])
+    ]
     for stored in found.events:
         sent = batch[stored.position]
         assert stored.customer_id == sent["customer_id"]
-        assert stored.quantity == sent["quantity"]
+        assert Fraction(stored.quantity) == in_twelve_places(sent["quantity"])
         assert json.loads(stored.dimensions or "{}") == (sent.get("dimensions") or {})
 
 

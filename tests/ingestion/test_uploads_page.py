@@ -78,7 +78,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
     content = csv(
         f'cust-1,requests,12.5,{MOMENT},Globex,calls,eu,"{{""plan"": ""pro""}}",e-1',
         f"cust-2,requests,five,{MOMENT},,,,,",
-        f"cust-3,requests,-2,{MOMENT},,,,,",
+        f"cust-3,requests,-2.30000000000000004,{MOMENT},,,,,",
         header=header,
     )
 
@@ -88,6 +88,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
 
     assert "2 events stored" in report
     assert "quantity must be a number" in report
+    assert "Quantities rounded to 12 places 1" in report
     assert refused(UsageUpload.objects.unscoped().get()) == {3: "quantity must be a number"}
     found = {row.customer_id: row for row in inbox()}
     assert found["cust-1"].quantity == Decimal("12.5")
@@ -109,7 +110,8 @@ SAME_RULES = {
     "no metric": {"metric": ""},
     "no quantity": {"quantity": ""},
     "text": {"quantity": "many"},
-    "too precise": {"quantity": "0.1234567890123"},
+    "rounded": {"quantity": "0.1234567890123"},
+    "blank metric": {"metric": " "},
     "too large": {"quantity": "1e20"},
     "exponent": {"quantity": "1.5E+3"},
     "negative": {"quantity": "-3.25"},
@@ -132,10 +134,12 @@ def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> N
     job = taken(uploaded, csv(",".join(whole.values()), header=",".join(whole)), cast)
     with account_scope(cast.account):  # so that the id of the one is not a duplicate of the other
         services.void_usage_batch(batch=UsageBatch.objects.get(), actor=cast.actor)
-    by_push = reasons(pushed.send(body), submitted=1)
+    answer = pushed.send(body)
+    by_push = reasons(answer, submitted=1)
 
     assert list(refused(job).values()) == list(by_push.values())
     assert job.accepted == 1 - len(by_push)
+    assert job.rounded == int(answer["Usage-Rounded"])
 
 
 def test_quantities_and_times_arrive_as_a_push_brings_them(cast: Cast) -> None:
