@@ -167,10 +167,12 @@ def _savings(answer: SavingsAnswer) -> str:
         spoken.money(each.monthly_saving, each.currency) for each in answer.totals if each.monthly_saving
     ]
     count = sum(each.recommendations for each in answer.totals)
+    wasted = [spoken.money(each.monthly_waste, each.currency) for each in answer.totals if each.monthly_waste]
+    waste = f" {spoken.listed(wasted)} a month of unused commitment is waste." if wasted else ""
     if not count:
-        return "Nothing open."
+        return f"Nothing open.{waste}"
     noun = "recommendation" if count == 1 else "recommendations"
-    return f"{spoken.listed(known) or 'An amount not known'} a month by {count} open {noun}."
+    return f"{spoken.listed(known) or 'An amount not known'} a month by {count} open {noun}.{waste}"
 
 
 def _data(figures: DigestFigures) -> dict[str, Any]:

@@ -32,7 +32,8 @@ class Realised(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-# instead_of: rules that found the same lines and do not count them. lowered: what others count instead.
+# service and account: of all its lines, "3 services" where there are several. monthly_waste: unused commitment, which is
+# paid for already and no saving. instead_of: rules that found the same lines and do not count them. lowered: what others count instead.
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     rule: str
@@ -42,6 +43,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     monthly_saving: Decimal | None
     monthly_cost: Decimal
     currency: str
+    monthly_waste: Decimal | None = None
     effort: str
     risk: str
     risk_reason: str
@@ -50,6 +52,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     provider: str
     service: str
     account: str
+    services: list[str] = []
     evidence: list[Evidence]
     evidence_count: int
     saving_reason: str = ""
@@ -62,12 +65,15 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     realised: Realised | None = None
 
 
-# unknown: recommendations without a provable saving.
+# unknown: recommendations without a provable saving. monthly_waste: of unused_commitments, paid for already and in no
+# other figure of the total.
 class SavingsTotal(msgspec.Struct, frozen=True, kw_only=True):
     monthly_saving: Decimal
     currency: str
     recommendations: int
     unknown: int
+    monthly_waste: Decimal
+    unused_commitments: int
 
 
 class SavingsAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
 
+from finops.insights.savings.rules import UNUSED
 from finops.lib.money import added
 from finops.lib.periods import DateRange
 
@@ -36,6 +37,12 @@ def names_of(resource: str) -> frozenset[str]:
     if not resource.startswith("arn:"):
         return frozenset([resource] if resource else [])
     return frozenset([resource, resource.rsplit("/", 1)[-1].rsplit(":", 1)[-1]])
+
+
+def label_of(names: Iterable[str], noun: str) -> str:
+    """What a group is called by the names of its lines: the name, or `3 services` where there are several."""
+    known = set(names) - {""}
+    return known.pop() if len(known) == 1 else f"{len(known)} {noun}" if known else ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Candidate:
     """A recommendation of one rule. `unit` tells it from others of its rule in the source and currency.
 
-    `reason`: why there is no saving."""
+    `reason`: why there is no saving. `service` and `account_name` are of all lines of it, `3 services` where there are
+    several; `services` are then their names."""
 
     rule: str
     unit: tuple[str, ...]
@@ -91,6 +99,7 @@ class Candidate:
     reason: str = ""
     commitment: str = ""
     compute: bool = False
+    services: frozenset[str] = frozenset()
     instead_of: frozenset[str] = frozenset()
     lowered: str = ""
     effort: str = ""
@@ -121,6 +130,11 @@ class Candidate:
         if any(saving is None for saving in found):
             return None
         return added(saving or Decimal(0) for saving in found)
+
+    @property
+    def waste(self) -> Decimal | None:
+        """What is paid for and not used, which nothing but use, sale or exchange brings back; None for other rules."""
+        return self.cost if self.rule == UNUSED.name else None
 
     @property
     def is_worth_listing(self) -> bool:

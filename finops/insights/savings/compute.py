@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from finops.insights.savings.candidates import Candidate, LineKey, Piece, each_day, part
+from finops.insights.savings.candidates import Candidate, LineKey, Piece, each_day, label_of, part
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, cloud_of
 from finops.insights.savings.rules import ON_DEMAND, UNUSED
 from finops.lib.money import added, ratio, subtracted
@@ -23,6 +23,11 @@ from finops.lib.spoken import money, percent
 FLOOR_SHARE: Final = Decimal("0.8")
 UNUSED_SHARE: Final = Decimal("0.02")
 """A commitment that is 98 % used is well used."""
+
+PAID: Final = (
+    "Waste, no saving: it is paid for whether used or not, so it does not count in what could be saved. It ends by use "
+    "instead of on-demand usage, by exchange or sale, or when it is not renewed."
+)
 
 ASSUMED: Final[Mapping[str, Decimal]] = {
     AWS: Decimal("0.20"),
@@ -49,7 +54,9 @@ class DailySum:
     cost: Decimal
     contracted: Decimal | None
     name: str
-    account_name: str
+    account: str
+    first_account: str
+    last_account: str
 
 
 def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
@@ -63,7 +70,7 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
             cost=row["cost"] or Decimal(0),
             contracted=row["contracted"] if row["priced"] == row["lines"] else None,
             name=row["name"] or "",
-            account_name=row["account_name"] or "",
+            **{name: row[name] or "" for name in ("account", "first_account", "last_account")},
         )
         for row in rows
     ]  # fmt: skip
@@ -89,8 +96,10 @@ def _is_wasted(group: Sequence[DailySum]) -> bool:
 def _unused(group: Sequence[DailySum]) -> Candidate:
     first = group[0]
     cost, wasted = added(each.cost for each in group), _wasted(group)
+    unused = [each for each in group if each.status == "Unused"]
+    services = frozenset(each.service for each in unused)
     name = max(each.name for each in group) or first.commitment
-    days = len({each.day for each in group if each.status == "Unused"})
+    days = len({each.day for each in unused})
     line = LineKey(first.source, first.currency, "", "", "Unused", first.commitment)
     used = ratio(subtracted(cost, wasted), cost) or Decimal(0)
     note = f"{percent(used)} used; something unused on {days} day{'' if days == 1 else 's'}"
@@ -98,12 +107,14 @@ def _unused(group: Sequence[DailySum]) -> Candidate:
         rule=UNUSED.name,
         unit=(first.commitment,),
         title=f"Use what is paid for: {name}",
-        advice="Move usage that fits under it, exchange it where the provider allows, and do not renew what is unused.",
+        advice="Move on-demand usage that fits under it, exchange, modify or sell it where the provider allows, and do not renew what is unused.",
         formula="Amortized cost of the lines with CommitmentDiscountStatus Unused.",
         provider=first.provider,
-        service=first.service,
-        account_name=max(each.account_name for each in group),
-        pieces=[Piece(line, name, wasted, wasted, note)],
+        service=label_of(services, "services"),
+        services=services,
+        account_name=label_of((each.account for each in unused), "accounts"),
+        pieces=[Piece(line, name, wasted, None, note)],
+        reason=PAID,
         commitment=first.commitment,
     )
 
@@ -130,6 +141,8 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
     if floor <= 0 or discount is None:
         return None
     first = ours[0]
+    services = frozenset(each.service for each in ours)
+    accounts = {name for each in ours for name in (each.first_account, each.last_account)}
     cost = added(each.cost for each in ours)
     steady = part(part(floor, FLOOR_SHARE), Decimal(days.days))
     line = LineKey(first.source, first.currency, "", "", "on-demand compute", "")
@@ -143,8 +156,9 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
             f"recommendations count) * 80 % * {days.days} days * {percent(discount.rate)}. {discount.how}"
         ),
         provider=first.provider,
-        service="Compute",
-        account_name="",
+        service=label_of(services, "services"),
+        services=services,
+        account_name=accounts.pop() if len(accounts) == 1 else "several accounts",
         pieces=[Piece(line, "On-demand compute", cost, part(steady, discount.rate), _services(ours))],
         compute=True,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
 
-from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, part
+from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, label_of, part
 from finops.insights.savings.resource_rules import line_of
 from finops.insights.savings.rules import GROWTH
 from finops.lib.money import added, ratio, subtracted
@@ -97,18 +97,13 @@ def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candi
         formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
         provider=first.provider,
         service=first.service,
-        account_name=_only({each.account_name for each in group}),
+        account_name=label_of((each.account_name for each in group), "accounts"),
         pieces=[
             Piece(each.line, each.name, each.costs[-1], None, f"{_grown(each)} stored since {since}")
             for each in group
         ],
         reason=REASON,
     )
-
-
-def _only(names: set[str]) -> str:
-    """The one account, empty when there are several."""
-    return names.pop() if len(names) == 1 else ""
 
 
 def _grown(each: StoredSum) -> str:

@@ -53,6 +53,10 @@ def _keyed(table: Any) -> Any:
     return table.mutate(currency=table.currency.coalesce(NO_CURRENCY), **empty)
 
 
+def name_of_account(table: Any) -> Any:
+    return table.account_name.coalesce(table.account_id).coalesce("")
+
+
 def _by_the_hour(table: Any) -> Any:
     return _matches(table.consumed_unit, r"hour|^v?hrs?\b")
 
@@ -147,16 +151,20 @@ class DailyBuild:
             commitment=wanted.commitment_id.coalesce(""),
             status=wanted.commitment_status.coalesce(""),
             compute=(wanted.service_category == "Compute").fill_null(False),
+            # Whose waste it is; used lines are of every account that shares a commitment.
+            account=ibis.ifelse(wanted.commitment_status == "Unused", name_of_account(wanted), ""),
         )
         return lines.group_by(
-            ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "charge_date"]
+            ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "account",
+             "charge_date"]
         ).aggregate(
             cost=lines.effective_cost.sum(),
             contracted=lines.contracted_cost.sum(),
             lines=lines.count(),
             priced=lines.contracted_cost.count(),
             name=lines.commitment_name.max(),
-            account_name=lines.account_name.max(),
+            first_account=name_of_account(lines).min(),
+            last_account=name_of_account(lines).max(),
         )  # fmt: skip
 
 

@@ -112,7 +112,12 @@ def _everything(
     seen = {each.key for each in candidates}
     rows += [_gone(mark, realised.get(key), names) for key, mark in marks.items() if key not in seen]
     place = {rule.name: at for at, rule in enumerate(PRECEDENCE)}
-    return sorted(rows, key=lambda row: (-(row.monthly_saving or Decimal(0)), place.get(row.rule, 0), row.id))
+    return sorted(rows, key=lambda row: (-_size(row), place.get(row.rule, 0), row.id))
+
+
+def _size(row: Recommendation) -> Decimal:
+    """What it could save or wastes, for the order of the list."""
+    return row.monthly_saving or row.monthly_waste or Decimal(0)
 
 
 def _row(
@@ -131,6 +136,7 @@ def _row(
         title=each.title,
         advice=each.advice,
         monthly_saving=each.saving,
+        monthly_waste=each.waste,
         monthly_cost=each.cost,
         currency=each.currency,
         effort=each.effort or rule.effort,
@@ -140,6 +146,7 @@ def _row(
         source=names.get(each.source, each.source),
         provider=each.provider,
         service=each.service,
+        services=sorted(each.services) if len(each.services) > 1 else [],
         account=each.account_name,
         evidence=[_evidence(piece) for piece in pieces[:evidence]],
         evidence_count=len(pieces),
@@ -206,7 +213,7 @@ def _gone(mark: SavingsDismissal, realised: Realised | None, names: Mapping[str,
 
 
 def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
-    """Of the open ones, by currency: each line of the bills is in one of them at most."""
+    """Of the open ones, by currency: each line of the bills is in one of them at most; waste stands apart."""
     by_currency: dict[str, list[Recommendation]] = defaultdict(list)
     for row in rows:
         if row.status == OPEN:
@@ -215,12 +222,14 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
         SavingsTotal(
             monthly_saving=added(row.monthly_saving or Decimal(0) for row in ours),
             currency=currency,
-            recommendations=len(ours),
-            unknown=sum(row.monthly_saving is None for row in ours),
+            recommendations=sum(row.monthly_waste is None for row in ours),
+            unknown=sum(row.monthly_saving is None and row.monthly_waste is None for row in ours),
+            monthly_waste=added(row.monthly_waste or Decimal(0) for row in ours),
+            unused_commitments=sum(row.monthly_waste is not None for row in ours),
         )
         for currency, ours in by_currency.items()
     ]
-    return sorted(found, key=lambda total: (-total.monthly_saving, total.currency))
+    return sorted(found, key=lambda total: (-total.monthly_saving, -total.monthly_waste, total.currency))
 
 
 def _realised(rows: Sequence[Recommendation]) -> list[Realised]:
@@ -267,17 +276,30 @@ def _could_save(
         which = _narrowed(query)
         return f"{account.name} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
     count = sum(total.recommendations for total in totals)
+    if not count:
+        return f"{account.name} has no open recommendation that would save{_narrowed(query)}.{_waste(totals)}"
     amounts = listed(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
     )
     noun = "recommendation" if count == 1 else "recommendations"
     unknown = sum(total.unknown for total in totals)
     rest = f"; {unknown} of them to review, without a provable amount" if unknown else ""
-    first = next((row for row in rows if row.status == OPEN), None)
+    first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
     largest = f" Largest: {first.title}." if first else ""
     return (
         f"{account.name} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
-        f"{_narrowed(query)}{rest}.{largest}"
+        f"{_narrowed(query)}{rest}.{largest}{_waste(totals)}"
+    )
+
+
+def _waste(totals: Sequence[SavingsTotal]) -> str:
+    """What is paid for and not used, said apart from what could be saved."""
+    known = listed([money(each.monthly_waste, each.currency) for each in totals if each.monthly_waste])
+    if not known:
+        return ""
+    return (
+        f" Not in it, as it is paid for already: {known} a month of unused commitment is waste; use, exchange or sell it, "
+        "or do not renew."
     )
 
 

@@ -30,6 +30,7 @@ COLUMNS: list[Column[Recommendation]] = [
     Column("service", "Service", lambda row: row.service, shown=False),
     Column("account", "Account", lambda row: row.account, shown=False),
     Column("saving", "Saving a month", lambda row: row.monthly_saving, numeric=True),
+    Column("waste", "Waste a month", lambda row: row.monthly_waste, shown=False),
     Column("cost", "Cost a month", lambda row: row.monthly_cost, numeric=True),
     Column("currency", "Currency", lambda row: row.currency, shown=False),
     Column("effort", "Effort", lambda row: LEVELS[row.effort]),
@@ -90,8 +91,12 @@ def _question(status: str, rule: str) -> SavingsQuery:
 
 
 def _is_asked(row: Recommendation, rule: str, service: str) -> bool:
-    return rule in ("", row.rule) and service in ("", row.service)
+    return rule in ("", row.rule) and (not service or service in _services_of(row))
 
 
 def _services(rows: list[Recommendation]) -> list[str]:
-    return sorted({row.service for row in rows} - {""})
+    return sorted({name for row in rows for name in _services_of(row)} - {""})
+
+
+def _services_of(row: Recommendation) -> list[str]:
+    return row.services or [row.service]

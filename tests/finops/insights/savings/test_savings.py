@@ -143,11 +143,54 @@ def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
     assert row.lowered == "1 resource is counted by Dev and test on at weekends instead."
 
 
-def test_an_unused_commitment_is_worth_what_was_not_used(acme: Account) -> None:
-    (row,) = found(acme, [*committed("9", "Used"), *committed("1", "Unused")], "unused_commitment")
+def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
+    answer = asked(acme, [*committed("9", "Used"), *committed("1", "Unused"), *old("10")])
 
-    assert [row.monthly_saving, row.title] == [30, "Use what is paid for: Compute SP"]
+    (row,) = of_rule(answer, "unused_commitment")
+    assert [row.monthly_saving, row.monthly_waste, row.title] == [
+        None,
+        30,
+        "Use what is paid for: Compute SP",
+    ]
+    assert row.saving_reason.startswith("Waste, no saving")
     assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
+    (total,) = answer.totals
+    saved = [each.monthly_saving for each in answer.recommendations if each.monthly_saving is not None]
+    assert [total.monthly_saving, total.recommendations, total.unknown] == [sum(saved), len(saved), 0]
+    assert [total.monthly_waste, total.unused_commitments] == [30, 1]
+    assert "30.00 USD a month of unused commitment is waste" in answer.summary
+    assert "Largest: Use what is paid for" not in answer.summary
+
+
+def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
+    answer = asked(acme, committed("1", "Unused", service_category="Other"))
+
+    assert [answer.totals[0].monthly_saving, answer.totals[0].monthly_waste] == [0, 30]
+    assert answer.summary.startswith("Acme has no open recommendation that would save.")
+
+
+def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
+    """Not by the line that comes first, nor by the lines that use what is not wasted."""
+    lines = [
+        *committed("9", "Used", service="AWS Lambda", account_id="999", account_name="zebra"),
+        *committed("1", "Unused"),
+        *committed("1", "Unused", commitment_id="sp-2"),
+        *committed(
+            "1", "Unused", commitment_id="sp-2", service="AWS Fargate", account_id="222", account_name="b"
+        ),
+        *daily("10"),
+        *daily(
+            "10", service="AWS Fargate", usage_type="Fargate-vCPU-Hours", account_id="222", account_name="b"
+        ),
+    ]
+    answer = asked(acme, lines)
+
+    one, two = sorted(of_rule(answer, "unused_commitment"), key=lambda row: row.monthly_cost)
+    assert (one.service, one.account, one.services) == ("Amazon Elastic Compute Cloud", "prod", [])
+    assert (two.service, two.account) == ("2 services", "2 accounts")
+    assert two.services == ["AWS Fargate", "Amazon Elastic Compute Cloud"]
+    (steady,) = of_rule(answer, "steady_on_demand")
+    assert (steady.service, steady.account) == ("2 services", "several accounts")
 
 
 def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> None:
