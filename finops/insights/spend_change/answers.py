@@ -30,6 +30,8 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     price: Decimal
     new: Decimal
     gone: Decimal
+    credits: Decimal
+    refunds: Decimal
     unmeasured: Decimal
     currency: str
 
@@ -42,7 +44,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
 
 
-# kind: new, gone, up, down, same. The row with `other_groups` sums up so many moves that are not listed.
+# kind: new, gone, up, down, same. why: what moved most of it, an effect, or of credits and refunds what became of them:
+# "credits began", "refunds ended". The row with `other_groups` sums up so many moves that are not listed.
 class Move(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One group's change; moves add up to the total's."""
 
@@ -53,6 +56,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     change: Decimal
     ratio: Decimal | None
     currency: str
+    why: str = ""
     ratio_reason: str = ""
     labels: dict[str, str] = {}
     effects: Effects | None = None

@@ -26,7 +26,7 @@ from finops.insights.spend_change.answers import (
     Move,
     SpendChangeAnswer,
 )
-from finops.insights.spend_change.effects import Parts, parts_of, together
+from finops.insights.spend_change.effects import Parts, main_of, parts_of, together
 from finops.insights.spend_change.lake import MeteredSum
 from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
@@ -164,6 +164,7 @@ def _move(facts: ChangeFacts, items: Sequence[Weighed]) -> Move:
         ratio=moved,
         ratio_reason=reason,
         currency=currency,
+        why=_why(items),
         labels=_labels(names, items),
         effects=_effects(together(item.parts for item in items), currency) if facts.metered else None,
         causes=_causes(items, currency) if facts.metered else [],
@@ -198,6 +199,15 @@ def _kind(items: Sequence[Weighed]) -> str:
     return "up" if now > before else "down" if now < before else "same"
 
 
+def _why(items: Sequence[Weighed]) -> str:
+    """What moved most; of credits and refunds, whose sign is the other way round, whether they began or ended."""
+    main = together(item.parts for item in items).main
+    ours = [item for item in items if getattr(item.parts, main)]
+    now = any(item.sum.now.is_there for item in ours)
+    before = any(item.sum.before.is_there for item in ours)
+    return main_of(main, added(getattr(item.parts, main) for item in ours), now=now, before=before)
+
+
 def _labels(names: Sequence[str], items: Sequence[Weighed]) -> dict[str, str]:
     """The name of each id, the last by alphabet when it changed."""
     found = {}
@@ -210,13 +220,13 @@ def _labels(names: Sequence[str], items: Sequence[Weighed]) -> dict[str, str]:
 
 def _causes(items: Sequence[Weighed], currency: str) -> list[Cause]:
     """The usage types that moved most."""
-    by_type: dict[str, list[Parts]] = defaultdict(list)
+    by_type: dict[str, list[Weighed]] = defaultdict(list)
     for item in items:
-        by_type[item.sum.item or NO_METER].append(item.parts)
-    moved = {name: together(parts) for name, parts in by_type.items()}
+        by_type[item.sum.item or NO_METER].append(item)
+    moved = {name: together(item.parts for item in ours) for name, ours in by_type.items()}
     ranked = sorted(moved, key=lambda name: (-abs(moved[name].whole), name))
     return [
-        Cause(usage_type=name, effect=moved[name].main, change=moved[name].whole, currency=currency)
+        Cause(usage_type=name, effect=_why(by_type[name]), change=moved[name].whole, currency=currency)
         for name in ranked[:CAUSES]
         if moved[name].whole
     ]
@@ -228,6 +238,8 @@ def _effects(parts: Parts, currency: str) -> Effects:
         price=parts.price,
         new=parts.new,
         gone=parts.gone,
+        credits=parts.credits,
+        refunds=parts.refunds,
         unmeasured=parts.unmeasured,
         currency=currency,
     )

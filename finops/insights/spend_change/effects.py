@@ -1,4 +1,4 @@
-"""Why an amount moved: more of it, a higher price, something new, something gone. Pure, and exact: the parts of a change
+"""Why an amount moved: more of it, a higher price, something new, something gone, credits, refunds. Pure, and exact: the parts of a change
 add up to it to the last digit.
 
 For one SKU in one unit, with cost C and quantity Q before (0) and now (1), the volume effect is (Q1 - Q0) · C0 / Q0, what
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import NamedTuple
 
+from finops.costs.queries.spend_lake import CREDITS, REFUNDS
 from finops.insights.spend_change.lake import MeteredSum
 from finops.lib.money import MONEY_SCALE, added, subtracted
 
@@ -20,16 +21,19 @@ _STEP = Decimal(1).scaleb(-MONEY_SCALE)
 ZERO = Decimal(0)
 
 VOLUME, PRICE, NEW, GONE, UNMEASURED = "volume", "price", "new", "gone", "unmeasured"
-EFFECTS = (VOLUME, PRICE, NEW, GONE, UNMEASURED)
+EFFECTS = (VOLUME, PRICE, NEW, GONE, CREDITS, REFUNDS, UNMEASURED)
 
 
 class Parts(NamedTuple):
-    """A change, by why. `unmeasured`: of lines on both sides whose quantity is not known, such as fees and credits."""
+    """A change, by why. `credits` and `refunds`: of lines that reduce the bill, on either side; a refund is also any other
+    negative line that is on one side only. `unmeasured`: of lines on both sides whose quantity is not known, such as fees."""
 
     volume: Decimal = ZERO
     price: Decimal = ZERO
     new: Decimal = ZERO
     gone: Decimal = ZERO
+    credits: Decimal = ZERO
+    refunds: Decimal = ZERO
     unmeasured: Decimal = ZERO
 
     @property
@@ -46,10 +50,14 @@ def parts_of(item: MeteredSum) -> Parts:
     """The change of one SKU in one unit."""
     now, before = item.now, item.before
     change = subtracted(now.amount, before.amount)
+    if item.part == CREDITS:
+        return Parts(credits=change)
+    if item.part == REFUNDS:
+        return Parts(refunds=change)
     if not before.is_there:
-        return Parts(new=change)
+        return Parts(new=change) if change >= 0 else Parts(refunds=change)
     if not now.is_there:
-        return Parts(gone=change)
+        return Parts(gone=change) if change <= 0 else Parts(refunds=change)
     if item.unit is None or before.quantity <= 0 or now.quantity <= 0:
         return Parts(unmeasured=change)
     more = _WIDE.subtract(now.quantity, before.quantity)
@@ -63,3 +71,13 @@ def together(parts: Iterable[Parts]) -> Parts:
     every = list(parts)
     # Most changes have one or two causes, and adding nothing takes as long as adding something.
     return Parts(*(added(part for part in column if part) for column in zip(*every, strict=True)))
+
+
+def main_of(main: str, change: Decimal, *, now: bool, before: bool) -> str:
+    """The effect in words. A credit that begins lowers the bill and one that ends raises it: named "new" and "gone" they
+    would read backwards. `now` and `before` say on which sides such lines are."""
+    if main not in (CREDITS, REFUNDS):
+        return main
+    if change < 0:
+        return f"{main} began" if not before else f"more {main}"
+    return f"{main} ended" if not now else f"fewer {main}"

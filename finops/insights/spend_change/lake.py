@@ -15,7 +15,15 @@ import pyarrow as pa
 
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, within
+from finops.costs.queries.spend_lake import (
+    COST_COLUMNS,
+    CREDITS,
+    NO_CURRENCY,
+    REFUNDS,
+    counts,
+    part_of,
+    within,
+)
 from finops.lib.periods import DateRange
 
 _SIDES = ("now", "before")
@@ -51,6 +59,7 @@ class ChangePlan:
         amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
         selected = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
+            part=_credit_or_refund(lines, amount),
             **{
                 f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
             },
@@ -71,8 +80,14 @@ class ChangePlan:
         return selected.group_by(self._keys(selected)).aggregate(**_sums(selected))
 
     def _keys(self, selected: Any) -> list[str]:
-        names = [f"key{at}" for at in range(len(self.dimensions))] + ["currency", "sku", "unit"]
+        names = [f"key{at}" for at in range(len(self.dimensions))] + ["currency", "part", "sku", "unit"]
         return [name for name in names if name in selected.columns]
+
+
+def _credit_or_refund(lines: Any, amount: Any) -> Any:
+    """What reduces a bill: its beginning is no new cost, its end no cost that is gone."""
+    part = part_of(lines, amount)
+    return ibis.ifelse(part.isin([CREDITS, REFUNDS]).fill_null(False), part, "")
 
 
 def _metered(lines: Any) -> dict[str, Any]:
@@ -104,13 +119,15 @@ class Side(NamedTuple):
 
 
 class MeteredSum(NamedTuple):
-    """What a group cost on either side, of one SKU in one unit; `unit` None where no quantity is known."""
+    """What a group cost on either side, of one SKU in one unit; `unit` None where no quantity is known. `part` is
+    `credits` or `refunds`, else empty."""
 
     keys: tuple[str, ...]
     labels: tuple[str | None, ...]
     currency: str
     item: str
     unit: str | None
+    part: str
     now: Side
     before: Side
 
@@ -129,6 +146,7 @@ def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
             found["currency"],
             (usage_type or sku or "" for usage_type, sku in items),
             found.get("unit", nothing),
+            found["part"],
             *(_side(found, side) for side in _SIDES),
         )
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from finops.costs.answers import ViewUsed
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
-from finops.insights.spend_change.effects import EFFECTS
 from finops.lib.periods import DateRange
 from finops.lib.spoken import by_currency, cut, listed, money, percent
 
@@ -17,11 +16,16 @@ NAME_LENGTH = 80
 
 DEEPER = ("usage_type", "resource", "account", "region")
 
+NAMED_EFFECTS = ("volume", "price", "new", "gone")
+"""Those that a sentence names; the others say nothing that helps."""
+
 WHY = {
     "volume": "more or less of it",
     "price": "another price",
     "new": "something new in it",
     "gone": "something gone from it",
+    "credits": "credits that began, ended or changed",
+    "refunds": "refunds and other negative lines",
     "unmeasured": "no quantity to tell why",
 }
 
@@ -78,12 +82,21 @@ def name_of(move: Move) -> str:
 
 
 def _why(move: Move) -> str:
+    if is_of_credits(move):
+        return f", {move.why}" if move.kind in ("new", "gone") else f", mostly {move.why}"
     if move.kind in ("new", "gone"):
         return f", {move.kind}"
-    if move.effects is None:
-        return ""
-    main = max(EFFECTS, key=lambda effect: abs(getattr(move.effects, effect)))
-    return f", mostly {main}" if main in ("volume", "price", "new", "gone") else ""
+    return f", mostly {move.why}" if move.effects is not None and move.why in NAMED_EFFECTS else ""
+
+
+def is_of_credits(move: Move) -> bool:
+    """Whether credits or refunds moved most of it."""
+    return move.why.endswith(("credits", "refunds")) or move.why.startswith(("credits", "refunds"))
+
+
+def badge_of(move: Move) -> str:
+    """What stands beside the name of a group that is on one side only; empty for one on both."""
+    return "" if move.kind not in ("new", "gone") else move.why if is_of_credits(move) else move.kind
 
 
 def note_of(days: DateRange, current: DateRange, previous: DateRange) -> str:

@@ -11,7 +11,7 @@ from finops.costs.templatetags.costs import as_query
 from finops.insights import charts
 from finops.insights.spend_change.answers import Effects, Move
 from finops.insights.spend_change.effects import EFFECTS
-from finops.insights.spend_change.words import WHY
+from finops.insights.spend_change.words import WHY, badge_of
 from finops.insights.tag_recommendations.question import KINDS
 
 register = template.Library()
@@ -22,6 +22,12 @@ EXPLORED = ("start_date", "end_date", "period", "compare_to", "basis", "charge_c
 @register.filter
 def move_name(move: Move) -> str:
     return charts.move_name(move)
+
+
+@register.filter
+def move_badge(move: Move) -> str:
+    """`new`, `gone`, `credits began`; empty for what is on both sides."""
+    return badge_of(move)
 
 
 @register.filter

@@ -46,7 +46,7 @@ def explained(acme: Account, *lines: dict[str, Any], query: SpendChangeQuery = M
 
 def effects(move: Move) -> Mapping[str, Decimal]:
     assert isinstance(move.effects, Effects)
-    names = ("volume", "price", "new", "gone", "unmeasured")
+    names = ("volume", "price", "new", "gone", "credits", "refunds", "unmeasured")
     return {name: getattr(move.effects, name) for name in names if getattr(move.effects, name)}
 
 
@@ -110,6 +110,51 @@ def test_without_a_quantity_nobody_can_tell_price_from_volume(acme: Account) -> 
     answer = explained(acme, metered(JANUARY, "10", None), metered(FEBRUARY, "12", None))
 
     assert effects(answer.moves[0]) == {"unmeasured": Decimal(2)}
+
+
+def test_a_credit_that_begins_and_one_that_ends_are_called_so(acme: Account) -> None:
+    """A promotion of 30 begins in one service, one of 20 ends in another, and a refund of 5 comes beside plain usage."""
+    answer = explained(
+        acme,
+        cost(FEBRUARY, "-30", service="Promotions", charge_category="Credit"),
+        cost(JANUARY, "-20", service="Startup credits", charge_category="Credit"),
+        metered(JANUARY, "10", "5"),
+        metered(FEBRUARY, "10", "5"),
+        cost(FEBRUARY, "-5", service="Compute", charge_category="Usage", charge_class="Correction"),
+    )
+
+    moves = {move.group["service"]: move for move in answer.moves}
+    assert effects(moves["Promotions"]) == {"credits": Decimal(-30)}
+    assert effects(moves["Startup credits"]) == {"credits": Decimal(20)}
+    assert effects(moves["Compute"]) == {"refunds": Decimal(-5)}
+    assert [moves[name].why for name in ("Promotions", "Startup credits", "Compute")] == [
+        "credits began",
+        "credits ended",
+        "refunds began",
+    ]
+    assert "Promotions (-30.00 USD, credits began)" in answer.summary
+    assert "Startup credits (+20.00 USD, credits ended)" in answer.summary
+    assert "Compute (-5.00 USD, mostly refunds began)" in answer.summary
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [("-10", "-25", "more credits"), ("-25", "-10", "fewer credits")],
+)
+def test_credits_on_both_sides_are_more_or_fewer(acme: Account, before: str, after: str, why: str) -> None:
+    answer = explained(
+        acme,
+        cost(JANUARY, before, service="Promotions", charge_category="Credit"),
+        cost(FEBRUARY, after, service="Promotions", charge_category="Credit"),
+    )
+
+    assert answer.moves[0].why == why
+
+
+def test_a_negative_line_on_one_side_only_is_neither_new_nor_gone(acme: Account) -> None:
+    answer = explained(acme, metered(JANUARY, "-7", None, service="Discounts"))
+
+    assert (effects(answer.moves[0]), answer.moves[0].why) == ({"refunds": Decimal(7)}, "refunds ended")
 
 
 def test_another_unit_is_another_thing(acme: Account) -> None:

@@ -17,7 +17,7 @@ from finops.lib.money import added, subtracted
 from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
 
 JANUARY, FEBRUARY = date(2026, 1, 1), date(2026, 2, 1)
-EFFECTS = ("volume", "price", "new", "gone", "unmeasured")
+EFFECTS = ("volume", "price", "new", "gone", "credits", "refunds", "unmeasured")
 
 quantities = st.none() | st.decimals(min_value="-1e9", max_value="1e9", places=6, allow_nan=False)
 lines = st.builds(
