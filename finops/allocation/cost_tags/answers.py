@@ -135,7 +135,7 @@ class CostTagsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
 
 
-# `untagged` is the cost of lines that have no value: that no rule catches, where the cost tag has no default.
+# `untagged` is the cost of lines that no rule catches, whether or not the cost tag gives them a default value.
 class CostTagTotal(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal
     untagged: Decimal
@@ -143,7 +143,7 @@ class CostTagTotal(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
 
 
-# The row with `other_values` is the sum of so many values that are not listed.
+# The row with `other_values` is the sum of so many values that are not listed. `is_default`: what no rule catches has it.
 class CostTagValueCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: str
     amount: Decimal
@@ -151,6 +151,7 @@ class CostTagValueCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     currency: str
     share: Decimal | None
     other_values: int = 0
+    is_default: bool = False
 
 
 class CostTagAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -105,7 +105,7 @@ class _Build:
         lines = table.filter(counts(table, self.view.charge_categories))
         amount = lines[COST_COLUMNS[self.view.basis]]
         caught = {
-            f"caught{index}": amount.sum(where=_caught(dimension, lines))
+            f"caught{index}": amount.sum(where=caught_by_rules(dimension, lines))
             for index, dimension in enumerate(self.dimensions)
         }
         return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
@@ -113,7 +113,9 @@ class _Build:
         )
 
 
-def _caught(dimension: Dimension, lines: Any) -> Any:
+def caught_by_rules(dimension: Dimension, lines: Any) -> Any:
+    """Whether some rule of a cost tag gives a line its value. The default value is given by none: for coverage such a line
+    is untagged."""
     value = dimension.value
     assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
     return reduce(or_, [rule.catches(lines) for rule in value.rules], ibis.literal(False))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,15 +15,21 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagTotal, CostTagValueCost
 from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.models import CostTag, SharedCostSplit
+from finops.allocation.queries.cost_tag_coverage import caught_by_rules
 from finops.costs.answers import AccountRef, PeriodUsed, SpendAnswer
-from finops.costs.dimensions import UNTAGGED
+from finops.costs.dimensions import UNTAGGED, Dimension
+from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import CostRead, read_costs
 from finops.costs.queries.cost_view import cost_view, view_used
 from finops.costs.queries.spend import asked_days
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.lib.money import added, most_first, ratio
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.spoken import cut, largest_parts, listed, money, percent
 
 OTHER = "other"
@@ -41,7 +50,7 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
     """The cost of a cost tag's values, exact, in the account's cost view unless the query overrides it.
 
     Raises UserError as `query_spend` does. Cost: one lake query, three with `values`; the same again after splits
-    where the account has any, and for `by`.
+    where the account has any, and for `by`; one more for a cost tag with a default value.
     """
     key = query.cost_tag.strip() or _first_key(account)
     if not key:
@@ -53,8 +62,9 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
         after = read_costs(account, replace(asked, splits="after"), deadline=deadline)
     by = _by(account, query, asked, deadline)
     direct = _amounts(before)
-    values = _values(direct, _amounts(after), query.top)
-    totals = _totals(direct)
+    default = _default(before)
+    values = _values(direct, _amounts(after), query.top, default)
+    totals = _totals(direct, _uncaught(before, direct, deadline) if default else None)
     warnings = [
         *before.warnings(before.totals()),
         *after.warnings(after.totals()),
@@ -74,8 +84,56 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
         data_through=before.facts.sources.coverage.complete_through,
         truncated=_truncated(values, by),
         warnings=list(dict.fromkeys(warnings)),
-        hint=_hint(query, totals),
+        hint=_hint(query, totals, default),
     )
+
+
+def _default(read: CostRead) -> str:
+    """The value of lines that no rule catches, empty without one."""
+    value = read.facts.plan.dimensions[0].value
+    return value.default if isinstance(value, CostTagValue) else ""
+
+
+@dataclass(frozen=True)
+class _CaughtBuild:
+    """For each currency what some rule of the cost tag catches of the lines that are asked for."""
+
+    dimension: Dimension
+    filters: tuple[ResolvedFilter, ...]
+    basis: str
+    categories: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(
+            reduce(and_, [counts(table, self.categories), *all_of(table, list(self.filters))])
+        )
+        amount = lines[COST_COLUMNS[self.basis]]
+        return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
+            caught=amount.sum(where=caught_by_rules(self.dimension, lines))
+        )
+
+
+def _uncaught(read: CostRead, before: Amounts, deadline: float | None) -> dict[str, Decimal]:
+    """By currency the cost that no rule catches, whatever value it has by default. Cost: one lake query."""
+    plan = read.facts.plan
+    table = engine.run(
+        read.facts.account,
+        Kind.COST,
+        plan.days.start,
+        plan.days.end,
+        _CaughtBuild(plan.dimensions[0], plan.filters, plan.basis, plan.categories),
+        tag_keys=plan.tag_keys,
+        summed=True,
+        manifest=read.facts.sources.manifest,
+        deadline=deadline,
+    )
+    caught = {row["currency"]: row["caught"] or ZERO for row in table.to_pylist()}
+    return {
+        currency: subtracted(
+            _sum(before, [key for key in before if key[0] == currency]), caught.get(currency, ZERO)
+        )
+        for currency in {currency for currency, _ in before}
+    }
 
 
 def _first_key(account: Account) -> str:
@@ -133,7 +191,7 @@ def _amounts(read: CostRead) -> Amounts:
     return {(each.currency, each.value): each.amount for each in read.by_value()}
 
 
-def _values(before: Amounts, after: Amounts, top: int) -> list[CostTagValueCost]:
+def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[CostTagValueCost]:
     """Of each currency the values with the most cost on either side, the rest in one row."""
     keys = list(dict.fromkeys([*before, *after]))
     found: list[CostTagValueCost] = []
@@ -141,7 +199,10 @@ def _values(before: Amounts, after: Amounts, top: int) -> list[CostTagValueCost]
         mine = [key for key in keys if key[0] == currency]
         mine.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
         total = _sum(before, mine)
-        found += [_row(before, after, [key], total, name=key[1]) for key in mine[:top]]
+        found += [
+            _row(before, after, [key], total, name=key[1], default=bool(default) and key[1] == default)
+            for key in mine[:top]
+        ]
         if mine[top:]:
             found.append(_row(before, after, mine[top:], total, name=""))
     return found
@@ -156,7 +217,7 @@ def _sum(amounts: Amounts, keys: Sequence[Key]) -> Decimal:
 
 
 def _row(
-    before: Amounts, after: Amounts, keys: Sequence[Key], total: Decimal, *, name: str
+    before: Amounts, after: Amounts, keys: Sequence[Key], total: Decimal, *, name: str, default: bool = False
 ) -> CostTagValueCost:
     """One value, or the sum of several without a name."""
     amount = _sum(before, keys)
@@ -167,6 +228,7 @@ def _row(
         currency=keys[0][0],
         share=ratio(amount, total),
         other_values=0 if name else len(keys),
+        is_default=default,
     )
 
 
@@ -175,11 +237,11 @@ def _currencies(before: Amounts, keys: Sequence[Key]) -> list[str]:
     return most_first({name: _sum(before, [key for key in keys if key[0] == name]) for name in names})
 
 
-def _totals(before: Amounts) -> list[CostTagTotal]:
+def _totals(before: Amounts, uncaught: Mapping[str, Decimal] | None) -> list[CostTagTotal]:
     found = []
     for currency in _currencies(before, list(before)):
         amount = added(part for (name, _), part in before.items() if name == currency)
-        untagged = before.get((currency, UNTAGGED), ZERO)
+        untagged = before.get((currency, UNTAGGED), ZERO) if uncaught is None else uncaught[currency]
         found.append(
             CostTagTotal(
                 amount=amount, untagged=untagged, untagged_share=ratio(untagged, amount), currency=currency
@@ -213,7 +275,7 @@ def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost])
     parts = [
         (cut(each.value, 80), each.amount, each.share)
         for each in values
-        if not each.other_values and each.value != UNTAGGED
+        if not each.other_values and each.value != UNTAGGED and not each.is_default
     ]
     return f" {largest_parts(parts, NAMED, write, most='most is ')}" if parts else " everything is untagged"
 
@@ -224,9 +286,10 @@ def _truncated(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> st
     return " ".join([*said, *([by.truncated] if by and by.truncated else [])])
 
 
-def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal]) -> str:
+def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal], default: str) -> str:
     if any(total.untagged_share and total.untagged_share > MUCH for total in totals) and not query.values:
-        return 'Add "by": "service" and "values": ["(untagged)"] to see what no rule catches.'
+        value = json.dumps(default or UNTAGGED, ensure_ascii=False)
+        return f'Add "by": "service" and "values": [{value}] to see what no rule catches.'
     if not query.by:
         return "Add by, such as account, team or product, to see where each value's cost comes from."
     return "For a trend ask querySpend with granularity and group_by cost_tag:<key>."

@@ -49,7 +49,7 @@ COLUMNS: list[Column[Row]] = [
     Column("key", "Key", lambda row: row.info.key),
     Column("description", "Description", lambda row: row.info.description, shown=False),
     Column("rules", "Rules", lambda row: len(row.info.rules), numeric=True),
-    Column("coverage", "Cost with a value", lambda row: row.first_share, numeric=True),
+    Column("coverage", "Coverage", lambda row: row.first_share, numeric=True),
     Column("coverage_by_currency", "By currency", lambda row: row.coverage_words, shown=False),
     Column("changed", "Last change", lambda row: row.info.changed_at),
     Column("by", "By", lambda row: row.info.changed_by),

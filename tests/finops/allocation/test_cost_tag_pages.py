@@ -118,7 +118,7 @@ def test_the_list_comes_as_csv(cast: Cast, tagged: CostTag) -> None:
     [row] = csv.DictReader(b"".join(answer.streaming_content).decode().splitlines())  # type: ignore[attr-defined]
     assert row["Key"] == "environment"
     assert row["Rules"] == "2"
-    assert row["Cost with a value"] == "0.7"
+    assert row["Coverage"] == "0.7"
     assert row["By currency"] == "70.0 % of USD, 100.0 % of EUR"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
-from finops.allocation.queries.cost_tags import preview
+from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.queries.cost_tags import preview, query_cost_tag
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.allocation.services.cost_tags import create_cost_tag, save_cost_tag
 from finops.costs.answers import MoneyAmount
@@ -58,6 +59,29 @@ def test_the_first_rule_that_catches_a_line_gives_it_its_value(cast: Cast, bille
         ("(untagged)", "USD"): 4,
         ("(untagged)", "EUR"): 8,
     }
+
+
+def test_what_has_only_the_default_value_is_untagged_in_coverage(cast: Cast, billed: Account) -> None:
+    """Of 7 USD rules catch 1 as Production and 2 as Shared, whose name is also the default of the other 4; of EUR nothing."""
+    shared = {**STORAGE, "value": "Shared"}
+    create_cost_tag(
+        account=billed,
+        actor=cast.actor,
+        key="kind",
+        rules=read_rules([PROD, shared]),
+        default_value="Shared",
+    )
+
+    answer = query_cost_tag(billed, CostTagQuery(cost_tag="kind", period="month_to_date"))
+
+    euros, dollars = sorted(answer.totals, key=lambda total: total.currency)
+    assert [dollars.amount, dollars.untagged] == [7, 4]
+    assert dollars.untagged_share is not None
+    assert round(dollars.untagged_share, 6) == Decimal("0.571429")
+    assert [euros.amount, euros.untagged, euros.untagged_share] == [8, 8, 1]
+    assert "7.00 USD (57.1 % of it untagged)" in answer.summary
+    assert {each.value: each.is_default for each in answer.values} == {"Shared": True, "Production": False}
+    assert '"values": ["Shared"]' in answer.hint
 
 
 def test_who_saves_over_an_unseen_change_is_told_by_whom(cast: Cast, billed: Account) -> None:
