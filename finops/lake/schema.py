@@ -1,7 +1,7 @@
 """What one row of fact is: the columns of cost and usage segments, and how keys become column names.
 
-Pure: no Django, no files. A segment's columns are the base columns of its kind, in order, then `tag:…` columns
-(cost) or `dim:…` columns (usage), all strings.
+Pure: no Django, no files. A segment's columns are base columns of its kind, in order, then `tag:…` columns (cost) or
+`dim:…` columns (usage), all strings. Of cost, those that bills may lack are only in segments whose files had them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow as pa
 MONEY: Final = pa.decimal128(38, 18)
 # The ingestion door takes 12 decimals below 10^20; scale 12 leaves room to add 1.7 million such events.
 QUANTITY: Final = pa.decimal128(38, 12)
+MOMENT: Final = pa.timestamp("us", tz="UTC")
 
 MONEY_LIMIT: Final = Decimal(10**15)
 """Amounts are smaller than this in size: DuckDB's sum of DECIMAL(38, 18) wraps without an error at 1.7 * 10^20."""
@@ -38,7 +39,7 @@ class Kind(StrEnum):
     USAGE = "usage"
 
 
-COST_SCHEMA: Final = pa.schema(
+_EVERY_BILL: Final = pa.schema(
     [
         ("charge_date", pa.date32()),
         ("billing_period", pa.date32()),
@@ -81,16 +82,59 @@ COST_SCHEMA: Final = pa.schema(
     ]
 )
 
+# What a bill may have besides: a segment has those that its files had. A segment without one is as one where it is null.
+_SOME_BILLS: Final = pa.schema(
+    [
+        ("billing_period_start", MOMENT),
+        ("billing_period_end", MOMENT),
+        ("charge_period_start", MOMENT),
+        ("charge_period_end", MOMENT),
+        ("invoice_id", pa.string()),
+        ("invoice_detail_id", pa.string()),
+        ("invoice_issuer", pa.string()),
+        ("billing_account_id", pa.string()),
+        ("billing_account_name", pa.string()),
+        ("billing_account_type", pa.string()),
+        ("account_type", pa.string()),
+        ("provider_name", pa.string()),  # ProviderName, where ServiceProviderName is the provider
+        ("host_provider", pa.string()),
+        ("publisher", pa.string()),
+        ("service_subcategory", pa.string()),
+        ("region_name", pa.string()),
+        ("availability_zone", pa.string()),
+        ("sku_meter", pa.string()),  # where usage_type may be another column's
+        ("sku_price_id", pa.string()),
+        ("sku_price_details", pa.string()),
+        ("pricing_quantity", MONEY),
+        ("pricing_unit", pa.string()),
+        ("list_unit_price", MONEY),
+        ("contracted_unit_price", MONEY),
+        ("pricing_currency", pa.string()),
+        ("pricing_currency_effective_cost", MONEY),
+        ("pricing_currency_list_unit_price", MONEY),
+        ("pricing_currency_contracted_unit_price", MONEY),
+        ("capacity_reservation_id", pa.string()),
+        ("capacity_reservation_status", pa.string()),
+        ("commitment_program_eligibility_details", pa.string()),
+        ("contract_applied", pa.string()),
+        ("allocated_tags", pa.string()),
+    ]
+)
+
+COST_SCHEMA: Final = pa.schema([*_EVERY_BILL, *_SOME_BILLS])
+OPTIONAL: Final = frozenset(_SOME_BILLS.names)
+"""Columns of cost that a segment may be without."""
+
 USAGE_SCHEMA: Final = pa.schema(
     [
-        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("event_time", MOMENT),
         ("day", pa.date32()),  # of event_time, in UTC
         ("source", pa.string()),  # the usage source's id
         ("customer_id", pa.string()),
         ("metric", pa.string()),
         ("unit", pa.string()),
         ("quantity", QUANTITY),
-        ("received_at", pa.timestamp("us", tz="UTC")),
+        ("received_at", MOMENT),
         ("batch", pa.string()),
         ("position", pa.int32()),
     ]
@@ -98,7 +142,7 @@ USAGE_SCHEMA: Final = pa.schema(
 
 
 def base_schema(kind: Kind) -> pa.Schema:
-    """The columns every segment of `kind` has."""
+    """The columns that a segment of `kind` has, besides keys; of cost it may be without those of OPTIONAL."""
     return COST_SCHEMA if kind is Kind.COST else USAGE_SCHEMA
 
 

@@ -66,7 +66,7 @@ def write_segment(
 ) -> NewSegment:
     """Write one immutable file, durably; no query sees it before `swap_segments`.
 
-    `schema` has the base columns of `kind` and then key columns (at most 1,000); the string columns may be
+    `schema` has the base columns of `kind`, of those of `schema.OPTIONAL` any, and then key columns (at most 1,000); the string columns may be
     dictionary-encoded, which writes faster. Memory holds one row group of 122,880 rows, or
     fewer of more than 273 columns. `month` is its first day.
     ValueError when there are no rows, a row has no day, or the schema is not of that kind; then no file stays.
@@ -159,11 +159,10 @@ def discard(new: Iterable[NewSegment]) -> None:
 
 def _check_schema(kind: Kind, schema: pa.Schema) -> None:
     base = schemas.base_schema(kind)
-    keys = schema.names[len(base) :]
-    if schema.names[: len(base)] != base.names:
-        raise ValueError(
-            f"A {kind} segment begins with the columns {base.names}, not {schema.names[: len(base)]}."
-        )
+    has = [name for name in base.names if name in schema.names or name not in schemas.OPTIONAL]
+    keys = schema.names[len(has) :]
+    if schema.names[: len(has)] != has:
+        raise ValueError(f"A {kind} segment begins with the columns {has}, not {schema.names[: len(has)]}.")
     wrong = [field.name for field in schema if _plain_type(field.type) != _expected_type(base, field.name)]
     if wrong:
         raise ValueError(f"These columns do not have the type of a {kind} segment: {wrong}.")
@@ -188,14 +187,18 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
     # Statistics of days and amounts only: those of texts prune nothing in unsorted rows and take a fifth of the time.
     # Usage is sorted by metric, and questions name one.
-    counted = [
-        field.name for field in schema if _plain_type(field.type) != pa.string() or field.name == "metric"
-    ]
+    counted = [field.name for field in schema if _is_counted(field)]
     with pq.ParquetWriter(
         file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=counted
     ) as writer:
         for table in row_groups(batches, schema):
             writer.write_table(table, row_group_size=_group_rows(schema))
+
+
+def _is_counted(field: pa.Field) -> Any:
+    if field.name in schemas.OPTIONAL and field.type == schemas.MOMENT:
+        return False
+    return field.name == "metric" or not pa.types.is_string(_plain_type(field.type))
 
 
 def _group_rows(schema: pa.Schema) -> int:

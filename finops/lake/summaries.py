@@ -30,17 +30,29 @@ MANY_VALUES: Final = 50
 """A column with more values than the lines divided by this tells the lines apart as a resource does."""
 
 RESOURCES: Final = frozenset(
-    ("resource_id", "resource_name", "allocated_method_id", "allocated_method_details")
-) | frozenset(("allocated_resource_id", "allocated_resource_name"))
+    (
+        *("resource_id", "resource_name", "allocated_method_id", "allocated_method_details"),
+        *("allocated_resource_id", "allocated_resource_name", "allocated_tags", "contract_applied"),
+        *("charge_period_start", "charge_period_end", "billing_period_start", "billing_period_end"),
+        *("invoice_detail_id", "capacity_reservation_id", "capacity_reservation_status"),
+        *("commitment_program_eligibility_details", "sku_price_details"),
+        # Unit prices are no amounts that could be added up.
+        *("list_unit_price", "contracted_unit_price", "pricing_currency_list_unit_price"),
+        "pricing_currency_contracted_unit_price",
+    )
+)
 METERS: Final = frozenset(
     (
-        "usage_type",
-        "sku_id",
-        "charge_description",
-        "resource_type",
-        "actor",
-        "consumed_unit",
-        "consumed_quantity",
+        *(
+            "usage_type",
+            "sku_id",
+            "sku_meter",
+            "sku_price_id",
+            "charge_description",
+            "resource_type",
+            "actor",
+        ),
+        *("consumed_unit", "consumed_quantity", "pricing_unit", "pricing_quantity", "availability_zone"),
     )
 )
 

@@ -38,6 +38,29 @@ TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "allocated_method_details": ("AllocatedMethodDetails",),
     "allocated_resource_id": ("AllocatedResourceId",),
     "allocated_resource_name": ("AllocatedResourceName",),
+    "invoice_id": ("InvoiceId",),
+    "invoice_detail_id": ("InvoiceDetailId",),
+    "invoice_issuer": ("InvoiceIssuerName",),
+    "billing_account_id": ("BillingAccountId",),
+    "billing_account_name": ("BillingAccountName",),
+    "billing_account_type": ("BillingAccountType",),
+    "account_type": ("SubAccountType",),
+    "provider_name": ("ProviderName",),
+    "host_provider": ("HostProviderName",),
+    "publisher": ("PublisherName",),
+    "service_subcategory": ("ServiceSubcategory",),
+    "region_name": ("RegionName",),
+    "availability_zone": ("AvailabilityZone",),
+    "sku_meter": ("SkuMeter",),
+    "sku_price_id": ("SkuPriceId",),
+    "sku_price_details": ("SkuPriceDetails",),
+    "pricing_unit": ("PricingUnit",),
+    "pricing_currency": ("PricingCurrency",),
+    "capacity_reservation_id": ("CapacityReservationId",),
+    "capacity_reservation_status": ("CapacityReservationStatus",),
+    "commitment_program_eligibility_details": ("CommitmentProgramEligibilityDetails",),
+    "contract_applied": ("ContractApplied",),
+    "allocated_tags": ("AllocatedTags",),
 }
 
 AMOUNTS: Final[Mapping[str, str]] = {
@@ -47,12 +70,48 @@ AMOUNTS: Final[Mapping[str, str]] = {
     "contracted_cost": "ContractedCost",
     "consumed_quantity": "ConsumedQuantity",
     "commitment_quantity": "CommitmentDiscountQuantity",
+    "pricing_quantity": "PricingQuantity",
+    "list_unit_price": "ListUnitPrice",
+    "contracted_unit_price": "ContractedUnitPrice",
+    "pricing_currency_effective_cost": "PricingCurrencyEffectiveCost",
+    "pricing_currency_list_unit_price": "PricingCurrencyListUnitPrice",
+    "pricing_currency_contracted_unit_price": "PricingCurrencyContractedUnitPrice",
 }
+
+TIMES: Final[Mapping[str, str]] = {
+    "billing_period_start": "BillingPeriodStart",
+    "billing_period_end": "BillingPeriodEnd",
+    "charge_period_start": "ChargePeriodStart",
+    "charge_period_end": "ChargePeriodEnd",
+}
+
+# Kept only where a file has both: alone, the first fills another cost column as it is.
+BESIDE: Final[Mapping[str, tuple[str, str]]] = {
+    "provider_name": ("ProviderName", "ServiceProviderName"),
+    "sku_meter": ("SkuMeter", "SkuId"),
+}
+
+# JSON, which Parquet files may hold as maps, structs or lists; kept as its text.
+DETAILS: Final = frozenset(
+    {
+        *("AllocatedMethodDetails", "AllocatedTags", "CommitmentProgramEligibilityDetails"),
+        *("ContractApplied", "SkuPriceDetails"),
+    }
+)
 
 # Cost columns with so many different values that a dictionary a batch would only cost (measured: a quarter of the time).
 DENSE: Final = frozenset({"resource_id", "resource_name"})
 
-QUANTITIES: Final = frozenset({"ConsumedQuantity", "CommitmentDiscountQuantity"})
+QUANTITIES: Final = frozenset({"ConsumedQuantity", "CommitmentDiscountQuantity", "PricingQuantity"})
+
+# No sum, day or name rests on these: a value that cannot be read is left out, not the file.
+LENIENT: Final = frozenset(
+    {
+        *("PricingQuantity", "ListUnitPrice", "ContractedUnitPrice", "PricingCurrencyEffectiveCost"),
+        *("PricingCurrencyListUnitPrice", "PricingCurrencyContractedUnitPrice"),
+        *("BillingPeriodEnd", "ChargePeriodEnd"),
+    }
+)
 
 BILLING_PERIOD: Final = "BillingPeriodStart"
 CHARGE_PERIOD: Final = "ChargePeriodStart"
@@ -96,6 +155,7 @@ ENUMERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "PricingCategory": ("Standard", "Dynamic", "Committed", "Other"),
     "CommitmentDiscountCategory": ("Spend", "Usage"),
     "CommitmentDiscountStatus": ("Used", "Unused"),
+    "CapacityReservationStatus": ("Used", "Unused"),
 }
 
 # The version that brought each column of Cost and Usage.
@@ -192,6 +252,11 @@ COMMITMENT_COLUMNS: Final = (
     *COMMITMENT_AMOUNTS.values(),
     *COMMITMENT_TIMES.values(),
 )
+
+
+def sources_of(column: str) -> tuple[str, ...]:
+    """The FOCUS columns that fill a cost column."""
+    return TEXTS.get(column) or tuple(found[column] for found in (AMOUNTS, TIMES) if column in found)
 
 
 def fold(name: str) -> str:

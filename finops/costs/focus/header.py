@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus import foreign
 from finops.costs.focus.errors import FocusFileError, printable, shown
+from finops.lake.schema import COST_SCHEMA, OPTIONAL
 from finops.lib.errors import UserError, nearest
 
 _SET = (
@@ -40,6 +41,22 @@ class Header:
         return column in self.position or column in self.supplied
 
 
+def optional_columns(headers: Iterable[Header]) -> tuple[str, ...]:
+    """The optional cost columns that one of these files of cost fills, in the lake's order."""
+    costs = [header for header in headers if header.dataset == spec.COST_AND_USAGE]
+    return tuple(
+        name
+        for name in COST_SCHEMA.names
+        if name in OPTIONAL and any(_fills(header, name) for header in costs)
+    )
+
+
+def _fills(header: Header, name: str) -> bool:
+    if name in spec.BESIDE:
+        return all(header.has(column) for column in spec.BESIDE[name])
+    return any(header.has(column) for column in spec.sources_of(name))
+
+
 def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
     """The values for missing columns under their FOCUS names. UserError for a column that FOCUS does not know."""
     known = {spec.fold(name): name for name in needed()}
@@ -47,7 +64,8 @@ def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
     for given, value in defaults.items():
         name = known.get(spec.fold(given))
         if name is None:
-            close = ", ".join(nearest(given, needed()) or sorted(needed()))
+            mandatory = [column for columns in spec.MANDATORY for column in columns]
+            close = ", ".join(nearest(given, mandatory) or nearest(given, needed()) or sorted(needed()))
             raise UserError(
                 f"A value was given for the column {shown(given)}, which an import does not use. Columns: {close}.",
                 field="defaults",
@@ -76,9 +94,7 @@ def _refuse_constant_amount(column: str, value: str) -> None:
 def needed() -> tuple[str, ...]:
     """The Cost and Usage columns that an import reads, without the actor columns."""
     texts = [name for names in spec.TEXTS.values() for name in names]
-    return tuple(
-        dict.fromkeys([*texts, *spec.AMOUNTS.values(), spec.BILLING_PERIOD, spec.CHARGE_PERIOD, spec.TAGS])
-    )
+    return tuple(dict.fromkeys([*texts, *spec.AMOUNTS.values(), *spec.TIMES.values(), spec.TAGS]))
 
 
 def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) -> Header:

@@ -17,11 +17,11 @@ from finops.costs.focus import commitments
 from finops.costs.focus.commitments import Commitment
 from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.findings import Findings, over_limit
-from finops.costs.focus.header import Header, check_defaults
+from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.opened import FocusFile, Opened, Reader, Survey, open_file, refused, survey
 from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Total
 from finops.costs.focus.rows import Columns, by_month
-from finops.costs.focus.spool import SPOOL_SCHEMA, MonthRows, Spool
+from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
 
 __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "Normalised", "normalise"]
@@ -77,17 +77,25 @@ def normalise(
     run = _Run(check_defaults(defaults or {}), progress)
     opened = [run.open(file) for file in files]
     found = survey(opened)
+    optional = optional_columns(one.header for one in opened)
+    run.schema = spool_schema(optional)
 
     def rows(month: date, parts: Callable[[], Iterator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
         return MonthRows(
-            month, parts, source_id=source_id, tag_keys=keys, actor_tag_keys=actor_tag_keys, taken=run.tell
+            month,
+            parts,
+            source_id=source_id,
+            optional=optional,
+            tag_keys=keys,
+            actor_tag_keys=actor_tag_keys,
+            taken=run.tell,
         )
 
     if found is not None:
         return Normalised(
             run, [rows(found.month, lambda: run.straight(opened, found), found.keys)], straight=True
         )
-    with Spool(folder) as spool:
+    with Spool(folder, run.schema) as spool:
         run.spool(opened, spool)
     keys = run.tag_keys
     months = [rows(month, partial(spool.read, month), keys) for month in spool.months]
@@ -99,6 +107,7 @@ class _Run:
 
     def __init__(self, defaults: dict[str, str], progress: Progress | None) -> None:
         self.commitments: list[Commitment] | None = None
+        self.schema = spool_schema(())
         self._defaults = defaults
         self._progress = progress
         self._findings = Findings()
@@ -198,8 +207,8 @@ class _Run:
     ) -> tuple[int, list[tuple[date, pa.RecordBatch]]]:
         columns = Columns(batch, header, self._findings, self._tags)
         periods = columns.days(spec.BILLING_PERIOD)
-        arrays = [columns.of(name, periods) for name in SPOOL_SCHEMA.names]
-        parts = list(by_month(pa.record_batch(arrays, schema=SPOOL_SCHEMA), periods))
+        arrays = [columns.of(name, periods) for name in self.schema.names]
+        parts = list(by_month(pa.record_batch(arrays, schema=self.schema), periods))
         for month, part in parts:
             self._month(month, header).add(part)
         return len(periods), parts

@@ -21,6 +21,7 @@ FINDINGS: Final[dict[str, str]] = {
     "rounded": "An amount has more than 18 decimals and was rounded half to even.",
     "floating_point": "Amounts are stored as floating point; the shortest decimal that means the same was taken.",
     "quantity_too_large": "A quantity of 10^15 or more cannot be added up and was left out; the costs are whole.",
+    "unreadable": "A value that no sum or day rests on could not be read and was left out.",
     "odd_case": "A value of a fixed list was written in another way and was set right.",
     "unknown_value": "A value that FOCUS does not list was kept as it is.",
     "tags_unreadable": "Tags that are no JSON object were left out.",

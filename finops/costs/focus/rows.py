@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +14,12 @@ from finops.costs.focus import convert
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
 from finops.costs.focus.header import Header
+from finops.costs.focus.jsontext import is_nested, json_text
+from finops.costs.focus.lenient import leniently
+from finops.costs.focus.moments import moments
 from finops.costs.focus.spool import FLAT_TAGS
 from finops.costs.focus.tags import Tags
-from finops.lake.schema import MONEY
+from finops.lake.schema import MOMENT, MONEY
 
 
 class Columns:
@@ -37,6 +41,8 @@ class Columns:
             return self.tags()
         if name in spec.AMOUNTS:
             return self._amount(spec.AMOUNTS[name])
+        if name in spec.TIMES:
+            return self._moments(spec.TIMES[name])
         if name == "currency":
             return self._currency()
         if name in spec.DENSE:
@@ -70,8 +76,23 @@ class Columns:
     def _amount(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, MONEY)
-        convertible = convert.quantity if column in spec.QUANTITIES else convert.amount
-        return self._complete(column, convertible(self._raw(column), column, self._noting(column)))
+        read = convert.quantity if column in spec.QUANTITIES else convert.amount
+        if column in spec.LENIENT:
+            read = partial(leniently, read, MONEY)
+        return self._complete(column, read(self._raw(column), column, self._noting(column)))
+
+    def _moments(self, column: str) -> pa.Array:
+        if not self._header.has(column):
+            return pa.nulls(self._size, MOMENT)
+        raw = self._raw(column)
+
+        def days() -> pa.Array:
+            # Their untidiness is counted with the day of the charge or of the billing period.
+            if column in spec.LENIENT:
+                return leniently(convert.day, pa.date32(), raw, column, self._noting(column))
+            return convert.day(raw, column, Findings())
+
+        return moments(raw, column, days)
 
     def _currency(self) -> pa.DictionaryArray:
         (column,) = spec.TEXTS["currency"]
@@ -95,7 +116,10 @@ class Columns:
 
     def _text(self, column: str) -> pa.DictionaryArray:
         if column not in self._texts:
-            values = convert.text(self._raw(column), column, self._noting(column))
+            raw = self._raw(column)
+            if column in spec.DETAILS and is_nested(raw.type):
+                raw = json_text(raw)
+            values = convert.text(raw, column, self._noting(column))
             self._texts[column] = self._complete(column, values)
         return self._texts[column]
 

@@ -5,7 +5,7 @@ Which tag columns a month has is known only when every file has been read, so ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,7 @@ from finops.costs.focus.columns import DENSE
 from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.parquetfile import joined
 from finops.costs.focus.tags import pairs
-from finops.lake.schema import COST_SCHEMA, tag_column
+from finops.lake.schema import COST_SCHEMA, OPTIONAL, tag_column
 
 GROUP_ROWS: Final = 122_880
 """Rows handed on at once: the lake's row group."""
@@ -36,19 +36,22 @@ def _field(field: pa.Field) -> pa.Field:
     )
 
 
-SPOOL_SCHEMA: Final = pa.schema(
-    [
-        *(_field(field) for field in COST_SCHEMA if field.name not in _CONSTANT),
-        pa.field(FLAT_TAGS, DICTIONARY),
-    ]
-)
+def spool_schema(optional: Collection[str]) -> pa.Schema:
+    """What waits of each row; of the columns that a bill may lack, those named."""
+    fields = [field for field in _cost_fields(optional) if field.name not in _CONSTANT]
+    return pa.schema([*fields, pa.field(FLAT_TAGS, DICTIONARY)])
+
+
+def _cost_fields(optional: Collection[str]) -> list[pa.Field]:
+    return [_field(field) for field in COST_SCHEMA if field.name not in OPTIONAL or field.name in optional]
 
 
 class Spool:
     """Open streams below `folder`, which the caller owns and removes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
+        self._schema = schema
         self._writers: dict[date, Any] = {}
         self._stack = ExitStack()
 
@@ -67,7 +70,7 @@ class Spool:
             self._writers[month] = self._stack.enter_context(
                 pa.ipc.new_stream(
                     self._stack.enter_context(pa.OSFile(str(self._path(month)), "wb")),
-                    SPOOL_SCHEMA,
+                    self._schema,
                     options=pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False),
                 )
             )
@@ -84,7 +87,7 @@ class Spool:
 class MonthRows:
     """A billing month as the lake wants it: the cost schema, then a column for each tag key.
 
-    `parts` are batches of SPOOL_SCHEMA, from the spool or straight from the file; `taken` is called after each.
+    `parts` are batches of `spool_schema(optional)`, from the spool or straight from the file; `taken` is called after each.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class MonthRows:
         parts: Callable[[], Iterator[pa.RecordBatch]],
         *,
         source_id: str,
+        optional: Collection[str],
         tag_keys: Sequence[str],
         actor_tag_keys: Sequence[str],
         taken: Callable[[], None] = lambda: None,
@@ -105,7 +109,7 @@ class MonthRows:
         self._taken = taken
         self.schema = pa.schema(
             [
-                *(_field(field) for field in COST_SCHEMA),
+                *_cost_fields(optional),
                 *(pa.field(tag_column(key), DICTIONARY) for key in tag_keys),
             ]
         )
@@ -135,7 +139,7 @@ class MonthRows:
         tags = group.column(FLAT_TAGS)
         sets = [dict(pairs(flat)) for flat in tags.dictionary.to_pylist()]
         size = group.num_rows
-        columns = {name: group.column(name) for name in SPOOL_SCHEMA.names}
+        columns = {name: group.column(name) for name in group.schema.names}
         columns["source"] = _constant(self._source_id, size)
         columns["billing_period"] = pa.repeat(pa.scalar(self.month, pa.date32()), size)
         columns["actor"] = self._actor(columns["actor"], tags, sets)

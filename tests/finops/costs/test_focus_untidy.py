@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from finops.costs.focus.convert import parse_amount, parse_day
-from finops.lake.schema import COST_SCHEMA
+from finops.lake.schema import COST_SCHEMA, OPTIONAL
 from tests.finops.costs import plain
 from tests.finops.costs.reading import Read, as_csv, without
 
@@ -143,9 +143,9 @@ def test_a_charge_without_its_period_gets_the_billing_periods_first_day() -> Non
     assert read.column("charge_date") == [date(2026, 5, 1), date(2026, 5, 3)]
     assert read.finding("charge_period_from_billing_period").rows == 1
     read = Read(without(as_csv({}), "ChargePeriodStart"))
-    assert (read.row["charge_date"], read.report.files[0].missing[-2:]) == (
+    assert (read.row["charge_date"], read.report.files[0].missing[-3:]) == (
         date(2026, 5, 1),
-        ["ChargePeriodStart", "Tags"],
+        ["ChargePeriodStart", "ChargePeriodEnd", "Tags"],
     )
 
 
@@ -297,5 +297,8 @@ def test_many_rows_come_out_in_row_groups_of_one_size() -> None:
     assert (len(read.rows), sum(read.column("billed_cost"))) == (rows, Decimal("1.5") * rows)
 
 
-def test_a_row_has_the_columns_of_the_cost_schema_and_of_its_tags() -> None:
-    assert list(Read(as_csv({"Tags": '{"b": "1", "A": "2"}'})).row) == [*COST_SCHEMA.names, "tag:^a", "tag:b"]
+def test_a_row_has_the_columns_of_every_bill_those_of_its_file_and_its_tags() -> None:
+    of_every_bill = [name for name in COST_SCHEMA.names if name not in OPTIONAL]
+    of_file = ["billing_period_start", "charge_period_start", "invoice_id"]
+    read = Read(as_csv({"Tags": '{"b": "1", "A": "2"}', "InvoiceId": "7"}))
+    assert list(read.row) == [*of_every_bill, *of_file, "tag:^a", "tag:b"]

@@ -23,13 +23,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import Account
-from finops.lake import queries, schema, segments, sweeping
+from finops.lake import engine, queries, schema, segments, sweeping
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, line, store, total, write
+from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, ask, line, store, total, write
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +102,37 @@ def test_dictionary_encoded_strings_are_stored_as_strings(cast: Cast) -> None:
         schema=encoded.schema,
     )
     assert pq.read_schema(storage().local(segment.path, segment.checksum)).equals(full)
+
+
+def test_a_segment_from_before_a_column_and_one_with_it_answer_together(cast: Cast) -> None:
+    """Segments that were written when the lake had only the columns of every bill."""
+    before = pa.schema([field for field in schema.COST_SCHEMA if field.name not in schema.OPTIONAL])
+    ended = datetime(2026, 2, 1, 3, 30, tzinfo=UTC)
+    old = segments.write_segment(
+        account_id=cast.account.pk,
+        kind=Kind.COST,
+        source_id=1,
+        month=JANUARY,
+        batches=pa.Table.from_pylist([line(JANUARY, 1)], schema=before).to_batches(),
+        schema=before,
+    )
+    swap(cast.account, old)
+    asked = {"charge_period_end": pa.timestamp("us", "UTC"), "invoice_id": pa.string()}
+    found = engine.run(cast.account, Kind.COST, *EVER, lambda cost: cost.select(*asked, "pricing_quantity"))
+    assert found.schema.types == [*asked.values(), schema.MONEY]
+    assert found.to_pylist() == [{**dict.fromkeys(asked), "pricing_quantity": None}]
+    february = line(FEBRUARY, 2, charge_period_end=ended, invoice_id="I-1", pricing_quantity=Decimal(3))
+    store(cast.account, [february], source_id=2, month=FEBRUARY)
+    rows = ask(
+        cast.account,
+        lambda cost: cost.group_by(*asked).agg(
+            total=cost.billed_cost.sum(), quantity=cost.pricing_quantity.sum()
+        ),
+    )
+    assert sorted(
+        (row["invoice_id"], row["charge_period_end"], row["total"]) for row in rows if row["invoice_id"]
+    ) == [("I-1", ended, Decimal(2))]
+    assert [(row["total"], row["quantity"]) for row in rows if not row["invoice_id"]] == [(Decimal(1), None)]
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
