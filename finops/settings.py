@@ -254,6 +254,7 @@ CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
     for task, seconds in {
         "costs.run_due_imports": 60,
+        "costs.refresh_completeness": 60,
         "ingestion.flush_due_usage": 3,
         "ingestion.tidy_all_usage": 86_400,
         "lake.sweep": 3_600,

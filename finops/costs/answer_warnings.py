@@ -52,7 +52,7 @@ def warnings_for(facts: AnswerFacts) -> list[str]:
 @register("lagging_sources")
 def _lagging(facts: AnswerFacts) -> list[str]:
     found = [
-        facts.sources[source] for source in facts.coverage.lagging(facts.days) if source in facts.sources
+        facts.sources[source] for source in facts.coverage.stopped(facts.days) if source in facts.sources
     ]
     return [f"Source {source.name!r} has no cost lines after {source.last_day}." for source in found]
 

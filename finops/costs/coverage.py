@@ -1,19 +1,21 @@
-"""Which days the account has cost data for, by source; from the manifest alone."""
+"""Which days the account has cost data for, and which are complete, by source; from the manifest and what imports saw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 
-from accounts.models import Account
-from finops.lake.manifest import Manifest, cost_manifest
-from finops.lib import clock
+from finops.costs.completeness import SourceDays
+from finops.lake.manifest import Manifest
 from finops.lib.periods import DateRange, month_end
 
 LAGGING_DAYS = 7
 """A source this far behind the newest one has stopped; it no longer holds back what counts as complete."""
+
+RECENT_DAYS = 62
+"""A source that stopped longer before the days that are asked about has ended, and is no news."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Coverage:
     spans: tuple[SourceSpan, ...]
     covered: tuple[DateRange, ...]
     today: date
+    days_of: Mapping[int, SourceDays] = field(default_factory=dict)
+    """What imports saw of each source's days; of one without, its newest line says how far it is."""
 
     @cached_property
     def sources(self) -> dict[int, SourceSpan]:
@@ -63,26 +67,54 @@ class Coverage:
         return max((span.last_day for span in self.spans), default=None)
 
     @cached_property
-    def complete_through(self) -> date | None:
-        """The last day on which every source that still delivers has data; never today, which is not over."""
-        ends = [min(span.last_day, self.today - timedelta(days=1)) for span in self.sources.values()]
-        if not ends:
-            return None
-        through = min(end for end in ends if end >= max(ends) - timedelta(days=LAGGING_DAYS))
-        return through if self.first_day and through >= self.first_day else None
+    def throughs(self) -> dict[int, date]:
+        """The last complete day of each source that has one; never today, which is not over."""
+        yesterday = self.today - timedelta(days=1)
+        found = {}
+        for source, span in self.sources.items():
+            known = self.days_of.get(source)
+            through = known.through(self.today) if known else None
+            last = through or min(span.last_day, yesterday)
+            if last >= span.first_day:
+                found[source] = last
+        return found
 
-    def lagging(self, days: DateRange) -> list[int]:
-        """Sources that stopped before the others did, but late enough to matter for these days."""
-        newest = self.complete_through
-        if newest is None:
-            return []
-        behind = newest - timedelta(days=LAGGING_DAYS)
-        recent = days.start - timedelta(days=62)
+    @cached_property
+    def delivering(self) -> dict[int, date]:
+        """The last complete day of each source that has not stopped."""
+        newest = max(self.throughs.values(), default=date.min)
+        return {
+            source: last for source, last in self.throughs.items() if (newest - last).days <= LAGGING_DAYS
+        }
+
+    @cached_property
+    def complete_through(self) -> date | None:
+        """The last day that is complete for every source that still delivers."""
+        return min(self.delivering.values(), default=None)
+
+    @cached_property
+    def newest_through(self) -> date | None:
+        """The last day that is complete for some source."""
+        return max(self.throughs.values(), default=None)
+
+    def stopped(self, days: DateRange) -> list[int]:
+        """Sources that stopped before these days began or in them, but late enough to matter for them."""
         return [
-            span.source_id
-            for span in self.sources.values()
-            if span.last_day < behind and recent <= span.last_day < days.end
+            source
+            for source, last in self.throughs.items()
+            if source not in self.delivering and days.start - timedelta(days=RECENT_DAYS) <= last < days.end
         ]
+
+    def of_sources(self, chosen: Iterable[int], *, today: date | None = None) -> Coverage:
+        """The same of these sources alone, as of a day."""
+        wanted = set(chosen)
+        pairs = [pair for pair in zip(self.spans, self.covered, strict=True) if pair[0].source_id in wanted]
+        return replace(
+            self,
+            spans=tuple(span for span, _ in pairs),
+            covered=tuple(days for _, days in pairs),
+            today=today or self.today,
+        )
 
     def has_data(self, start: date, end: date) -> bool:
         """Whether any of these days (inclusive) is covered."""
@@ -99,38 +131,58 @@ class Coverage:
         return found
 
 
-def coverage_of(segments: Iterable[Segment], *, today: date) -> Coverage:
+def coverage_of(
+    segments: Iterable[Segment], *, today: date, days_of: Mapping[int, SourceDays] | None = None
+) -> Coverage:
     """The coverage that live segments give: (source id, month, first day, last day, rows)."""
     segments = list(segments)
+    known = days_of or {}
     months: dict[int, list[date]] = {}
     for source_id, month, *_ in segments:
         months.setdefault(source_id, []).append(month)
     spans = tuple(SourceSpan(source, first, last, rows) for source, _, first, last, rows in segments)
-    covered = tuple(_covered(segment, months[segment[0]]) for segment in segments)
-    return Coverage(spans, covered, today)
+    covered = tuple(
+        _covered(segment, months[segment[0]], _end(known.get(segment[0]), today)) for segment in segments
+    )
+    return Coverage(spans, covered, today, known)
 
 
-def _covered(segment: Segment, months: list[date]) -> DateRange:
+def _end(days: SourceDays | None, today: date) -> date | None:
+    """How far a source's newest month reaches: to its newest usage, or as far as it has been billed."""
+    if days is None:
+        return None
+    if days.usage_through is not None:
+        return days.usage_through
+    return min(days.billed_through, today - timedelta(days=1)) if days.billed_through else None
+
+
+def _covered(segment: Segment, months: list[date], end: date | None) -> DateRange:
     """The days that a segment speaks for: those of its billing month, or of its lines where it has none of them.
 
-    A line dated before the month, such as a correction, does not make the days before look covered.
+    A line dated before the month, such as a correction, does not make the days before look covered. `end` is how far the
+    newest month reaches where that is known: a purchase dated ahead does not make the days before it look covered.
     """
     _, month, first, last, _ = segment
     start = month if last >= month else first
     if month == min(months):
         start = max(start, first)
-    return DateRange(start, last if month == max(months) else max(last, month_end(month)))
-
-
-def coverage(account: Account) -> Coverage:
-    """One query."""
-    return coverage_of_manifest(cost_manifest(account), clock.today())
+    if month != max(months):
+        return DateRange(start, max(last, month_end(month)))
+    return DateRange(start, max(start, end) if end is not None else last)
 
 
 @lru_cache(maxsize=256)
 def coverage_of_manifest(manifest: Manifest, today: date) -> Coverage:
-    """No query, and kept while manifest and day are the same."""
-    rows = [
+    """What the manifest alone says. No query, and kept while manifest and day are the same."""
+    return coverage_of(_segments(manifest), today=today)
+
+
+def coverage_of_days(manifest: Manifest, today: date, days_of: Mapping[int, SourceDays]) -> Coverage:
+    """What the manifest and the imports say. No query."""
+    return coverage_of(_segments(manifest), today=today, days_of=days_of)
+
+
+def _segments(manifest: Manifest) -> list[Segment]:
+    return [
         (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.segments
     ]
-    return coverage_of(rows, today=today)

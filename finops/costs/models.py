@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.utils import timezone
 
 from accounts.scoping import AccountOwned
+from finops.costs.completeness import MAX_SETTLE_DAYS
 
 DEFAULT_ACTOR_TAG_KEYS = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 
@@ -35,6 +37,12 @@ class CostSource(AccountOwned):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    settle_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(MAX_SETTLE_DAYS)],
+        help_text="Days after which a day's cost is all there, where the account says so; else it is learnt.",
+    )
 
     class Meta:
         ordering = ["name"]
@@ -50,10 +58,57 @@ class CostSource(AccountOwned):
                 violation_error_message="Give the cost source a name.",
             ),
             models.CheckConstraint(condition=models.Q(kind__in=["focus"]), name="cost_source_kind_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(settle_days__isnull=True) | models.Q(settle_days__lte=MAX_SETTLE_DAYS),
+                name="cost_source_settles_in_days",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+
+class SourceCompleteness(AccountOwned):
+    """What the newest imports of a source say about how complete its days are (finops.costs.completeness)."""
+
+    source = models.OneToOneField(CostSource, on_delete=models.CASCADE, related_name="completeness")
+    segments = models.CharField(
+        max_length=64, help_text="Digest of the live segments that this was read from."
+    )
+    seen_on = models.DateField(help_text="The day of the newest import of the newest days.")
+    provider = models.CharField(max_length=200, blank=True, help_text="That of most cost.")
+    usage_through = models.DateField(null=True, blank=True, help_text="The newest day with daily usage.")
+    billed_through = models.DateField(
+        null=True, blank=True, help_text="The last day of what is billed by the month."
+    )
+    learnt_days = models.PositiveSmallIntegerField(null=True, blank=True)
+    partial_days = ArrayField(models.DateField(), default=list, blank=True)
+
+    class Meta:
+        verbose_name_plural = "source completeness"
+
+    def __str__(self) -> str:
+        return f"source {self.source_id} as of {self.seen_on}"
+
+
+class DailyCostSnapshot(AccountOwned):
+    """What a day of a source held at an import, of what is billed by the day; settle times are learnt from these."""
+
+    source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="daily_costs")
+    day = models.DateField()
+    age = models.PositiveSmallIntegerField(help_text="Days from the day to the import.")
+    currency = models.CharField(max_length=60)
+    amount = models.DecimalField(max_digits=38, decimal_places=18)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "day", "currency", "age"], name="daily_cost_snapshot_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} after {self.age} days"
 
 
 class CostImport(AccountOwned):

@@ -32,3 +32,9 @@ def run_due_imports() -> None:
 def remove_forgotten_uploads() -> None:
     """Daily: uploads that no import will read any more."""
     services.remove_forgotten_uploads()
+
+
+@shared_task(name="costs.refresh_completeness")
+def refresh_completeness() -> None:
+    """Every minute: how complete the days of sources are, where an import could not say it itself."""
+    services.refresh_if_due()

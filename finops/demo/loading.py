@@ -17,7 +17,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import Basis, CostSource, CostView
-from finops.costs.services import change_cost_view, create_cost_source, import_files
+from finops.costs.services import change_cost_view, change_settle_days, create_cost_source, import_files
 from finops.demo import handout
 from finops.demo.activity import ensure_activity
 from finops.demo.alerts import ensure_alerts, send_alerts
@@ -201,7 +201,11 @@ class _Loader:
 
     def _source(self, account: Account, name: str) -> CostSource:
         found = CostSource.objects.filter(name=name).first()
-        return found or create_cost_source(account=account, actor=self.actor, name=name)
+        if found is None:
+            found = create_cost_source(account=account, actor=self.actor, name=name)
+            # The made-up bills have all of a day on the next one, unlike those of the providers they are named after.
+            change_settle_days(source=found, settle_days=1, actor=self.actor)
+        return found
 
     def _import(self, account: Account, source: CostSource, paths: list[Path]) -> None:
         done = import_files(account=account, source=source, paths=paths, actor=self.actor)

@@ -13,7 +13,7 @@ from finops.allocation.queries.cost_tags import cost_tag_keys
 from finops.allocation.queries.teams import team_names
 from finops.budgets.models import Budget
 from finops.budgets.queries import budgets_of
-from finops.costs.coverage import Coverage, coverage_of, coverage_of_manifest
+from finops.costs.coverage import Coverage
 from finops.costs.dimensions import DimensionContext
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
@@ -65,16 +65,9 @@ class Asked:
     @cached_property
     def coverage(self) -> Coverage:
         """Which days have data: of the source that was given, else of all."""
-        manifest, wanted = self.sources.manifest, self.given.get("source", "").casefold()
+        coverage, wanted = self.sources.coverage, self.given.get("source", "").casefold()
         chosen = {int(key) for key, name in self.sources.names.items() if name.casefold() == wanted}
-        if not chosen:
-            return coverage_of_manifest(manifest, self.today)
-        rows = [
-            (each.source_id, each.month, each.first_day, each.last_day, each.rows)
-            for each in manifest.segments
-            if each.source_id in chosen
-        ]
-        return coverage_of(rows, today=self.today)
+        return coverage.of_sources(chosen) if chosen else coverage
 
     @cached_property
     def dimensions(self) -> DimensionContext:

@@ -38,6 +38,7 @@ SWEEPS = {
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
+    "costs.refresh_completeness": "asks the database which sources changed, and reads each for its own account",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())
 

@@ -78,9 +78,9 @@ def _rank(anomaly: Anomaly) -> tuple[bool, str]:
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:
     """Whether it is open, and did not end too long ago: by the account's data, and by its source's, which may be newer."""
-    span, through = coverage.sources.get(anomaly.source_id), coverage.complete_through
-    if anomaly.state != Anomaly.State.OPEN or span is None or through is None:
+    mine, through = coverage.throughs.get(anomaly.source_id), coverage.complete_through
+    if anomaly.state != Anomaly.State.OPEN or mine is None or through is None:
         return False
-    newest = max(through, min(span.last_day, coverage.today - timedelta(days=1)))
+    newest = max(through, mine)
     oldest = max(newest - timedelta(days=NEWS_DAYS), coverage.today - timedelta(days=LATE_DAYS))
     return anomaly.last_day >= oldest

@@ -18,7 +18,7 @@ from finops.budgets.projection import Projection, projected
 from finops.budgets.queries.spent import ScopeCosts, Wanted, daily_costs, spent_in
 from finops.budgets.scopes import scope_name
 from finops.costs.answers import MoneyAmount
-from finops.costs.coverage import Coverage, coverage_of
+from finops.costs.coverage import Coverage
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.money import added, ratio
@@ -91,15 +91,12 @@ class _Asked:
 
     def __init__(self, account: Account, day: date, sources: Sources, *, with_past: bool) -> None:
         self.account, self.day, self.with_past = account, day, with_past
-        segments = [
-            (each.source_id, each.month, each.first_day, each.last_day, each.rows)
-            for each in sources.manifest.segments
-        ]
+        coverage = sources.coverage
 
         @cache
         def known(source_id: int | None) -> _Known:
-            mine = [each for each in segments if source_id in (None, each[0])]
-            return _Known(coverage_of(mine, today=day), day)
+            mine = coverage.sources if source_id is None else [source_id]
+            return _Known(coverage.of_sources(mine, today=day), day)
 
         self.known: Callable[[int | None], _Known] = known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -13,7 +13,8 @@ from django.db import connection
 
 from accounts.models import Account
 from finops.costs.answers import SourceHealth
-from finops.costs.coverage import Coverage, SourceSpan, coverage_of_manifest
+from finops.costs.completeness import ACCOUNT, DOCUMENTED, LEARNT, SourceDays, documented_settle_days
+from finops.costs.coverage import Coverage, SourceSpan, coverage_of_days
 from finops.costs.models import CostImport
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.lake.manifest import COST_VERSION, Manifest, manifest_of
@@ -22,9 +23,14 @@ from finops.lib import clock
 STALE_DAYS = 3
 """Providers deliver a day's cost within two days or so; a source further behind today is worth a word."""
 
+INVOICE_DAYS = 10
+"""Invoices of a month come within ten days or so after it."""
+
 ERROR_LENGTH = 500
 
 HEALTHY, STALE, FAILING, IMPORTING, NO_DATA = "healthy", "stale", "failing", "importing", "no_data"
+PARTIAL = "partial"
+"""Its newest days are only partly there."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,10 @@ _STATE = f"""
 SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.charge_categories, v.product_key))
     FROM costs_costview v WHERE v.account_id = %(account)s)::text, (
     SELECT json_agg(json_build_array(s.id, s.name, s.kind, i.status, i.file_name,
-        coalesce(i.finished_at, i.created_at), left(i.error, {ERROR_LENGTH})) ORDER BY s.name)
-    FROM costs_costsource s LEFT JOIN LATERAL (
+        coalesce(i.finished_at, i.created_at), left(i.error, {ERROR_LENGTH}), s.settle_days, CASE WHEN c.id IS NOT NULL
+        THEN json_build_array(c.seen_on, c.provider, c.usage_through, c.billed_through, c.learnt_days, c.partial_days)
+        END) ORDER BY s.name)
+    FROM costs_costsource s LEFT JOIN costs_sourcecompleteness c ON c.source_id = s.id LEFT JOIN LATERAL (
         SELECT status, file_name, finished_at, created_at, error FROM costs_costimport
         WHERE account_id = %(account)s AND source_id = s.id ORDER BY id DESC LIMIT 1
     ) AS i ON true WHERE s.account_id = %(account)s
@@ -71,6 +79,19 @@ class _Row(msgspec.Struct, array_like=True):
     file_name: str | None
     at: datetime | None
     error: str | None
+    settle_days: int | None
+    days: _Days | None
+
+
+class _Days(msgspec.Struct, array_like=True):
+    """A row of SourceCompleteness."""
+
+    seen_on: date
+    provider: str
+    usage_through: date | None
+    billed_through: date | None
+    learnt_days: int | None
+    partial_days: list[date]
 
 
 _decode_views = msgspec.json.Decoder(list[tuple[str, tuple[str, ...], str]]).decode
@@ -88,8 +109,10 @@ def load_sources(account: Account) -> Sources:
 @lru_cache(maxsize=256)
 def _sources(manifest: Manifest, views: str, rows: str, today: date) -> Sources:
     """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
-    covered = coverage_of_manifest(manifest, today)
-    health = {row.id: _health(row, covered.sources.get(row.id), today) for row in _decode_rows(rows)}
+    decoded = _decode_rows(rows)
+    days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
+    covered = coverage_of_days(manifest, today, days)
+    health = {row.id: _health(row, covered, today) for row in decoded}
     found = [
         CostViewSettings(basis=basis, charge_categories=categories, product_key=product)
         for basis, categories, product in _decode_views(views)
@@ -97,29 +120,87 @@ def _sources(manifest: Manifest, views: str, rows: str, today: date) -> Sources:
     return Sources(manifest, covered, MappingProxyType(health), found[0] if found else CostViewSettings())
 
 
-def _health(row: _Row, span: SourceSpan | None, today: date) -> SourceHealth:
-    status, reason = _status(span, row, today)
+def _days_of(row: _Row, days: _Days) -> SourceDays:
+    """The account's settle time, else the one that was learnt, else the provider's."""
+    documented = documented_settle_days(days.provider)
+    settles = [(row.settle_days, ACCOUNT), (days.learnt_days, LEARNT), (documented, DOCUMENTED)]
+    settle, origin = next((known, origin) for known, origin in settles if known is not None)
+    return SourceDays(
+        usage_through=days.usage_through,
+        billed_through=days.billed_through,
+        seen_on=days.seen_on,
+        settle_days=settle,
+        settle_from=origin,
+        documented_days=documented,
+        learnt_days=days.learnt_days,
+        partial=frozenset(days.partial_days),
+        provider=days.provider,
+    )
+
+
+def _health(row: _Row, covered: Coverage, today: date) -> SourceHealth:
+    span, days = covered.sources.get(row.id), covered.days_of.get(row.id)
+    status, reason = _status(span, days, row, today)
     return SourceHealth(
         name=row.name,
         kind=row.kind,
         status=status,
         reason=reason,
         first_day=span.first_day if span else None,
-        last_day=span.last_day if span else None,
+        last_day=_newest_day(span, days, today) if span else None,
         rows=span.rows if span else 0,
         last_import_at=row.at,
         last_error=row.error or "",
     )
 
 
-def _status(span: SourceSpan | None, last: _Row, today: date) -> tuple[str, str]:
+def _newest_day(span: SourceSpan, days: SourceDays | None, today: date) -> date:
+    """The newest day that a source has usage of; of one that bills by the month, the newest day that it has billed."""
+    if days is None:
+        return span.last_day
+    if days.usage_through is not None:
+        return days.usage_through
+    return min(days.billed_through or span.last_day, today - timedelta(days=1))
+
+
+def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today: date) -> tuple[str, str]:
     if last.status == CostImport.Status.FAILED:
         return FAILING, f"Its newest import ({last.file_name}) failed; what it had before still counts."
     if span is None and last.status not in (None, CostImport.Status.DONE):
         return IMPORTING, "Its first import is under way."
     if span is None:
         return NO_DATA, "It has brought no cost line yet. Import a FOCUS file on the Connections page."
-    behind = (today - span.last_day).days
-    if behind > STALE_DAYS:
-        return STALE, f"Its newest cost line is of {span.last_day}, {behind} days ago."
-    return HEALTHY, f"It has cost lines up to {span.last_day}."
+    newest = _newest_day(span, days, today)
+    behind = (today - newest).days
+    if behind > _patience(days):
+        return STALE, _stale_words(span, newest, behind)
+    if days is None:
+        return HEALTHY, f"It has cost lines up to {newest}."
+    if days.partial:
+        first, last_day = min(days.partial), max(days.partial)
+        when = f"{first}" if first == last_day else f"{first} to {last_day}"
+        return (
+            PARTIAL,
+            f"Its cost of {when} is only partly there: far below the weekday, with services missing.",
+        )
+    return HEALTHY, _healthy_words(days, newest, today)
+
+
+def _patience(days: SourceDays | None) -> int:
+    """How far behind today a source may be."""
+    if days is None:
+        return STALE_DAYS
+    return INVOICE_DAYS if days.by_the_month else max(STALE_DAYS, days.settle_days + 1)
+
+
+def _stale_words(span: SourceSpan, newest: date, behind: int) -> str:
+    if span.last_day > newest:
+        return f"Its newest usage is of {newest}, {behind} days ago; lines dated later, up to {span.last_day}, are none."
+    return f"Its newest cost line is of {newest}, {behind} days ago."
+
+
+def _healthy_words(days: SourceDays, newest: date, today: date) -> str:
+    through = days.through(today)
+    if through is None or through >= newest:
+        return f"It has cost lines up to {newest}."
+    return f"It has cost lines up to {newest}, complete through {through}."

@@ -1,5 +1,6 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
+from finops.costs.services.completeness import refresh_completeness, refresh_if_due
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
@@ -9,16 +10,24 @@ from finops.costs.services.imports import (
     queue_import,
     run_import,
 )
-from finops.costs.services.sources import create_cost_source, delete_cost_source, rename_cost_source
+from finops.costs.services.sources import (
+    change_settle_days,
+    create_cost_source,
+    delete_cost_source,
+    rename_cost_source,
+)
 
 __all__ = [
     "change_cost_view",
+    "change_settle_days",
     "create_cost_source",
     "delete_cost_source",
     "due_imports",
     "import_file",
     "import_files",
     "queue_import",
+    "refresh_completeness",
+    "refresh_if_due",
     "remove_forgotten_uploads",
     "rename_cost_source",
     "run_import",

@@ -31,6 +31,7 @@ from finops.costs.models import (
     CostView,
 )
 from finops.costs.services import claims, files
+from finops.costs.services.completeness import refresh_completeness
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
@@ -177,6 +178,7 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
     except BaseException:
         segments.discard(written)
         raise
+    refresh_completeness(job.source)
     progress.tell()
 
 

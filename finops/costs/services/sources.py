@@ -11,6 +11,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import dependants
 from finops.costs.models import CostSource
+from finops.costs.services.completeness import refresh_completeness
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lib.errors import still_used
@@ -44,6 +45,28 @@ def rename_cost_source(*, source: CostSource, name: str, actor: Actor) -> None:
         target=source.name,
         detail={"from": before, "to": source.name},
     )
+
+
+@transaction.atomic
+def change_settle_days(*, source: CostSource, settle_days: int | None, actor: Actor) -> None:
+    """Say after how many days a day of the source is all there, 0 to 14; None: as its imports show, or its provider says.
+
+    It counts from the next answer on. Raises ValidationError for another number.
+    """
+    before, source.settle_days = source.settle_days, settle_days
+    if before == settle_days:
+        return
+    with account_scope(source.account):
+        source.full_clean()
+    source.save(update_fields=["settle_days"])
+    audit.record(
+        account=source.account,
+        actor=actor,
+        action="cost_source.change_settle_days",
+        target=source.name,
+        detail={"from": before, "to": settle_days},
+    )
+    refresh_completeness(source)
 
 
 @transaction.atomic

@@ -22,7 +22,7 @@ class RestatedMonth(msgspec.Struct, frozen=True, kw_only=True):
     last_day: date
 
 
-# kind: cost, usage. status: healthy, stale, failing, importing, no_data. `expected_by`: when the next delivery is late;
+# kind: cost, usage. status: healthy, stale, partial, failing, importing, no_data. `expected_by`: when the next delivery is late;
 # None with a reason. `data_through`: the newest day that it has data for.
 class ConnectionHealth(msgspec.Struct, frozen=True, kw_only=True):
     name: str

@@ -9,7 +9,7 @@ from typing import Final
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
 from finops.costs.queries.deliveries import Delivery
-from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, STALE
+from finops.costs.queries.sources import FAILING, HEALTHY, IMPORTING, NO_DATA, PARTIAL, STALE
 from finops.insights.data_health.answers import ConnectionHealth, Gap, RestatedMonth
 from finops.insights.data_health.gaps import gaps_between, missing_months, restatements
 from finops.insights.data_health.rhythm import FEWEST, Rhythm, rhythm_of
@@ -27,6 +27,7 @@ _COST_ADVICE = {
     FAILING: "Open the connection, read what the import says, and import the corrected file.",
     STALE: "Import the newest export file, or check that the provider still writes it.",
     NO_DATA: "Import a first FOCUS file.",
+    PARTIAL: "Import the days again when the provider has completed them; until then they count as not final.",
 }
 
 
@@ -143,7 +144,7 @@ def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]
     return HEALTHY, f"Its last event came at {when}.", ""
 
 
-WORST_FIRST: Final = (FAILING, STALE, NO_DATA, IMPORTING, HEALTHY)
+WORST_FIRST: Final = (FAILING, STALE, PARTIAL, NO_DATA, IMPORTING, HEALTHY)
 
 
 def by_need(each: ConnectionHealth) -> tuple[int, bool, str]:

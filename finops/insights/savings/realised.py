@@ -56,12 +56,11 @@ def outcomes(read: Reader, rows: Iterable[SavingsDismissal]) -> dict[str, Realis
 
 
 def _known_days(read: Reader, each: Acted) -> DateRange | None:
-    """The days that its own source has delivered, today left out."""
+    """The complete days of its own source."""
     coverage = read.sources.coverage
-    span = coverage.sources.get(int(each.scope.source))
-    if span is None:
-        return None
-    return DateRange(span.first_day, min(span.last_day, coverage.today - timedelta(days=1)))
+    source = int(each.scope.source)
+    span, through = coverage.sources.get(source), coverage.throughs.get(source)
+    return DateRange(span.first_day, through) if span and through else None
 
 
 def _gap(each: Acted, days: DateRange | None) -> str:

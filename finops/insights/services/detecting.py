@@ -118,14 +118,9 @@ class _Look:
 
     @property
     def throughs(self) -> dict[int, date]:
-        """The last complete day of each source: a day that is not over says nothing."""
-        yesterday = clock.today() - timedelta(days=1)
-        spans = self.sources.coverage.sources.values()
-        return {
-            span.source_id: min(span.last_day, yesterday)
-            for span in spans
-            if span.source_id in self.sources.health
-        }
+        """The last complete day of each source: a day that is not all there says nothing."""
+        found = self.sources.coverage.throughs
+        return {source: last for source, last in found.items() if source in self.sources.health}
 
     @property
     def start(self) -> date:

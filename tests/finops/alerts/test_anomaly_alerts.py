@@ -13,7 +13,7 @@ from finops.alerts import services
 from finops.alerts.models import AlertFiring
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.costs.models import CostSource
-from finops.costs.services import create_cost_source, import_files
+from finops.costs.services import change_settle_days, create_cost_source, import_files
 from finops.insights.models import Anomaly
 from finops.insights.services import detect_if_due, mark_expected, resolve
 from finops.lib import clock
@@ -241,6 +241,7 @@ def test_months_that_are_imported_one_by_one_tell_nothing_of_long_ago(acme: Acco
 
 def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) -> None:
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
+    change_settle_days(source=source, settle_days=1, actor=ACTOR)
     imported(acme, source, tmp_path / "a.csv", bill())
     of_anomalies(acme, 100)
     assert looked(acme) == []
