@@ -54,7 +54,7 @@ def usage(
 ) -> list[Line]:
     """A line a day and service."""
     return [
-        line(day, amount, name, **columns)
+        {**line(day, amount, name), **columns}
         for day in days(first, last)
         for name, of_day in services_.items()
         if Decimal(amount := of_day(day))
