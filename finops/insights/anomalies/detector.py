@@ -31,6 +31,10 @@ STEP_DAYS = 5
 """A run this long is a new level rather than a spike."""
 
 OUTLIER_DAYS, OFTEN, LOUDER = 120, 2, 1.3
+"""Odd days of the last four months that came OFTEN are how the series is: one more, up to LOUDER, is no news, nor are some in
+a row, unless it is more of them than there were, by MORE_IN_ROW."""
+
+MORE_IN_ROW = 2
 
 SPAN = 28
 RAMP_HISTORY = 70
@@ -47,17 +51,24 @@ class _Run:
     days: list[Judged] = field(default_factory=list)
     calm: list[Judged] = field(default_factory=list)
     odd: int = 0
+    row: int = 0
+    longest: int = 0
+    usual: int = 0
     strongest: float = 0.0
     error: float = 0.0
     born: bool = False
     ramp: float = 0.0
     said: date | None = None
 
-    def add(self, day: Judged, *, error: float = 0.0, loud: float = 0.0) -> None:
-        """`loud`: an error that the series has had on other days; a single day that is no larger is not clear."""
+    def add(self, day: Judged, *, error: float = 0.0, loud: float = 0.0, usual: int = 0) -> None:
+        """`loud`: an error that the series has had on other days, `usual` of them in a row; no larger, no more in a row,
+        it is not clear."""
+        self.row = 1 if self.calm else self.row + 1
+        self.longest = max(self.longest, self.row)
+        self.usual = usual
         self.days += [*self.calm, day]
         self.calm = []
-        self.odd += 1
+        self.odd += error > loud or not loud
         self.error = max(self.error, error)
         if error > loud:
             self.strongest = max(self.strongest, abs(day.strength))
@@ -66,7 +77,8 @@ class _Run:
 
     @property
     def is_clear(self) -> bool:
-        return bool(self.ramp) or self.strongest >= CLEAR or self.odd >= LASTING
+        lasts = self.odd >= LASTING or self.longest >= max(LASTING, self.usual + MORE_IN_ROW)
+        return bool(self.ramp) or self.strongest >= CLEAR or lasts
 
     def found(self, ongoing: bool) -> Found:
         return Found(self._kind, tuple(self.days), ongoing, self.said or self.days[-1].day)
@@ -91,7 +103,7 @@ class _Detector:
         self.run: _Run | None = None
         self.growths: list[float | None] = []
         self.ramp_free = 0
-        self.outliers: list[tuple[int, float]] = []
+        self.outliers: list[tuple[int, float, int]] = []
         self.taught = {
             index
             for taught in series.taught
@@ -150,7 +162,8 @@ class _Detector:
         if self.run is None:
             self.run = _Run(index, up, born=up and self._is_new(index))
         error = abs(day.excess) / predicted.scale if predicted.scale > 0 else 1.0
-        self.run.add(day, error=error, loud=self._loud(index))
+        loud, usual = self._often(index)
+        self.run.add(day, error=error, loud=loud, usual=usual)
         if index - self.run.first + 1 >= ADAPT + (SPAN if self.run.ramp else 0):
             first, ramp = self.run.first, self.run.ramp
             self._end(ongoing=False)
@@ -173,14 +186,17 @@ class _Detector:
             self.found.append(self.run.found(ongoing))
         if self.run.ramp:
             self.ramp_free = len(self.judged) + SPAN
-        elif self.run.odd < LASTING:
-            self.outliers.append((self.run.first, self.run.error))
+        else:
+            self.outliers.append((self.run.first, self.run.error, self.run.longest))
         self.run = None
 
-    def _loud(self, index: int) -> float:
-        """The size of odd day that the series had OFTEN times in the last four months: one more is no news."""
-        recent = sorted(error for when, error in self.outliers if when > index - OUTLIER_DAYS)
-        return recent[-OFTEN] * LOUDER if len(recent) >= OFTEN else 0.0
+    def _often(self, index: int) -> tuple[float, int]:
+        """The error, and the odd days in a row, that the series had OFTEN times in the last four months."""
+        recent = [(error, row) for when, error, row in self.outliers if when > index - OUTLIER_DAYS]
+        if len(recent) < OFTEN:
+            return 0.0, 0
+        errors, rows = (sorted(each) for each in zip(*recent, strict=True))
+        return errors[-OFTEN] * LOUDER, rows[-OFTEN]
 
     def _watch_growth(self, index: int) -> None:
         before, now = self.model.reference(SPAN), self.model.reference(0)

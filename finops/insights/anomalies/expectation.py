@@ -20,6 +20,9 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 WEEKS, RATIOS, ERRORS, MONTHS = 4, 8, 70, 6
+QUARTERS, QUARTER_CLEAR = 4, 2.0
+"""Quarters looked back, and how clear a fee must be: a few times are few."""
+
 WIDTH = 3.6
 """The band, in usual errors."""
 
@@ -109,6 +112,12 @@ def places(day: date) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def quarter_places(day: date) -> tuple[tuple[str, int], ...]:
+    """The same, by which month of a quarter it is in: fees that come four times a year."""
+    return tuple((f"quarter {day.month % 3} {kind}", count) for kind, count in places(day))
+
+
 class Expectation:
     """Learns day by day. `predict` the next day, then `accept` what it was; nothing later is ever looked at."""
 
@@ -156,7 +165,8 @@ class Expectation:
         self.levels.append(predicted.level)
         self.weeklies.append(predicted.weekly)
         self.extras.append(0.0 if value is None else value - predicted.weekly)
-        for place in places(self.start + timedelta(days=index)):
+        day = self.start + timedelta(days=index)
+        for place in (*places(day), *quarter_places(day)):
             self._at.setdefault(place, []).append(index)
         if index == WARM_UP - 1:
             self._settle()
@@ -242,7 +252,21 @@ class Expectation:
             if found is not None:
                 agreed += 1
                 best = found if best is _NONE or found.rank > best.rank else best
+        if not agreed:
+            by_quarter = self._by_quarter(index, level, noise)
+            return (best, seen) if by_quarter is None else (by_quarter, seen)
         return replace(best, is_disputed=0 < agreed < asked), seen
+
+    def _by_quarter(self, index: int, level: float, noise: float) -> _Effect | None:
+        """What two of the last three quarters, or three of four, agree on. That it does not come is normal as well: two times are
+        few, and such fees end."""
+        agreed = []
+        for place in quarter_places(self.start + timedelta(days=index)):
+            extras = [self._scaled(day, level) for day in self._at.get(place, [])[-QUARTERS:]]
+            strong = [extra for extra in extras if abs(extra) > QUARTER_CLEAR * noise]
+            found = _agreed(strong, noise) if len(strong) * 3 >= len(extras) * 2 else None
+            agreed += [found] if found else []
+        return replace(max(agreed, key=lambda each: each.rank), is_disputed=True) if agreed else None
 
     def _scaled(self, day: int, level: float) -> float:
         then = self.levels[day]

@@ -31,11 +31,11 @@ from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, add_months, month_start
 
-DETECTOR: Final = "3"
+DETECTOR: Final = "4"
 """Another number, and every account is looked at anew: for changes of what the detector finds."""
 
 JUDGED_DAYS: Final = 90
-LEARNT_MONTHS: Final = 6
+LEARNT_MONTHS: Final = 13
 DEADLINE: Final = 120.0
 """Seconds for the lake's questions of one look, all together."""
 

@@ -77,6 +77,64 @@ def test_cost_that_repeats_by_weekday_or_month_is_no_anomaly(name: str) -> None:
     assert found(SEASONAL[name]) == []
 
 
+def late(shape: Shape, since: date) -> list[Found]:
+    """What is found in twenty months from some day on."""
+    return [each for each in find(series(shape, days=600)).found if each.last >= since]
+
+
+def quarterly(index: int) -> float:
+    return flat(index) + (900.0 if day(index).day == 12 and day(index).month in (1, 4, 7, 10) else 0.0)
+
+
+def test_a_quarterly_fee_is_learnt_from_two_and_its_absence_is_no_drop() -> None:
+    def ended(index: int) -> float:
+        return flat(index) if day(index) > date(2026, 8, 1) else quarterly(index)
+
+    assert late(quarterly, date(2026, 4, 1)) == []
+    assert late(ended, date(2026, 4, 1)) == []
+
+
+def test_a_fee_of_the_quarter_on_another_day_or_of_another_size_is_found() -> None:
+    def moved(index: int) -> float:
+        return quarterly(index) + (900.0 if day(index) == date(2026, 11, 12) else 0.0)
+
+    (other,) = late(moved, date(2026, 4, 1))
+    third = date(2027, 1, 12)
+    (larger,) = late(lambda index: quarterly(index) * (3 if day(index) == third else 1), date(2026, 12, 1))
+
+    assert other.first == date(2026, 11, 12)
+    assert larger.first == third
+
+
+def bursting(index: int) -> float:
+    """Jobs of a day or two, every eleven days or so, at times one soon after the other."""
+    busy = {start + extra for start in range(9, 600, 11) for extra in (0, start % 4)}
+    return flat(index) * (4.0 if index in busy else 1.0)
+
+
+def test_bursts_that_come_every_two_weeks_are_learnt_and_larger_or_longer_ones_are_found() -> None:
+    since = date(2026, 4, 1)
+    at = 9 + 11 * 32 + 7
+
+    assert late(bursting, since) == []
+    (larger,) = late(lambda index: bursting(index) * (12 if index == at else 1), since)
+    (longer,) = late(lambda index: flat(index) * 4 if at <= index < at + 8 else bursting(index), since)
+    assert (larger.first, larger.kind) == (day(at), "spike")
+    assert longer.first <= day(at + 1)
+    assert longer.last >= day(at + 7)
+
+
+def test_a_weekly_batch_is_learnt_and_one_that_is_missing_or_doubled_is_found() -> None:
+    def batch(index: int) -> float:
+        return flat(index) * (5.0 if day(index).weekday() == 2 else 0.1)
+
+    at = next(index for index in range(AT, DAYS) if day(index).weekday() == 2)
+    assert found(batch) == []
+    for times, kind in ((0.0, "drop"), (2.0, "spike")):
+        (one,) = found(lambda index, times=times: batch(index) * (times if index == at else 1.0))  # type: ignore[misc]
+        assert (one.first, one.kind) == (day(at), kind)
+
+
 @pytest.mark.parametrize("name", ["flat", "weekly", "growing"])
 def test_a_spike_of_two_days_is_found_on_its_first(name: str) -> None:
     shape = SEASONAL[name]
