@@ -72,7 +72,7 @@ class SplitForm(forms.Form):
         form = cls(said, initial=initial)
         known = said.get("dimension", "") if said else initial.get("dimension", "")
         form._choices("dimension", _dimensions(account, known))
-        metrics = [(metric.name, metric.label or metric.name) for metric in metrics_of(account)]
+        metrics = [(metric.name, str(metric)) for metric in metrics_of(account)]
         form._choices("usage_metric", [("", "Choose…"), *metrics])
         return form
 

@@ -7,6 +7,9 @@ from django.utils import timezone
 
 from accounts.scoping import AccountOwned
 
+BLANK = "(blank)"
+"""What stands for a name of blanks, which events could have until such were refused."""
+
 
 class Customer(AccountOwned):
     """An end customer of the account, as its backend names it. The row comes with the first event that names it."""
@@ -23,7 +26,7 @@ class Customer(AccountOwned):
         ]
 
     def __str__(self) -> str:
-        return self.name if self.name.strip() else self.customer_id
+        return next((text for text in (self.name, self.customer_id) if text.strip()), BLANK)
 
 
 class UsageMetric(AccountOwned):
@@ -52,4 +55,4 @@ class UsageMetric(AccountOwned):
         ]
 
     def __str__(self) -> str:
-        return self.label or self.name
+        return self.label or (self.name if self.name.strip() else BLANK)

@@ -13,6 +13,7 @@ from accounts.models import Account
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError, unknown_value
+from ingestion.events import is_blank
 from ingestion.models import UsageMetric
 
 EVER = (date.min, date.max)
@@ -31,7 +32,10 @@ class MetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def metrics_of(account: Account) -> list[UsageMetric]:
     """The account's metrics by name, without a look at their events. One query."""
-    return list(UsageMetric.objects.filter(account=account).order_by("name"))
+    # One of blanks, which pushes could make until they were refused, is nobody's first choice.
+    return sorted(
+        UsageMetric.objects.filter(account=account).order_by("name"), key=lambda one: is_blank(one.name)
+    )
 
 
 def first_metric(metrics: Sequence[UsageMetric]) -> str:
@@ -48,7 +52,9 @@ def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
     exact = [metric for metric in metrics if metric.name == name]
     folded = name.strip().casefold()
     alike = [
-        metric for metric in metrics if folded in (metric.name.strip().casefold(), metric.label.casefold())
+        metric
+        for metric in metrics
+        if folded and folded in (metric.name.strip().casefold(), metric.label.casefold())
     ]
     found = exact or alike
     if len(found) == 1:

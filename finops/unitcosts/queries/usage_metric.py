@@ -22,7 +22,7 @@ SHOWN_METRICS = 5
 
 def meant_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
-    if not name.strip():
+    if not name.strip() and all(each.name != name for each in metrics):
         known = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
         raise UserError(
             f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {known}; "

@@ -150,7 +150,7 @@ def _rows(answer: UnitCostAnswer, *statuses: str) -> list[UnitCostRow]:
 
 def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[UsageMetric]) -> dict[str, Any]:
     keys = lake_queries.tag_keys(request.account)
-    named = [(metric.name, metric.label or metric.name) for metric in metrics]
+    named = [(metric.name, str(metric)) for metric in metrics]
     strange = [] if query.usage_metric in [name for name, _label in named] else [query.usage_metric]
     return {
         "values_url": reverse("dimension_values", args=[request.account.slug]),

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.unitcosts.models import CustomerAlias, CustomerKey
-from ingestion.models import Customer
+from ingestion.models import Customer, UsageMetric
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, know, source_of, store
@@ -68,6 +68,22 @@ def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, sold: A
     assert "Customers, by tag:customer" in page
     assert "Globex Corporation globex 30.00 USD 10 3.00 USD" in page
     assert "acme-corp 60.00 USD 30 2.00 USD" in page
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["beside others", "alone"])
+def test_a_metric_of_blanks_breaks_the_page_for_nobody(cast: Cast, sold: Account, alone: bool) -> None:
+    """As pushes could make it until such names were refused."""
+    client = signed_in(cast.viewer)
+    with account_scope(cast.account):
+        if alone:
+            UsageMetric.objects.all().delete()
+        UsageMetric.objects.create(account=cast.account, name="  ")
+
+    first = text_of(client, PAGE)
+
+    assert ("÷ 45 call" in first) is not alone
+    assert "(blank)" in first
+    assert "(blank)" in text_of(client, PAGE, usage_metric="  ")
 
 
 def test_both_sides_that_do_not_match_are_shown_with_what_to_do(cast: Cast, sold: Account) -> None:
