@@ -49,6 +49,7 @@ def read_body(request: HttpRequest) -> bytes:
             return bodies.read(request, limit)
         return _joined(_inflated(bodies.parts(request, limit)), limit)
     except bodies.BodyTooLarge as error:
+        bodies.excess(request, limit)
         raise _too_large() from error
     except bodies.BodyBrokeOff as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error

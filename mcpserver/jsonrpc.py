@@ -1,7 +1,8 @@
 """JSON-RPC 2.0: bytes to messages and results back to bytes. Knows neither HTTP nor MCP.
 
 Two things are stricter than the standard, as every MCP revision asks: `params` is an object, and an id is a string or
-an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema).
+an integer. An error about a message whose id cannot be read has no `id` member (`null` is in no MCP schema); only what
+HTTP refuses has `null` there, as the standard asks: its reader need not know MCP.
 """
 
 from __future__ import annotations
@@ -146,6 +147,28 @@ def encode_error(error: RpcError, id_: Id | None = None) -> bytes:
         shown["data"] = error.data
     known = {} if id_ is None else {"id": id_}
     return _encoder.encode({"jsonrpc": "2.0", **known, "error": shown})
+
+
+def encode_refusal(error: RpcError, id_: Id | None) -> bytes:
+    """An error of a request that went no further than HTTP; `id` is null where it could not be read."""
+    shown = {"code": int(error.code), "message": error.message}
+    return _encoder.encode({"jsonrpc": "2.0", "id": id_, "error": shown})
+
+
+class _Numbered(msgspec.Struct):
+    id: Any = None
+
+
+_numbered = msgspec.json.Decoder(_Numbered)
+
+
+def id_in(body: bytes) -> Id | None:
+    """The id of a body that is one request; None for any other. Makes nothing of the rest: about 1 ms for a MiB."""
+    try:
+        found = _numbered.decode(body).id
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def encode_batch(answers: Iterable[bytes]) -> bytes:

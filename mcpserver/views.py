@@ -31,6 +31,10 @@ from mcpserver.server import server as default_server
 PATH = "/api/mcp"
 TOOL_SECONDS = 20.0
 SCOPES = "mcp:read mcp:write"
+ID_BYTES = 64 * 1024
+ID_SECONDS = 0.25
+"""How much of a body is read, and for how long, of a request that is refused before its body counts: for its id alone,
+and strangers are refused so. Longer bodies, and such as come late, are answered without."""
 
 _BEARER = re.compile(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/-]{1,2048}=*)")
 
@@ -40,13 +44,21 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 class Refused(Exception):
-    """The request goes no further."""
+    """The request goes no further. `body`: what was read of it, None for nothing yet."""
 
-    def __init__(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: HTTPStatus,
+        message: str,
+        headers: dict[str, str] | None = None,
+        *,
+        body: bytes | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = headers or {}
+        self.body = body
 
 
 def make_endpoint(server: Callable[[], Server]) -> View:
@@ -64,7 +76,10 @@ def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpRespons
     try:
         return _answer(request, server())
     except Refused as refused:
-        return _error(refused.status, refused.message, refused.headers)
+        body = refused.body
+        if body is None:
+            body = bodies.arrived(request, ID_BYTES, ID_SECONDS)
+        return _error(refused.status, refused.message, refused.headers, jsonrpc.id_in(body))
     except Exception:
         incident = new_incident()
         log.exception("incident %s at %s", incident, PATH)
@@ -82,13 +97,13 @@ def _answer(request: HttpRequest, server: Server) -> HttpResponse:
         )
     body = _read_body(request)
     if (extra := protocol.requests_in(body) - 1) > 0:
-        _check_rate(credential, requests=extra)
+        _check_rate(credential, requests=extra, body=body)
     console = f"{settings.PUBLIC_URL}/a/{credential.account.slug}/"
     call = ToolCall(credential=credential, deadline=deadline, console=console)
     try:
         reply = protocol.answer(body, _protocol_headers(request), server, call)
     except InsufficientScope as tool:
-        raise _insufficient_scope(str(tool)) from tool
+        raise _insufficient_scope(str(tool), body) from tool
     return _response(reply.status, reply.body)
 
 
@@ -109,10 +124,10 @@ def _unauthorized(message: str, *, error: str = "") -> Refused:
     return Refused(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": challenge})
 
 
-def _insufficient_scope(tool: str) -> Refused:
+def _insufficient_scope(tool: str, body: bytes) -> Refused:
     message = f"{tool} needs read/write access"
     challenge = _challenge(error="insufficient_scope", error_description=message, scope=SCOPES)
-    return Refused(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge})
+    return Refused(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge}, body=body)
 
 
 def _challenge(**parts: str) -> str:
@@ -122,11 +137,11 @@ def _challenge(**parts: str) -> str:
     return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in said.items() if value)
 
 
-def _check_rate(credential: Credential, *, requests: int = 1) -> None:
+def _check_rate(credential: Credential, *, requests: int = 1, body: bytes | None = None) -> None:
     wait = seconds_to_wait(credential, requests=requests)
     if wait:
         message = f"More than {settings.MCP_RATE_LIMIT_PER_MINUTE} requests in a minute; wait {wait} s."
-        raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)})
+        raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)}, body=body)
 
 
 def _check_origin(request: HttpRequest) -> None:
@@ -140,15 +155,17 @@ def _check_origin(request: HttpRequest) -> None:
 
 
 def _read_body(request: HttpRequest) -> bytes:
-    limit = settings.MCP_MAX_BODY_BYTES
+    limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
     try:
-        return bodies.read(request, limit)
+        for part in bodies.parts(request, limit):
+            read += part
     except bodies.BodyTooLarge as error:
-        raise Refused(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {limit} bytes."
-        ) from error
+        read += bodies.excess(request, limit, keep=True)
+        message = f"The body is larger than {limit} bytes."
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
     except bodies.BodyBrokeOff as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "The body broke off.") from error
+        raise Refused(HTTPStatus.BAD_REQUEST, "The body broke off.", body=b"") from error
+    return bytes(read)
 
 
 def _protocol_headers(request: HttpRequest) -> protocol.Headers:
@@ -164,9 +181,11 @@ def _header(request: HttpRequest, name: str) -> str | None:
     return None if value is None else value.strip(" \t")
 
 
-def _error(status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> HttpResponse:
+def _error(
+    status: HTTPStatus, message: str, headers: dict[str, str] | None = None, id_: jsonrpc.Id | None = None
+) -> HttpResponse:
     """HTTP refused it, so the JSON-RPC code is the status: outside the range that JSON-RPC and MCP reserve."""
-    return _response(status, jsonrpc.encode_error(RpcError(status, message)), headers)
+    return _response(status, jsonrpc.encode_refusal(RpcError(status, message), id_), headers)
 
 
 def _response(status: int, body: bytes, headers: dict[str, str] | None = None) -> HttpResponse:

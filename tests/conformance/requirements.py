@@ -67,6 +67,11 @@ REQUIREMENTS: dict[str, Requirement] = {
             "Every request made with a key updates its last use, refused ones too.",
             "interface",
         ),
+        (
+            "http:id-of-a-refusal",
+            "What HTTP refuses (401, 403, 413, 429) is a JSON-RPC error with the id of its request, else null.",
+            "product",
+        ),
         ("http:origin", "A foreign Origin is refused with 403; none, or our own, is fine.", _HTTP),
         ("http:host", "A host name that is not ours is refused with 400.", _HTTP),
         ("http:body-limit", "A body over 1 MiB is refused with 413, announced or not.", "product"),

@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import httpx
 import pytest
@@ -175,8 +177,8 @@ def test_the_real_server_keeps_the_rules_of_http(
         answers = [
             client.post(url, content=ping, headers=key),
             client.post(url, content=chunks(100_000), headers=key),
-            client.post(url, content=chunks(5_000_000), headers=key),
-            client.post(url, content=b" " * 5_000_000, headers=key),
+            client.post(url, content=chunks(4_000_000), headers=key),
+            client.post(url, content=b" " * 4_000_000, headers=key),
             client.get(url, headers=key),
             client.get(url),
             client.post(f"{url}/", content=ping, headers=key),
@@ -184,6 +186,13 @@ def test_the_real_server_keeps_the_rules_of_http(
 
     assert [answer.status_code for answer in answers] == [200, 200, 413, 413, 405, 401, 404]
     assert all(answer.headers["content-type"] == "application/json" for answer in answers[:-1])
+    request = Request(url, ping.ljust(3_000_000), key)  # noqa: S310 our own server
+    with pytest.raises(HTTPError) as refused:
+        urlopen(request, timeout=30)  # noqa: S310 our own server
+    assert (refused.value.code, json.load(refused.value)["id"]) == (413, 1)
+    with pytest.raises(HTTPError) as unknown:
+        urlopen(Request(url, ping), timeout=30)  # noqa: S310 our own server
+    assert (unknown.value.code, json.load(unknown.value)["id"]) == (401, 1)
 
 
 def _deepest(error: BaseException) -> BaseException:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import subprocess
 from collections.abc import Iterator
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import httpx
 import pytest
@@ -90,6 +94,36 @@ def test_a_body_over_16_mib_is_refused_whether_its_length_is_announced_or_not(
     for answer in (announced, unannounced):
         assert answer.status_code == 413
         assert answer.json()["error"]["code"] == "body_too_large"
+
+
+@pytest.mark.parametrize("announced", [True, False], ids=["announced", "chunked"])
+def test_urllib_reads_the_refusal_of_a_body_over_the_limit(
+    live_server_process: LiveServer, key: str, announced: bool
+) -> None:
+    """It sends everything before it looks: what is answered and closed before that is a broken pipe to it."""
+    whole = b" " * (40 * 2**20)
+    content: Any = (
+        whole if announced else iter([whole[at : at + 2**20] for at in range(0, len(whole), 2**20)])
+    )
+    request = Request(live_server_process.url + PATH, content, {"Authorization": f"Bearer {key}"})  # noqa: S310 our own server
+
+    with pytest.raises(HTTPError) as refused:
+        urlopen(request, timeout=60)  # noqa: S310 our own server
+
+    assert refused.value.code == 413
+    assert json.load(refused.value)["error"]["code"] == "body_too_large"
+
+
+def test_a_body_that_is_far_too_long_is_refused_before_it_is_sent(
+    live_server_process: LiveServer, key: str
+) -> None:
+    lines = [f"POST {PATH} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {key}"]
+    head = "\r\n".join([*lines, f"Content-Length: {10**10}", "", ""]).encode()
+    where = urlsplit(live_server_process.url)
+    with socket.create_connection((where.hostname, where.port), timeout=5) as connection:
+        connection.sendall(head)
+
+        assert connection.recv(4096).startswith(b"HTTP/1.1 413")
 
 
 def test_a_connection_is_kept_over_refusals(live_server_process: LiveServer, key: str) -> None:

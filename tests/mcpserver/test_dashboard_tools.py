@@ -208,6 +208,7 @@ def test_a_credential_that_may_only_read_writes_nothing(
     refused = Door(token).http(json.dumps(message).encode())
 
     assert (refused.status_code, "insufficient_scope" in refused["WWW-Authenticate"]) == (403, True)
+    assert json.loads(refused.content)["id"] == 1
     assert shared(cast) == ["Weekly"]
     assert Widget.objects.unscoped().count() == 1
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -17,7 +19,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, User
 from finops.lib import clock
-from mcpserver.views import PATH, endpoint
+from mcpserver.views import ID_BYTES, PATH, endpoint
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
@@ -35,6 +37,17 @@ def json_of(response: HttpResponse) -> dict[str, Any]:
     assert response["Content-Type"] == "application/json"
     found: dict[str, Any] = json.loads(response.content)
     return found
+
+
+def check_refusal(response: HttpResponse, *, id_: str | int | None) -> None:
+    """A JSON-RPC error with the id of its request; null, which JSON-RPC asks for and no schema of MCP has, for none."""
+    answer = json_of(response)
+    assert "id" in answer
+    assert answer["id"] == id_
+    assert answer["error"]["code"] == response.status_code
+    schemas.check_error(
+        schemas.MODERN, {name: answer[name] for name in answer if name != "id" or id_ is not None}
+    )
 
 
 def test_the_path_is_the_one_of_the_interface() -> None:
@@ -65,7 +78,7 @@ def test_without_a_credential_the_challenge_leads_to_the_authorization_server(
         'Bearer scope="mcp:read mcp:write", '
         'resource_metadata="https://finops.example/.well-known/oauth-protected-resource/api/mcp"'
     )
-    schemas.check_error(schemas.MODERN, json_of(response))
+    check_refusal(response, id_=1)
 
 
 @requirement("http:credential-first")
@@ -130,6 +143,91 @@ def test_an_expired_key_is_refused(cast: Cast) -> None:
     MCPKey.objects.unscoped().filter(pk=key.pk).update(expires_at=clock.now() - timedelta(seconds=1))
 
     assert Door(plaintext).http(PING).status_code == 401
+
+
+BODIES: list[tuple[bytes, str | int | None]] = [
+    (b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"a":[1,{"id":8}]}}', 7),
+    (b'{"method":"tools/call","params":{},"jsonrpc":"2.0","id":"seven"}', "seven"),
+    (NOTE, None),
+    (b'{"jsonrpc":"2.0","id":7', None),
+    (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None),
+    (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', None),
+    (b"\xff", None),
+    (b"[" * 100_000, None),
+    (b"", None),
+]
+NAMES = ["id first", "id last", "notification", "broken off", "no id", "batch", "no text", "nested", "empty"]
+
+
+@requirement("http:id-of-a-refusal")
+@pytest.mark.parametrize(("body", "id_"), BODIES, ids=NAMES)
+def test_what_http_refuses_is_a_json_rpc_error_with_the_id_of_its_request(
+    cast: Cast, settings: Any, body: bytes, id_: str | int | None
+) -> None:
+    door = Door(mint(cast))
+    whole = body.ljust(1_048_577)
+
+    for response in (Door(None).http(body), Door("fmcp_wrong").http(body)):
+        assert response.status_code == 401
+        assert response["WWW-Authenticate"].startswith("Bearer ")
+        check_refusal(response, id_=id_)
+    foreign, large = door.http(body, {"origin": "http://evil.example.com"}), door.http(whole)
+    settings.MCP_RATE_LIMIT_PER_MINUTE = 1
+    limited = door.http(body)
+
+    assert [one.status_code for one in (foreign, large, limited)] == [403, 413, 429]
+    for response in (foreign, large, limited):
+        check_refusal(response, id_=id_)
+
+
+@requirement("http:id-of-a-refusal")
+def test_of_a_stranger_no_more_than_a_small_body_is_read(db: None) -> None:
+    body = PING.ljust(ID_BYTES + 1)
+    stream = BytesIO(body)
+
+    response = endpoint(request_of(body, stream))
+
+    assert response.status_code == 401
+    check_refusal(response, id_=None)
+    assert stream.tell() == 0
+
+
+def request_of(announced: bytes, stream: Any) -> HttpRequest:
+    """A request without credential that announces one body and brings another."""
+    request: Any = RequestFactory().post(PATH, announced, content_type="application/json")
+    request._stream = stream
+    found: HttpRequest = request
+    return found
+
+
+class Stalled:
+    """A body whose sender says nothing more until the test ends."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+
+    def read(self, size: int = -1) -> bytes:
+        self.goes_on.wait(30)
+        return b""
+
+
+@requirement("http:id-of-a-refusal")
+def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
+    streams = [Stalled() for _ in range(12)]
+    began = time.monotonic()
+    try:
+        for stream in streams:
+            check_refusal(endpoint(request_of(PING, stream)), id_=None)
+        taken = time.monotonic() - began
+    finally:
+        for stream in streams:
+            stream.goes_on.set()
+
+    assert taken < 5, "four wait for a quarter of a second, the others not at all"
+    for thread in threading.enumerate():
+        if thread.name == "rest of a body":
+            thread.join(5)
+    check_refusal(Door(None).http(PING), id_=1)
 
 
 @requirement("http:header-only")
@@ -242,15 +340,17 @@ def test_a_body_of_exactly_the_limit_is_read(door: Door) -> None:
 
 
 @requirement("http:body-limit")
-@pytest.mark.parametrize(("size", "status"), [(len(PING), 200), (3_000_000, 413)])
-def test_a_chunked_body_is_read_no_further_than_the_limit(cast: Cast, size: int, status: int) -> None:
+@pytest.mark.parametrize(("size", "status"), [(len(PING), 200), (3_000_000, 413), (9_000_000, 413)])
+def test_a_chunked_body_is_read_to_its_end_or_four_times_the_limit(
+    cast: Cast, size: int, status: int
+) -> None:
     """As granian hands it over: no length, and an input that ends by itself."""
     stream = BytesIO(PING.ljust(size))
     request = RequestFactory().post(PATH, headers={"authorization": f"Bearer {mint(cast)}"})
     request.META.update({"CONTENT_LENGTH": "", "wsgi.input": stream, "wsgi.input_terminated": True})
 
     assert endpoint(request).status_code == status
-    assert stream.tell() <= 1_048_577
+    assert stream.tell() == min(size, 4 * 1_048_576 + 1)
 
 
 @requirement("http:no-store", "http:json-always")
