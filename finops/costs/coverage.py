@@ -184,5 +184,5 @@ def coverage_of_days(manifest: Manifest, today: date, days_of: Mapping[int, Sour
 
 def _segments(manifest: Manifest) -> list[Segment]:
     return [
-        (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.segments
+        (each.source_id, each.month, each.first_day, each.last_day, each.rows) for each in manifest.months
     ]

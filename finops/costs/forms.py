@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
-from finops.costs.models import Basis, CostSource, CostView
+from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
 
 MAX_FILES = 50
@@ -36,7 +36,7 @@ class UploadForm(forms.Form):
         required=False,
         empty_label="A new source",
         label="Cost source",
-        help_text="The files' billing months are replaced in the source as a whole.",
+        help_text="The billing months that the files carry whole are replaced in the source.",
     )
     name = forms.CharField(
         max_length=100,
@@ -92,6 +92,38 @@ class UploadForm(forms.Form):
 
 class SourceForm(forms.Form):
     name = forms.CharField(max_length=100, error_messages={"required": "Give the cost source a name."})
+
+
+class ImportReviewForm(forms.Form):
+    fall_percent = forms.IntegerField(
+        min_value=1,
+        max_value=100,
+        label="Falls by, in percent",
+        help_text="A billing month whose billed or effective cost falls by this much or more needs review.",
+    )
+    growth_percent = forms.IntegerField(
+        min_value=1,
+        max_value=100_000,
+        label="Grows by, in percent",
+        help_text="The same for a month that grows. Where an import brings new days, the cost of a day counts.",
+    )
+    least_amount = forms.DecimalField(
+        min_value=0,
+        max_digits=20,
+        decimal_places=2,
+        label="Smallest change",
+        help_text="Smaller changes never need review. In whole units of the bill's currency, for example 10 for 10 USD.",
+    )
+
+    @classmethod
+    def of(cls, row: ImportReviewSettings) -> ImportReviewForm:
+        return cls(
+            initial={
+                "fall_percent": row.fall_percent,
+                "growth_percent": row.growth_percent,
+                "least_amount": row.least_amount,
+            }
+        )
 
 
 class CostViewForm(forms.Form):

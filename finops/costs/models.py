@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import MaxValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
@@ -114,14 +114,24 @@ class DailyCostSnapshot(AccountOwned):
 class CostImport(AccountOwned):
     """One import of one or several files into a source: what is asked, how far it is, what came of it.
 
-    The row is the queue: `queued` ones are due, and a `running` one whose heartbeat is old is taken up again.
+    The row is the queue: `queued` ones are due, and a `running` one whose heartbeat is old is taken up again. A
+    `waiting` one needs a person's decision and keeps its files; decided, it is queued again and read anew (ADR 0020).
     """
 
     class Status(models.TextChoices):
         QUEUED = "queued", "Queued"
         RUNNING = "running", "Running"
+        WAITING = "waiting", "Needs review"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        DISCARDED = "discarded", "Discarded"
+
+    class Origin(models.TextChoices):
+        """Who asks, and so whether somebody is there to decide about an import that needs review."""
+
+        UPLOAD = "upload", "Upload"
+        COMMAND = "command", "Command"
+        SYNC = "sync", "Sync"
 
     source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="imports")
     file_name = models.CharField(
@@ -134,6 +144,12 @@ class CostImport(AccountOwned):
     actor_label = models.CharField(max_length=254, blank=True)
     actor_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.UPLOAD)
+    decision = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="finops.costs.replacing.Decision; empty until a person has decided.",
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     stage = models.CharField(max_length=60, blank=True)
@@ -161,9 +177,15 @@ class CostImport(AccountOwned):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(status__in=["queued", "running", "done", "failed"]),
+                condition=models.Q(
+                    status__in=["queued", "running", "waiting", "done", "failed", "discarded"]
+                ),
                 name="cost_import_status_is_known",
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(origin__in=["upload", "command", "sync"]),
+                name="cost_import_origin_is_known",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -205,6 +227,44 @@ class CostView(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.account_id}: {self.basis}"
+
+
+class ImportReviewSettings(AccountOwned):
+    """From which change on an import needs review. An account without a row has the defaults."""
+
+    account = models.OneToOneField(
+        "accounts.Account", on_delete=models.CASCADE, related_name="import_review_settings"
+    )
+    fall_percent = models.PositiveSmallIntegerField(
+        default=20,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="A billing month whose billed or effective cost falls by more than this needs review.",
+    )
+    growth_percent = models.PositiveIntegerField(
+        default=100,
+        validators=[MinValueValidator(1), MaxValueValidator(100_000)],
+        help_text="A billing month whose billed or effective cost grows by more than this needs review.",
+    )
+    least_amount = models.DecimalField(
+        max_digits=20,
+        decimal_places=2,
+        default=10,
+        validators=[MinValueValidator(0)],
+        help_text="Smaller changes never need review, in whole units of the bill's currency.",
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    fall_percent__gte=1, fall_percent__lte=100, growth_percent__gte=1, least_amount__gte=0
+                ),
+                name="import_review_settings_in_range",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"-{self.fall_percent} %, +{self.growth_percent} %"
 
 
 class ContractCommitment(AccountOwned):

@@ -30,7 +30,8 @@ def run_due_imports() -> None:
 
 @shared_task(name="costs.remove_forgotten_uploads")
 def remove_forgotten_uploads() -> None:
-    """Daily: uploads that no import will read any more."""
+    """Daily: imports that nobody decided about for a month, and uploads that no import will read any more."""
+    services.discard_forgotten_imports()
     services.remove_forgotten_uploads()
 
 

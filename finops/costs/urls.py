@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import connections, cost_view, explorer, overview
+from finops.costs.views import connections, cost_view, explorer, import_review, overview
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -13,8 +13,11 @@ urlpatterns = [
     path("connections/", connections.index, name="connections"),
     path("connections/upload/", connections.upload, name="cost_upload"),
     path("connections/imports/<int:import_id>/", connections.cost_import, name="cost_import"),
+    path("connections/imports/<int:import_id>/confirm/", connections.confirm, name="cost_import_confirm"),
+    path("connections/imports/<int:import_id>/discard/", connections.discard, name="cost_import_discard"),
     path("connections/<int:source_id>/", connections.source, name="connection"),
     path("connections/<int:source_id>/rename/", connections.rename, name="connection_rename"),
     path("connections/<int:source_id>/delete/", connections.delete, name="connection_delete"),
     path("settings/cost-view/", cost_view.index, name="cost_view"),
+    path("settings/imports/", import_review.index, name="import_review"),
 ]

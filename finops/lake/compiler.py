@@ -141,6 +141,15 @@ def group_counts(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> s
     return exp.select(*counts).from_(_read_parquet(files, union_by_name=False)).sql(DIALECT)
 
 
+def sums_by(files: Sequence[File], keys: Sequence[str], amounts: Sequence[str]) -> str:
+    """The statement for the number of lines and the exact sums of `amounts`, for each group of these columns."""
+    names = [_column(name) for name in keys]
+    sums = [exp.alias_(exp.Sum(this=_column(name)), name, quoted=True) for name in amounts]
+    lines = exp.alias_(exp.Count(this=exp.Star()), "lines", quoted=True)
+    rows = exp.select(*names, lines, *sums).from_(_read_parquet(files, union_by_name=False))
+    return rows.group_by(*names).sql(DIALECT)
+
+
 def _needed(
     kind: Kind, tree: exp.Query, columns: Collection[str], result: Collection[str]
 ) -> tuple[str, ...]:

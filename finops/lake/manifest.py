@@ -7,8 +7,10 @@ is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from typing import Any, Final
 
 from django.db import connection
@@ -24,9 +26,7 @@ COST_VERSION: Final = f"(SELECT sha256(convert_to(string_agg(path, ',' ORDER BY 
 """The version of `account`'s manifest, for statements that read more than that."""
 
 _VERSION: Final = f"SELECT {COST_VERSION}"
-_SEGMENTS: Final = (
-    f"SELECT {COST_VERSION}, source_id, month, first_day, last_day, rows, path {_LIVE} ORDER BY month, path"
-)
+_SEGMENTS: Final = f"SELECT {COST_VERSION}, source_id, month, first_day, last_day, rows, path, carried_by {_LIVE} ORDER BY month, path"
 _COLUMNS: Final = f"SELECT {COST_VERSION}, array(SELECT DISTINCT jsonb_array_elements_text(columns) {_LIVE})"
 
 
@@ -40,6 +40,7 @@ class LiveSegment:
     last_day: date
     rows: int
     path: str
+    carried_by: date | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,19 @@ class Manifest:
     version: bytes | None
     segments: tuple[LiveSegment, ...]
     _tag_keys: list[tuple[str, ...]] = field(default_factory=list)
+
+    @cached_property
+    def months(self) -> tuple[LiveSegment, ...]:
+        """The months that sources brought. Corrections count as lines of the month that brought them: they say nothing
+        about which days of their own month are there."""
+        lines: dict[tuple[int, date], int] = defaultdict(int)
+        for each in self.segments:
+            if each.carried_by:
+                lines[each.source_id, each.carried_by] += each.rows
+        own = [each for each in self.segments if each.carried_by is None]
+        return tuple(
+            replace(each, rows=each.rows + lines.pop((each.source_id, each.month), 0)) for each in own
+        )
 
     def paths(self, start: date, end: date) -> list[str]:
         """The files that a query over these days (inclusive) reads."""

@@ -16,7 +16,8 @@ class LakeSegment(AccountOwned):
     """One immutable Parquet file. It counts from the commit of its row until `retired_at`; its file stays an hour more.
 
     `source_id` is a cost source or usage source (the lake knows neither). `month` is the billing month of cost and the
-    month of the events of usage; `first_day` and `last_day` are what a date range is held against.
+    month of the events of usage; `first_day` and `last_day` are what a date range is held against. Corrections of a month
+    that another month's file brought lie beside the month's own segment, with `carried_by` (ADR 0020).
     """
 
     KINDS: ClassVar[list[tuple[str, str]]] = [(kind.value, kind.value) for kind in schema.Kind]
@@ -24,6 +25,11 @@ class LakeSegment(AccountOwned):
     kind = models.CharField(max_length=8, choices=KINDS)
     source_id = models.BigIntegerField()
     month = models.DateField(help_text="The first day of the month.")
+    carried_by = models.DateField(
+        null=True,
+        blank=True,
+        help_text="Corrections of `month` that came with this month's file: its first day. Empty: the month's own lines.",
+    )
     path = models.CharField(max_length=200, help_text="Below LAKE_URL; unguessable, and never used twice.")
     columns: models.JSONField[list[str], list[str]] = models.JSONField(
         help_text="Column names, base columns first."
@@ -46,6 +52,10 @@ class LakeSegment(AccountOwned):
                 condition=Q(kind__in=[kind.value for kind in schema.Kind]), name="lake_segment_kind_known"
             ),
             models.CheckConstraint(condition=Q(month__day=1), name="lake_segment_month_is_a_first_day"),
+            models.CheckConstraint(
+                condition=Q(carried_by__isnull=True) | Q(carried_by__day=1, kind="cost"),
+                name="lake_segment_carried_by_a_first_day",
+            ),
             models.CheckConstraint(condition=Q(rows__gt=0, bytes__gt=0), name="lake_segment_not_empty"),
             models.CheckConstraint(
                 condition=Q(first_day__lte=F("last_day")), name="lake_segment_days_in_order"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,6 +53,7 @@ class NewSegment:
     last_day: date
     checksum: str
     written_at: datetime
+    carried_by: date | None = None
 
 
 def write_segment(
@@ -111,17 +112,55 @@ def swap_segments(
     """Make `new` the whole truth about these months of a source, in one transaction.
 
     Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards.
+    A segment with `carried_by` adds corrections to its month, which may be another than these (`taken_over`).
     Two swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account,
     source or month, and for one written more than 12 hours ago.
     """
     first_days = {month.replace(day=1) for month in months}
+    carried = {(segment.month, segment.carried_by) for segment in new if segment.carried_by}
     for segment in new:
         _check_belongs(segment, account, kind, source_id, first_days)
     with transaction.atomic():
-        _lock_source(account, kind, source_id)
-        live = _live(account, kind, source_id).filter(month__in=first_days)
-        live.update(retired_at=clock.now())
+        lock_source(account, kind, source_id)
+        gone: list[LakeSegment] = taken_over(live_of_source(account, kind, source_id), first_days, carried)
+        _live(account, kind, source_id).filter(pk__in=[segment.pk for segment in gone]).update(
+            retired_at=clock.now()
+        )
         _name(account, new)
+
+
+class OfAMonth(Protocol):
+    """Lines of a month: its own, or corrections that another month's file carried."""
+
+    @property
+    def month(self) -> date: ...
+
+    @property
+    def carried_by(self) -> date | None: ...
+
+
+T = TypeVar("T", bound=OfAMonth)
+
+
+def taken_over(
+    live: Iterable[T], months: Collection[date], carried: Collection[tuple[date, date | None]] = ()
+) -> list[T]:
+    """Those of a source's live segments whose place a swap takes that brings these months, and corrections (month,
+    carried_by): the months' own lines, the corrections that these months brought before, and such corrections.
+
+    So corrections of a month stay when only that month is brought again: they are of the file that brought them.
+    """
+    return [
+        segment
+        for segment in live
+        if (segment.month in months if segment.carried_by is None else segment.carried_by in months)
+        or (segment.month, segment.carried_by) in carried
+    ]
+
+
+def live_of_source(account: Account, kind: Kind, source_id: int) -> list[LakeSegment]:
+    """The segments of a source that count, by month. One query."""
+    return list(_live(account, kind, source_id).order_by("month", "path"))
 
 
 def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[NewSegment]) -> None:
@@ -133,7 +172,7 @@ def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[
     for segment in new:
         _check_belongs(segment, account, kind, source_id, {segment.month})
     with transaction.atomic():
-        _lock_source(account, kind, source_id)
+        lock_source(account, kind, source_id)
         _name(account, new)
 
 
@@ -142,7 +181,7 @@ def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
     with transaction.atomic():
         if kind is Kind.USAGE:
             locks.lock_usage(account)  # a flush has rows of the inbox first and the source's lock then
-        _lock_source(account, kind, source_id)
+        lock_source(account, kind, source_id)
         _live(account, kind, source_id).update(retired_at=clock.now())
         if kind is Kind.USAGE:
             inbox.discard(account_id=account.pk, source_id=source_id)
@@ -260,13 +299,13 @@ def _check_belongs(
     segment: NewSegment, account: Account, kind: Kind, source_id: int, months: set[date]
 ) -> None:
     found = (segment.account_id, segment.kind, segment.source_id)
-    if found != (account.pk, kind, source_id) or segment.month not in months:
+    if found != (account.pk, kind, source_id) or (segment.carried_by is None and segment.month not in months):
         raise ValueError(f"Segment {segment.path} is not of this account, kind, source and months.")
     if clock.now() - segment.written_at > SWAP_WITHIN:
         raise ValueError(f"Segment {segment.path} was written more than 12 hours ago; write it again.")
 
 
-def _lock_source(account: Account, kind: Kind, source_id: int) -> None:
+def lock_source(account: Account, kind: Kind, source_id: int) -> None:
     """Wait for other swaps of this source, until the transaction ends.
 
     Row locks would not do: the second of two swaps would not see, and so not retire, the rows the first inserted.
@@ -300,6 +339,7 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
         first_day=segment.first_day,
         last_day=segment.last_day,
         checksum=segment.checksum,
+        carried_by=segment.carried_by,
     )
 
 

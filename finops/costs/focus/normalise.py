@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from decimal import Context, Decimal
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus import commitments
@@ -18,6 +16,7 @@ from finops.costs.focus.commitments import Commitment
 from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.findings import Findings, over_limit
 from finops.costs.focus.header import Header, check_defaults, optional_columns
+from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.opened import FocusFile, Opened, Reader, Survey, open_file, refused, survey
 from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Total
 from finops.costs.focus.rows import Columns, by_month
@@ -29,7 +28,6 @@ __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "Normalised", "normalise"]
 DEFAULT_ACTOR_TAG_KEYS: Final = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 MAX_MONTHS: Final = 120
 LISTED_KEYS: Final = 200
-_SUMS: Final = Context(prec=76)
 
 Progress = Callable[[int, int], None]
 """Called after each batch with the bytes read so far, over all files, and the rows."""
@@ -51,6 +49,11 @@ class Normalised:
     def commitments(self) -> list[Commitment] | None:
         """None when no file was of that dataset."""
         return self._run.commitments
+
+    @property
+    def found(self) -> Mapping[date, MonthInFiles]:
+        """What the files hold of each billing month; whole when every month's batches were taken."""
+        return self._run.months
 
     @property
     def report(self) -> ImportReport:
@@ -113,7 +116,7 @@ class _Run:
         self._findings = Findings()
         self._tags = Tags()
         self._files: list[FileReport] = []
-        self._months: dict[date, _Month] = {}
+        self.months: dict[date, MonthInFiles] = {}
         self._bytes = 0
         self._reading: Reader | None = None
 
@@ -154,9 +157,9 @@ class _Run:
             findings.append(over_limit(rows, len(dropped)))
         return ImportReport(
             files=self._files,
-            rows=sum(month.rows for month in self._months.values()),
+            rows=sum(month.rows for month in self.months.values()),
             commitments=len(self.commitments or ()),
-            months=[_month_report(month, self._months[month]) for month in sorted(self._months)],
+            months=[_month_report(month, self.months[month]) for month in sorted(self.months)],
             findings=findings,
             tag_keys=dict(self._tags.key_rows.most_common(LISTED_KEYS)),
             tag_keys_dropped=dropped[:LISTED_KEYS],
@@ -213,35 +216,12 @@ class _Run:
             self._month(month, header).add(part)
         return len(periods), parts
 
-    def _month(self, month: date, header: Header) -> _Month:
-        if month not in self._months and len(self._months) >= MAX_MONTHS:
+    def _month(self, month: date, header: Header) -> MonthInFiles:
+        if month not in self.months and len(self.months) >= MAX_MONTHS:
             raise FocusFileError(
                 f"{header.name} has more than {MAX_MONTHS} billing months. Is {spec.BILLING_PERIOD} the right column?"
             )
-        return self._months.setdefault(month, _Month())
-
-
-class _Month:
-    """Rows and exact sums of one billing month, by currency."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.sums: dict[str, tuple[Decimal, Decimal]] = {}
-
-    def add(self, part: pa.RecordBatch) -> None:
-        self.rows += part.num_rows
-        currencies = part.column("currency")
-        codes = pc.unique(currencies.indices).to_pylist()
-        for code in codes:
-            one = part if len(codes) == 1 else part.filter(pc.equal(currencies.indices, code))
-            self._add(currencies.dictionary[code].as_py(), one)
-
-    def _add(self, currency: str, part: pa.RecordBatch) -> None:
-        billed, effective = self.sums.get(currency, (Decimal(0), Decimal(0)))
-        self.sums[currency] = (
-            _SUMS.add(billed, pc.sum(part.column("billed_cost")).as_py()),
-            _SUMS.add(effective, pc.sum(part.column("effective_cost")).as_py()),
-        )
+        return self.months.setdefault(month, MonthInFiles())
 
 
 def _file_report(reader: Reader, header: Header) -> FileReport:
@@ -260,8 +240,6 @@ def _file_report(reader: Reader, header: Header) -> FileReport:
     )
 
 
-def _month_report(month: date, found: _Month) -> MonthReport:
-    totals = [
-        Total(currency, billed, effective) for currency, (billed, effective) in sorted(found.sums.items())
-    ]
+def _month_report(month: date, found: MonthInFiles) -> MonthReport:
+    totals = [Total(currency, sums.billed, sums.effective) for currency, sums in sorted(found.sums.items())]
     return MonthReport(f"{month:%Y-%m}", found.rows, totals)

@@ -71,12 +71,41 @@ class Total(msgspec.Struct):
     effective_cost: Decimal
 
 
-class MonthReport(msgspec.Struct):
-    """One billing month that the import replaces."""
+class MonthReport(msgspec.Struct, omit_defaults=True):
+    """One billing month of the files. It replaces the source's, or with `carried_by` adds corrections to it."""
 
     month: str
     rows: int
     totals: list[Total]
+    carried_by: str = ""
+    """The month that brought these lines as corrections, such as 2026-10; they are replaced when it is."""
+
+
+class MonthChange(msgspec.Struct):
+    """What the source has of a billing month in one currency, before the import and with it. Exact."""
+
+    month: str
+    currency: str
+    rows_before: int
+    rows_after: int
+    billed_before: Decimal
+    billed_after: Decimal
+    effective_before: Decimal
+    effective_after: Decimal
+
+
+class Review(msgspec.Struct, omit_defaults=True):
+    """Why a person should look before the import counts."""
+
+    kind: str
+    """change: sums move further than the account lets pass; partial: the files may hold a part of the month only;
+    moved: the source has changed since somebody decided."""
+    reason: str
+    month: str = ""
+    action: str = "replace"
+    """replace, or add (as corrections): what happens to the month unless somebody decides otherwise."""
+    may_choose: bool = False
+    """Whether the month can be replaced or added to."""
 
 
 class ImportReport(msgspec.Struct, omit_defaults=True):
@@ -90,3 +119,8 @@ class ImportReport(msgspec.Struct, omit_defaults=True):
     tag_keys: dict[str, int] = {}
     """Tag keys by the rows that have them, most used first; at most 200 are listed."""
     tag_keys_dropped: list[str] = []
+    changes: list[MonthChange] = []
+    """Of each month that the import touches, by currency."""
+    reviews: list[Review] = []
+    notes: list[str] = []
+    """What its owner should know about what was replaced, in sentences."""

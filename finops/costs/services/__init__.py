@@ -4,11 +4,18 @@ from finops.costs.services.completeness import refresh_completeness, refresh_if_
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
+    NeedsReview,
     due_imports,
     import_file,
     import_files,
     queue_import,
     run_import,
+)
+from finops.costs.services.reviews import (
+    change_import_review,
+    confirm_import,
+    discard_forgotten_imports,
+    discard_import,
 )
 from finops.costs.services.sources import (
     change_settle_days,
@@ -18,10 +25,15 @@ from finops.costs.services.sources import (
 )
 
 __all__ = [
+    "NeedsReview",
     "change_cost_view",
+    "change_import_review",
     "change_settle_days",
+    "confirm_import",
     "create_cost_source",
     "delete_cost_source",
+    "discard_forgotten_imports",
+    "discard_import",
     "due_imports",
     "import_file",
     "import_files",

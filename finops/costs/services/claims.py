@@ -57,6 +57,12 @@ def unfinished() -> list[CostImport]:
     return list(CostImport.objects.unscoped().filter(_UNFINISHED).order_by("pk"))
 
 
+def waiting() -> list[CostImport]:
+    """Imports that need a person's decision, over all accounts; their files are still needed."""
+    # Unscoped: the sweep serves every account.
+    return list(CostImport.objects.unscoped().filter(status=CostImport.Status.WAITING).order_by("pk"))
+
+
 def earlier_unfinished(job: CostImport) -> list[int]:
     """Imports into the same source that come before `job`: a later file must win."""
     # Unscoped: the source belongs to one account.

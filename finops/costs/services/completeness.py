@@ -94,9 +94,10 @@ def _refresh(source: CostSource) -> None:
         cursor.execute(_SEGMENTS, [account.pk, source.pk])
         digest = cursor.fetchone()[0]
     segments = list(
-        LakeSegment.objects.filter(kind=Kind.COST.value, source_id=source.pk, retired_at=None).values_list(
-            "first_day", "last_day", "created_at"
-        )
+        # Corrections that another month's file carried say nothing about when their days came.
+        LakeSegment.objects.filter(
+            kind=Kind.COST.value, source_id=source.pk, retired_at=None, carried_by=None
+        ).values_list("first_day", "last_day", "created_at")
     )
     if digest is None or not segments:
         SourceCompleteness.objects.filter(source=source).delete()

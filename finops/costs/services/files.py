@@ -68,8 +68,8 @@ def _folder(name: str) -> Path:
 
 
 def remove_forgotten_uploads() -> int:
-    """Remove uploads older than a day that no unfinished import names; how many went."""
-    wanted = {file["path"] for job in claims.unfinished() for file in job.files}
+    """Remove uploads older than a day that no import will read any more; how many went."""
+    wanted = {file["path"] for job in (*claims.unfinished(), *claims.waiting()) for file in job.files}
     oldest = (clock.now() - UPLOADS_STAY).timestamp()
     count = 0
     kept = {str(uploads()), str(work()), *wanted}

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
@@ -21,17 +20,18 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.celery import app
 from finops.costs.focus.header import check_defaults
-from finops.costs.focus.normalise import FocusFile, Normalised, normalise
+from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.spool import MonthRows
 from finops.costs.models import (
     DEFAULT_ACTOR_TAG_KEYS,
-    ContractCommitment,
     CostImport,
     CostSource,
     CostView,
 )
+from finops.costs.replacing import Decision
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
+from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
@@ -39,6 +39,16 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 
 logger = logging.getLogger(__name__)
+
+
+class NeedsReview(UserError):
+    """An import of a command that changes too much to be done unasked. Nothing was changed; `job.report` says what
+    would be."""
+
+    def __init__(self, job: CostImport) -> None:
+        super().__init__(job.error)
+        self.job = job
+
 
 RUN_TASK: Final = "costs.run_import"
 TELL_EVERY: Final = 0.4
@@ -68,7 +78,7 @@ def queue_import(
     except BaseException:
         files.remove(kept)
         raise
-    transaction.on_commit(lambda: _ask_worker(job))
+    transaction.on_commit(lambda: ask_worker(job))
     return job
 
 
@@ -92,17 +102,23 @@ def import_files(
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
     told: Told | None = None,
+    origin: CostImport.Origin = CostImport.Origin.SYNC,
+    decision: Decision | None = None,
 ) -> CostImport:
     """Import files that are on this machine, now and here, and return the finished import.
 
-    The files stay. `told` is called with the import a few times a second. Imports into the source that wait are
-    run first. Raises UserError when the files cannot be imported, which leaves everything as it was.
+    The files stay. `told` is called with the import a few times a second. Imports into the source that are queued are
+    run first. Raises UserError when the files cannot be imported, which leaves everything as it was. What needs review
+    goes on with a warning in the report when `origin` is a sync; of a command it is refused with NeedsReview unless
+    `decision` says what to do.
     """
     if source.account_id != account.pk:
         raise ValueError("The source belongs to another account.")
     checked = check_defaults(defaults or {})
     local = [files.local(path) for path in paths]
-    with claims.created(lambda: _create(source, local, checked, actor)) as job:
+    with claims.created(
+        lambda: _create(source, local, checked, actor, origin=origin, decision=decision)
+    ) as job:
         for earlier in claims.earlier_unfinished(job):
             run_import(earlier)
         if not run_import(job.pk, told=told):
@@ -110,7 +126,7 @@ def import_files(
     # Unscoped: the row was made above.
     job = CostImport.objects.unscoped().get(pk=job.pk)
     if job.status == CostImport.Status.FAILED:
-        raise UserError(job.error)
+        raise NeedsReview(job) if job.report.get("reviews") else UserError(job.error)
     return job
 
 
@@ -125,7 +141,7 @@ def run_import(import_id: int, *, told: Told | None = None) -> bool:
             return False
         with account_scope(job.account):
             _attempt(job, told)
-    if job.pk not in {one.pk for one in claims.unfinished()}:
+    if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
         files.remove(job.files)
     _ask_next(job)
     return True
@@ -137,7 +153,8 @@ def due_imports() -> list[CostImport]:
 
 
 def _attempt(job: CostImport, told: Told | None) -> None:
-    if job.attempts > claims.MAX_ATTEMPTS:
+    decision = decision_of(job)
+    if job.attempts - (decision.attempts if decision else 0) > claims.MAX_ATTEMPTS:
         _fail(
             job,
             "The import was interrupted three times, the last time while " + (job.stage or "reading") + ".",
@@ -174,11 +191,14 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
         for month in found.months:
             progress.stage(f"writing {month.month:%Y-%m}")
             written.append(_write(job, month, progress))
-        _finish(job, found, written)
+        settled = settle(job, found, written)
     except BaseException:
         segments.discard(written)
         raise
-    refresh_completeness(job.source)
+    if not settled:
+        segments.discard(written)
+    else:
+        refresh_completeness(job.source)
     progress.tell()
 
 
@@ -194,48 +214,10 @@ def _write(job: CostImport, month: MonthRows, progress: _Progress) -> NewSegment
 
 
 @transaction.atomic
-def _finish(job: CostImport, found: Normalised, written: Sequence[NewSegment]) -> None:
-    """Everything becomes visible here, or nothing."""
-    months = [month.month for month in found.months]
-    claims.update(
-        job,
-        status=CostImport.Status.DONE,
-        stage="",
-        bytes_done=job.bytes_total,
-        rows=found.report.rows,
-        months=[f"{month:%Y-%m}" for month in months],
-        report=_as_json(found.report),
-        error="",
-        finished_at=clock.now(),
-    )
-    segments.swap_segments(
-        account=job.account, kind=Kind.COST, source_id=job.source_id, months=months, new=written
-    )
-    if found.commitments is not None:
-        _replace_commitments(job, found)
-    audit.record(
-        account=job.account,
-        actor=Actor(label=job.actor_label, user=job.actor_user),
-        action="cost_import.finish",
-        target=f"{job.source.name}: {job.file_name}",
-        detail={"rows": found.report.rows, "months": [f"{month:%Y-%m}" for month in months]},
-    )
-
-
-def _replace_commitments(job: CostImport, found: Normalised) -> None:
-    ContractCommitment.objects.filter(source=job.source).delete()
-    rows = (
-        ContractCommitment(account=job.account, source=job.source, **msgspec.structs.asdict(commitment))
-        for commitment in found.commitments or ()
-    )
-    ContractCommitment.objects.bulk_create(rows, batch_size=1_000)
-
-
-@transaction.atomic
 def _fail(job: CostImport, message: str) -> None:
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
-    unfinished = rows.exclude(status__in=[CostImport.Status.DONE, CostImport.Status.FAILED])
+    unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
     if not unfinished.update(status=CostImport.Status.FAILED, error=message, finished_at=clock.now()):
         return
     audit.record(
@@ -285,7 +267,13 @@ class _Progress:
 
 @transaction.atomic
 def _create(
-    source: CostSource, chosen: list[dict[str, Any]], defaults: dict[str, str], actor: Actor
+    source: CostSource,
+    chosen: list[dict[str, Any]],
+    defaults: dict[str, str],
+    actor: Actor,
+    *,
+    origin: CostImport.Origin = CostImport.Origin.UPLOAD,
+    decision: Decision | None = None,
 ) -> CostImport:
     job = CostImport(
         account=source.account,
@@ -293,6 +281,8 @@ def _create(
         file_name=", ".join(file["name"] for file in chosen)[:255],
         files=chosen,
         defaults=defaults,
+        origin=origin,
+        decision=as_json(decision) if decision else {},
         actor_label=actor.label[:254],
         actor_user=actor.user,
         bytes_total=sum(file["bytes"] for file in chosen),
@@ -313,10 +303,6 @@ def _actor_tag_keys() -> Sequence[str]:
     return view.actor_tag_keys if view else DEFAULT_ACTOR_TAG_KEYS
 
 
-def _as_json(report: Any) -> Any:
-    return msgspec.to_builtins(report, builtin_types=())
-
-
 def _ask_next(job: CostImport) -> None:
     # Unscoped: the source belongs to one account.
     waiting = CostImport.objects.unscoped().filter(
@@ -324,10 +310,10 @@ def _ask_next(job: CostImport) -> None:
     )
     following = waiting.order_by("pk").first()
     if following is not None:
-        _ask_worker(following)
+        ask_worker(following)
 
 
-def _ask_worker(job: CostImport) -> None:
+def ask_worker(job: CostImport) -> None:
     """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
     try:
         app.send_task(RUN_TASK, args=[job.account_id, job.pk], expires=3600)

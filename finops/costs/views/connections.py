@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from datetime import date, datetime
+from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -27,6 +30,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
+from finops.lib.money import ratio
 
 IMPORTS_SHOWN = 10
 IMPORTS_PAGE = 25
@@ -191,4 +195,79 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
     row = get_object_or_404(CostImport.objects.select_related("source"), pk=import_id)
     unfinished = row.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING)
     template = "costs/_import.html" if request.htmx else "costs/import.html"
-    return render(request, template, {"import": row, "unfinished": unfinished, "report": row.report})
+    # A month and currency that was not there before has nothing to be held against.
+    changes = [
+        MonthMove.of(change, row.report.get("reviews", ()))
+        for change in row.report.get("changes", ())
+        if any(other["rows_before"] for other in row.report["changes"] if other["month"] == change["month"])
+    ]
+    context = {"import": row, "unfinished": unfinished, "report": row.report, "changes": changes}
+    return render(request, template, context)
+
+
+@dataclasses.dataclass(frozen=True)
+class MonthMove:
+    """A month and currency before and with an import, as its page shows it."""
+
+    month: str
+    currency: str
+    rows_before: int
+    rows_after: int
+    billed_before: Decimal
+    billed_after: Decimal
+    effective_before: Decimal
+    effective_after: Decimal
+    needs_review: bool
+
+    @classmethod
+    def of(cls, change: dict[str, Any], reviews: Iterable[dict[str, Any]]) -> MonthMove:
+        amounts = {
+            name: Decimal(change[name])
+            for name in ("billed_before", "billed_after", "effective_before", "effective_after")
+        }
+        return cls(
+            month=change["month"],
+            currency=change["currency"],
+            rows_before=change["rows_before"],
+            rows_after=change["rows_after"],
+            needs_review=change["month"] in {review.get("month") for review in reviews},
+            **amounts,
+        )
+
+    @property
+    def change(self) -> Decimal:
+        return self.billed_after - self.billed_before
+
+    @property
+    def ratio(self) -> Decimal | None:
+        return ratio(self.change, abs(self.billed_before))
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def confirm(request: AccountRequest, import_id: int) -> HttpResponse:
+    """Do an import that waits for review, each month as chosen."""
+    row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
+    choices = {
+        name.removeprefix("choice-"): value
+        for name, value in request.POST.items()
+        if name.startswith("choice-") and isinstance(value, str)
+    }
+    try:
+        services.confirm_import(job=row, actor=request.actor, choices=choices)
+    except UserError as error:
+        messages.error(request, error.message)
+    return redirect("cost_import", slug=request.account.slug, import_id=import_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def discard(request: AccountRequest, import_id: int) -> HttpResponse:
+    row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
+    try:
+        services.discard_import(job=row, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, "The import is discarded. What the source has stays as it is.")
+    return redirect("cost_import", slug=request.account.slug, import_id=import_id)

@@ -59,7 +59,7 @@ def _connections(
     days = _days(sources)
     unknown, present = _present(account, sources, days, deadline)
     months: dict[int, set[date]] = {}
-    for segment in sources.manifest.segments:
+    for segment in sources.manifest.months:
         months.setdefault(segment.source_id, set()).add(segment.month)
     cost = [
         cost_connection(

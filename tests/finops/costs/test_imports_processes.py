@@ -112,7 +112,7 @@ def test_an_import_killed_just_before_its_commit_is_taken_up_at_once_and_counts_
 def test_imports_killed_at_any_moment_are_finished_by_the_next_and_count_once(
     cast: Cast, bills: CostSource
 ) -> None:
-    for cost in range(1, 4):
+    for cost in range(10, 13):
         killed_and_finished(queued(cast, bills, cost=str(cost), rows=20_000))
         assert total(cast.account) == 20_000 * cost
     assert LakeSegment.objects.filter(retired_at__isnull=True).count() == 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import services
 from finops.costs.models import CostImport, CostSource
+from finops.costs.replacing import Decision
 from finops.lib.errors import UserError, nearest
+
+TABLE = "{:8} {:4} {:>18} {:>18} {:>18} {:>18}"
+
+NEEDS_REVIEW = 3
+"""The exit code when nothing was imported because it changes too much to be done unasked."""
 
 
 class Command(BaseCommand):
@@ -31,6 +38,16 @@ class Command(BaseCommand):
             metavar="COLUMN=VALUE",
             help="a value, for every row, of a column that the files lack; @OtherColumn copies that column",
         )
+        parser.add_argument(
+            "--confirm",
+            action="store_true",
+            help="import even what needs review: a billing month that shrinks, grows or changes its currency",
+        )
+        parser.add_argument(
+            "--as-corrections",
+            action="store_true",
+            help="with --confirm: add the months that need review as corrections instead of replacing them",
+        )
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,6 +55,13 @@ class Command(BaseCommand):
         with account_scope(account):
             try:
                 self._import(account, options)
+            except services.NeedsReview as refused:
+                self._changes(refused.job)
+                raise CommandError(
+                    f"{refused.message} Nothing was changed. To import it all the same, add --confirm; to add the months"
+                    " named above as corrections instead of replacing them, --confirm --as-corrections.",
+                    returncode=NEEDS_REVIEW,
+                ) from refused
             except UserError as error:
                 raise CommandError(error.message) from error
             except ValidationError as error:
@@ -45,6 +69,8 @@ class Command(BaseCommand):
 
     def _import(self, account: Account, options: dict[str, Any]) -> None:
         actor = Actor.command("import_focus")
+        if options["as_corrections"] and not options["confirm"]:
+            raise CommandError("--as-corrections goes with --confirm.")
         name, defaults = options["source"].strip(), _defaults(options["set"])
         source = CostSource.objects.filter(name=name).first()
         source = source or services.create_cost_source(account=account, name=name, actor=actor)
@@ -55,8 +81,12 @@ class Command(BaseCommand):
             actor=actor,
             defaults=defaults,
             told=self._show if sys.stderr.isatty() else None,
+            origin=CostImport.Origin.COMMAND,
+            decision=Decision(add_all=options["as_corrections"]) if options["confirm"] else None,
         )
         self._report(done)
+        self._changes(done)
+        self.stdout.write(self.style.SUCCESS(f"Imported {done.rows:,} rows into {done.source.name}."))
 
     def _show(self, job: CostImport) -> None:
         self.stderr.write(f"\r{job.stage:<20} {job.percent:3d} %  {job.rows:,} rows ", ending="")
@@ -79,7 +109,22 @@ class Command(BaseCommand):
             )
         if report.get("commitments"):
             self.stdout.write(f"{report['commitments']:,} contract commitments")
-        self.stdout.write(self.style.SUCCESS(f"Imported {job.rows:,} rows into {job.source.name}."))
+
+    def _changes(self, job: CostImport) -> None:
+        """What the source had before and has with the import, and what needs a look."""
+        changes = [change for change in job.report.get("changes", ()) if change["rows_before"]]
+        if changes:
+            self.stdout.write(
+                TABLE.format("month", "", "billed before", "after", "effective before", "after")
+            )
+        for change in changes:
+            amounts = ("billed_before", "billed_after", "effective_before", "effective_after")
+            shown = [f"{Decimal(change[name]):,.2f}" for name in amounts]
+            self.stdout.write(TABLE.format(change["month"], change["currency"], *shown))
+        for review in job.report.get("reviews", ()):
+            self.stdout.write(self.style.WARNING(review["reason"]))
+        for note in job.report.get("notes", ()):
+            self.stdout.write(self.style.WARNING(note))
 
 
 def _account(slug: str) -> Account:

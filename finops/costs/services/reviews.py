@@ -1,0 +1,122 @@
+"""What a person decides about an import that needs review, and from which change on imports need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.focus.report import ImportReport
+from finops.costs.models import CostImport, ImportReviewSettings
+from finops.costs.replacing import ADD, REPLACE, Decision, seen_in
+from finops.costs.services import claims, files
+from finops.costs.services.imports import ask_worker
+from finops.costs.services.settling import as_json
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+WAITING_STAYS: Final = timedelta(days=30)
+"""An import that nobody decides about for so long is discarded, with its files."""
+
+
+@transaction.atomic
+def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] | None = None) -> None:
+    """Do an import that waits for review: queue it again, to be read anew.
+
+    `choices` are `replace` or `add` (as corrections) by month (2026-09), where the review offers both; else what the review
+    says. If the source then has other sums than were seen, it waits again. UserError when it does not wait, or for a choice
+    that the review does not offer.
+    """
+    waiting = _locked(job)
+    report = msgspec.convert(waiting.report, ImportReport, strict=False)
+    months = {review.month: review.action for review in report.reviews if review.may_choose}
+    for month, choice in (choices or {}).items():
+        if month not in months or choice not in (ADD, REPLACE):
+            raise UserError(f"{month} cannot be imported as {choice!r}.", field="choices", value=choice)
+        months[month] = choice
+    decision = Decision(months=months, seen=seen_in(report.changes), attempts=waiting.attempts)
+    waiting.status = CostImport.Status.QUEUED
+    waiting.decision = as_json(decision)
+    waiting.bytes_done = waiting.rows = 0
+    waiting.save(update_fields=["status", "decision", "bytes_done", "rows"])
+    _audit(waiting, actor, "cost_import.confirm", {"months": months})
+    transaction.on_commit(lambda: ask_worker(waiting))
+
+
+@transaction.atomic
+def discard_import(*, job: CostImport, actor: Actor) -> None:
+    """Give up an import that waits, for review or for its turn; its files go. UserError when it runs or has ended."""
+    waiting = _locked(job, CostImport.Status.QUEUED)
+    waiting.status = CostImport.Status.DISCARDED
+    waiting.finished_at = clock.now()
+    waiting.save(update_fields=["status", "finished_at"])
+    _audit(waiting, actor, "cost_import.discard", {})
+    transaction.on_commit(lambda: files.remove(waiting.files))
+
+
+def discard_forgotten_imports() -> int:
+    """Discard imports that waited a month for somebody; how many."""
+    count = 0
+    for job in claims.waiting():
+        if job.created_at < clock.now() - WAITING_STAYS:
+            with account_scope(job.account):
+                discard_import(job=job, actor=Actor(label="Nobody decided for 30 days"))
+            count += 1
+    return count
+
+
+def _locked(job: CostImport, *others: CostImport.Status) -> CostImport:
+    row = (
+        CostImport.objects.select_for_update(of=("self",)).select_related("source", "account").get(pk=job.pk)
+    )
+    if row.status not in (CostImport.Status.WAITING, *others):
+        raise UserError(
+            f"This import does not wait any more: it is {CostImport.Status(row.status).label.lower()}."
+        )
+    return row
+
+
+def _audit(job: CostImport, actor: Actor, action: str, detail: dict[str, Any]) -> None:
+    audit.record(
+        account=job.account,
+        actor=actor,
+        action=action,
+        target=f"{job.source.name}: {job.file_name}",
+        detail=detail,
+    )
+
+
+@transaction.atomic
+def change_import_review(
+    *, account: Account, actor: Actor, fall_percent: int, growth_percent: int, least_amount: Decimal
+) -> ImportReviewSettings:
+    """From which change of a billing month on imports need review. Raises ValidationError for what is out of range."""
+    row, _created = ImportReviewSettings.objects.select_for_update().get_or_create(account=account)
+    before = _values(row)
+    row.fall_percent, row.growth_percent, row.least_amount = fall_percent, growth_percent, least_amount
+    row.full_clean(exclude=["account"])
+    row.save()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="import_review.change",
+        target="import review",
+        detail={"from": before, "to": _values(row)},
+    )
+    return row
+
+
+def _values(row: ImportReviewSettings) -> dict[str, str]:
+    return {
+        "fall_percent": str(row.fall_percent),
+        "growth_percent": str(row.growth_percent),
+        "least_amount": str(row.least_amount),
+    }

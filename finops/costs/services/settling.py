@@ -1,0 +1,187 @@
+"""The last step of an import: what it would change is said, and then it counts, waits for a person, or is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from finops.costs.focus.months import Sums
+from finops.costs.focus.normalise import Normalised
+from finops.costs.focus.report import ImportReport, Review
+from finops.costs.models import ContractCommitment, CostImport, ImportReviewSettings
+from finops.costs.replacing import Decision, Live, Plan, Thresholds, name_of, plan_of
+from finops.costs.services import claims
+from finops.lake import segments
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.segment_totals import SegmentTotals, totals_of
+from finops.lake.segments import NewSegment
+from finops.lib import clock
+
+MOVED: Final = "The source has changed since somebody decided about this import, so look again."
+
+AUDITED_MONTHS: Final = 60
+"""Changes of months and currencies that an audit entry has; the import's report has all."""
+
+
+def settle(job: CostImport, found: Normalised, written: Sequence[NewSegment]) -> bool:
+    """Make the written segments count, in one transaction, or keep what would change for a person. False when they do
+    not count.
+
+    The source is locked from the look at what it has until the swap, so what is compared is what is replaced.
+    """
+    known = _totals(job, found, {})  # before the lock: reading files can take a while, and they never change
+    with transaction.atomic():
+        segments.lock_source(job.account, Kind.COST, job.source_id)
+        live = _live(job, found, _totals(job, found, known))
+        decision = decision_of(job)
+        plan = plan_of(found.found, live, thresholds(), decision)
+        report = _report(found.report, plan)
+        if decision is not None and not decision.covers(plan.changes):
+            report.reviews.insert(0, Review(kind="moved", reason=MOVED))
+        if _goes_on(job, report, decision):
+            _finish(job, found, written, plan, report)
+            return True
+        _hold(job, report)
+        return False
+
+
+def decision_of(job: CostImport) -> Decision | None:
+    """What a person decided about the import, if somebody did."""
+    return msgspec.convert(job.decision, Decision, strict=False) if job.decision else None
+
+
+def thresholds() -> Thresholds:
+    """From which change on an import needs review, as the account in scope wants it."""
+    chosen = ImportReviewSettings.objects.first() or ImportReviewSettings()
+    return Thresholds(
+        fall=Decimal(chosen.fall_percent) / 100,
+        growth=Decimal(chosen.growth_percent) / 100,
+        least=Decimal(chosen.least_amount),
+    )
+
+
+def as_json(struct: Any) -> Any:
+    """What a JSON column holds of it: amounts as text, to the last digit."""
+    return msgspec.to_builtins(struct, builtin_types=())
+
+
+def _goes_on(job: CostImport, report: ImportReport, decision: Decision | None) -> bool:
+    if job.origin == CostImport.Origin.SYNC or not report.reviews:
+        return True
+    return decision is not None and all(review.kind != "moved" for review in report.reviews)
+
+
+def _of_source(job: CostImport, found: Normalised) -> list[LakeSegment]:
+    """The source's segments that the import may touch; without any, its newest, which says whose bill it is."""
+    live = segments.live_of_source(job.account, Kind.COST, job.source_id)
+    carried = {each.month for each in live if each.carried_by in found.found}
+    touched = [each for each in live if each.month in found.found or each.month in carried]
+    return touched or live[-1:]
+
+
+def _totals(job: CostImport, found: Normalised, known: dict[str, SegmentTotals]) -> dict[str, SegmentTotals]:
+    return known | totals_of(each for each in _of_source(job, found) if each.path not in known)
+
+
+def _live(job: CostImport, found: Normalised, totals: dict[str, SegmentTotals]) -> list[Live]:
+    return [_as_live(each, totals.get(each.path)) for each in _of_source(job, found)]
+
+
+def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> Live:
+    if totals is None:
+        return Live(segment.month, segment.carried_by, None)
+    sums = {currency: Sums(*amounts) for currency, amounts in totals.sums.items()}
+    return Live(segment.month, segment.carried_by, sums, totals.days, totals.providers)
+
+
+def _report(report: ImportReport, plan: Plan) -> ImportReport:
+    carried = {name_of(month): name_of(by) for month, by in plan.parts.carried.items()}
+    return msgspec.structs.replace(
+        report,
+        months=[
+            msgspec.structs.replace(month, carried_by=carried.get(month.month, "")) for month in report.months
+        ],
+        changes=plan.changes,
+        reviews=plan.reviews,
+        notes=plan.notes,
+    )
+
+
+def _finish(
+    job: CostImport, found: Normalised, written: Sequence[NewSegment], plan: Plan, report: ImportReport
+) -> None:
+    """Everything becomes visible here, or nothing."""
+    months = sorted(plan.parts.whole)
+    claims.update(
+        job,
+        status=CostImport.Status.DONE,
+        stage="",
+        bytes_done=job.bytes_total,
+        rows=report.rows,
+        months=[name_of(month) for month in months],
+        report=as_json(report),
+        error="",
+        finished_at=clock.now(),
+    )
+    carried = plan.parts.carried
+    segments.swap_segments(
+        account=job.account,
+        kind=Kind.COST,
+        source_id=job.source_id,
+        months=months,
+        new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in written],
+    )
+    if found.commitments is not None:
+        _replace_commitments(job, found)
+    _audit(job, "cost_import.finish", report, months)
+
+
+def _hold(job: CostImport, report: ImportReport) -> None:
+    """Nothing counts: an upload waits for somebody's decision, a command is refused."""
+    why = " ".join(review.reason for review in report.reviews)
+    waits = job.origin == CostImport.Origin.UPLOAD
+    claims.update(
+        job,
+        status=CostImport.Status.WAITING if waits else CostImport.Status.FAILED,
+        stage="",
+        bytes_done=job.bytes_total,
+        rows=report.rows,
+        report=as_json(report),
+        decision={},
+        error="" if waits else f"Nothing was imported, because this needs review. {why}",
+        finished_at=None if waits else clock.now(),
+    )
+    _audit(job, "cost_import.wait" if waits else "cost_import.refuse", report, [])
+
+
+def _audit(job: CostImport, action: str, report: ImportReport, months: Sequence[date]) -> None:
+    audit.record(
+        account=job.account,
+        actor=Actor(label=job.actor_label, user=job.actor_user),
+        action=action,
+        target=f"{job.source.name}: {job.file_name}",
+        detail={
+            "rows": report.rows,
+            "months": [name_of(month) for month in months],
+            "changes": [as_json(change) for change in report.changes[:AUDITED_MONTHS]],
+            "reviews": [review.reason for review in report.reviews[:AUDITED_MONTHS]],
+        },
+    )
+
+
+def _replace_commitments(job: CostImport, found: Normalised) -> None:
+    ContractCommitment.objects.filter(source=job.source).delete()
+    rows = (
+        ContractCommitment(account=job.account, source=job.source, **msgspec.structs.asdict(commitment))
+        for commitment in found.commitments or ()
+    )
+    ContractCommitment.objects.bulk_create(rows, batch_size=1_000)

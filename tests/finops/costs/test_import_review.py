@@ -1,0 +1,300 @@
+"""An import that shrinks or doubles a month says so before it replaces it, and a file replaces only whole months."""
+
+from __future__ import annotations
+
+import os
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+
+from accounts.models import AuditEntry
+from finops.costs import services, tasks
+from finops.costs.models import CostImport, CostSource
+from finops.costs.queries.sources import load_sources
+from finops.costs.services.reviews import WAITING_STAYS
+from finops.lib import clock
+from finops.lib.errors import UserError
+from tests.cast import Cast
+from tests.finops.costs.bills import bill, line, month_of
+from tests.finops.costs.importing import cost_by, imported, total, written
+
+SEPTEMBER = month_of("2026-09", "15.5")  # 30 days, 465.00
+OCTOBER = month_of("2026-10", "10")  # 31 days, 310.00
+CORRECTION = line("2026-09", 12, "-1", charge_class="Correction", charged="2026-10-02")
+
+
+def uploaded(cast: Cast, source: CostSource, *lines: Any, run: bool = True) -> CostImport:
+    upload = SimpleUploadedFile("bill.csv", bill(*lines).encode())
+    job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+    return ran(job) if run else job
+
+
+def ran(job: CostImport) -> CostImport:
+    services.run_import(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def months(cast: Cast) -> dict[str | None, Decimal]:
+    return {month: billed for month, (billed, _) in cost_by(cast.account, "billing_period").items()}
+
+
+def before_and_after(job: CostImport) -> list[tuple[str, str, Decimal, Decimal]]:
+    return [
+        (each["month"], each["currency"], Decimal(each["billed_before"]), Decimal(each["billed_after"]))
+        for each in job.report["changes"]
+    ]
+
+
+def test_an_upload_that_shrinks_a_month_waits_and_changes_nothing(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "15.5", days=10))
+    assert (job.status, job.finished_at, total(cast.account)) == ("waiting", None, Decimal(465))
+    assert before_and_after(job) == [("2026-09", "USD", Decimal(465), Decimal(155))]
+    assert [review["reason"] for review in job.report["reviews"]] == [
+        "2026-09 falls by 66.7 %, from 465.00 USD to 155.00 USD billed."
+    ]
+    entry = AuditEntry.objects.order_by("pk").last()
+    assert entry is not None
+    assert (entry.action, entry.detail["changes"][0]["billed_before"]) == (
+        "cost_import.wait",
+        "465.000000000000000000",
+    )
+    assert Path(job.files[0]["path"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (month_of("2026-09", "31"), "grows by 100.0 %, from 465.00 USD to 930.00 USD"),
+        (month_of("2026-09", "-15.5"), "changes its sign, from 465.00 USD to -465.00 USD"),
+        (month_of("2026-09", "14", currency="EUR"), r"falls by 100.0 %.*its lines are in EUR now"),
+        (month_of("2026-09", "0"), "falls by 100.0 %"),
+    ],
+)
+def test_what_doubles_turns_changes_its_currency_or_becomes_nothing_waits(
+    lines: list[str], reason: str, cast: Cast, source: CostSource
+) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, lines)
+    assert job.status == "waiting"
+    assert re.search(reason, job.report["reviews"][0]["reason"])
+
+
+def test_a_month_that_goes_on_does_not_wait(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, month_of("2026-09", days=5))
+    assert uploaded(cast, source, month_of("2026-09", days=20)).status == "done"
+    assert uploaded(cast, source, month_of("2026-09", "13.5", days=20)).status == "done"
+
+
+def test_a_waiting_import_is_done_when_somebody_confirms_it(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    services.confirm_import(job=job, actor=cast.actor)
+    assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
+    assert not Path(job.files[0]["path"]).exists()
+    assert "cost_import.confirm" in AuditEntry.objects.values_list("action", flat=True)
+    with pytest.raises(UserError, match="does not wait any more: it is done"):
+        services.discard_import(job=job, actor=cast.actor)
+
+
+def test_a_confirmed_import_waits_again_when_the_source_has_changed(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    later = uploaded(cast, source, month_of("2026-09", "15"))  # nothing blocks it
+    assert (later.status, total(cast.account)) == ("done", Decimal(450))
+    services.confirm_import(job=job, actor=cast.actor)
+    assert (ran(job).status, total(cast.account)) == ("waiting", Decimal(450))
+    assert "The source has changed" in job.report["reviews"][0]["reason"]
+    services.confirm_import(job=job, actor=cast.actor)
+    assert (ran(job).status, total(cast.account)) == ("done", Decimal(150))
+
+
+def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    later = uploaded(cast, source, month_of("2026-09", "5.5"), run=False)
+    services.confirm_import(job=job, actor=cast.actor)
+    assert services.run_import(later.pk) is False
+    tasks.run_due_imports()
+    assert total(cast.account) == Decimal(165)
+
+
+def test_a_confirmed_import_that_is_interrupted_is_taken_up_again(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    CostImport.objects.filter(pk=job.pk).update(attempts=3)
+    services.confirm_import(job=job, actor=cast.actor)
+    CostImport.objects.filter(pk=job.pk).update(status="running")
+    tasks.run_due_imports()
+    assert total(cast.account) == Decimal(150)
+
+
+def test_a_discarded_import_leaves_nothing(
+    cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
+) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    with django_capture_on_commit_callbacks(execute=True):
+        services.discard_import(job=job, actor=cast.actor)
+    job.refresh_from_db()
+    assert (job.status, Path(job.files[0]["path"]).exists()) == ("discarded", False)
+    assert (services.run_import(job.pk), total(cast.account)) == (False, Decimal(465))
+
+
+def test_a_running_import_cannot_be_discarded(cast: Cast, source: CostSource) -> None:
+    job = uploaded(cast, source, SEPTEMBER, run=False)
+    CostImport.objects.filter(pk=job.pk).update(status="running")
+    with pytest.raises(UserError, match="it is running"):
+        services.discard_import(job=job, actor=cast.actor)
+
+
+def test_the_files_of_a_waiting_import_stay_for_a_month(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-09", "5"))
+    os.utime(job.files[0]["path"], (0, 0))
+    tasks.remove_forgotten_uploads()
+    assert Path(job.files[0]["path"]).exists()
+    with clock.frozen(job.created_at + WAITING_STAYS * 2):
+        tasks.remove_forgotten_uploads()
+    job.refresh_from_db()
+    assert job.status == "discarded"
+
+
+def test_a_sync_goes_on_and_warns(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
+    job = imported(cast, source, written(tmp_path, bill(month_of("2026-09", "5"))))
+    assert (job.status, job.origin, total(cast.account)) == ("done", "sync", Decimal(150))
+    assert len(job.report["reviews"]) == 1
+
+
+def test_the_command_refuses_with_a_table_and_goes_on_when_told(
+    cast: Cast, source: CostSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
+    path = str(written(tmp_path, bill(month_of("2026-09", "5"))))
+    with pytest.raises(CommandError, match=r"falls by 67.7 %.*add --confirm") as refused:
+        call_command("import_focus", path, "--account", "acme", "--source", "Bills")
+    assert (refused.value.returncode, total(cast.account)) == (3, Decimal(465))
+    shown = capsys.readouterr().out
+    assert "465.00" in shown
+    assert "150.00" in shown
+    call_command("import_focus", path, "--account", "acme", "--source", "Bills", "--confirm")
+    assert total(cast.account) == Decimal(150)
+
+
+def test_the_command_adds_as_corrections_when_told(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
+    path = str(written(tmp_path, bill(month_of("2026-09", "5", days=12), OCTOBER)))
+    with pytest.raises(CommandError, match=r"12 lines of 2026-09 on 12 days where the source has 30"):
+        call_command("import_focus", path, "--account", "acme", "--source", "Bills")
+    call_command(
+        "import_focus", path, "--account", "acme", "--source", "Bills", "--confirm", "--as-corrections"
+    )
+    assert months(cast) == {"2026-09": Decimal(525), "2026-10": Decimal(310)}
+
+
+def test_the_account_chooses_from_which_change_on(cast: Cast, source: CostSource) -> None:
+    services.change_import_review(
+        account=cast.account, actor=cast.actor, fall_percent=90, growth_percent=1000, least_amount=Decimal(0)
+    )
+    uploaded(cast, source, SEPTEMBER)
+    assert uploaded(cast, source, month_of("2026-09", "5")).status == "done"
+    assert uploaded(cast, source, month_of("2026-09", "0.4")).status == "waiting"
+
+
+def test_one_correction_of_september_in_octobers_file_does_not_replace_september(
+    cast: Cast, source: CostSource
+) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, OCTOBER, CORRECTION)
+    assert (job.status, job.months) == ("done", ["2026-10"])
+    assert months(cast) == {"2026-09": Decimal(464), "2026-10": Decimal(310)}
+    assert [(month["month"], month.get("carried_by", "")) for month in job.report["months"]] == [
+        ("2026-09", "2026-10"),
+        ("2026-10", ""),
+    ]
+    assert "Kept as corrections that 2026-10 carries: 1 line of 2026-09 (-1.00 USD)" in job.report["notes"][0]
+
+
+def test_corrections_are_replaced_with_the_file_that_carries_them_and_stay_when_their_month_is(
+    cast: Cast, source: CostSource
+) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    uploaded(cast, source, OCTOBER, CORRECTION)
+    again = uploaded(cast, source, month_of("2026-09", "15"))
+    assert months(cast) == {"2026-09": Decimal(449), "2026-10": Decimal(310)}
+    assert "(-1.00 USD) stay" in again.report["notes"][0]
+    without = uploaded(cast, source, OCTOBER)
+    assert months(cast) == {"2026-09": Decimal(450), "2026-10": Decimal(310)}
+    assert before_and_after(without)[0] == ("2026-09", "USD", Decimal(449), Decimal(450))
+
+
+def test_a_stray_line_without_a_class_is_a_correction_too_even_in_a_first_import(
+    cast: Cast, source: CostSource
+) -> None:
+    busy = [line("2026-10", day % 31 + 1, "1") for day in range(60)]
+    job = uploaded(cast, source, busy, line("2026-09", 3, "-1"))
+    assert (job.status, job.months) == ("done", ["2026-10"])
+    uploaded(cast, source, SEPTEMBER)
+    assert months(cast) == {"2026-09": Decimal(464), "2026-10": Decimal(60)}
+    assert uploaded(cast, source, busy, line("2026-09", 3, "-2")).months == ["2026-10"]
+    assert months(cast)["2026-09"] == Decimal(463)
+
+
+def test_a_file_of_several_whole_months_replaces_them_all(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER, OCTOBER)
+    job = uploaded(cast, source, month_of("2026-09", "15"), month_of("2026-10", "11"))
+    assert (job.status, job.months) == ("done", ["2026-09", "2026-10"])
+    assert months(cast) == {"2026-09": Decimal(450), "2026-10": Decimal(341)}
+
+
+def test_the_first_days_of_a_new_month_are_no_corrections(cast: Cast, source: CostSource) -> None:
+    many = [line("2026-09", day % 30 + 1, "1") for day in range(300)]
+    assert uploaded(cast, source, many, line("2026-10", 1, "2")).months == ["2026-09", "2026-10"]
+
+
+def test_a_part_of_a_month_waits_with_both_choices(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    part = (month_of("2026-09", "15.5", days=12), OCTOBER)
+    job = uploaded(cast, source, *part)
+    (review,) = job.report["reviews"]
+    assert (job.status, review["kind"], review["may_choose"]) == ("waiting", "partial", True)
+    services.confirm_import(job=job, actor=cast.actor, choices={"2026-09": "add"})
+    assert ran(job).status == "done"
+    assert months(cast) == {"2026-09": Decimal(651), "2026-10": Decimal(310)}
+    other = uploaded(cast, source, *part)
+    services.confirm_import(job=other, actor=cast.actor, choices={"2026-09": "replace"})
+    assert ran(other).status == "done"
+    assert months(cast) == {"2026-09": Decimal(186), "2026-10": Decimal(310)}
+    with pytest.raises(UserError):
+        services.confirm_import(job=job, actor=cast.actor)
+
+
+def test_a_file_of_corrections_alone_is_added_once(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    for _ in range(2):
+        assert uploaded(cast, source, CORRECTION).months == []
+    assert months(cast) == {"2026-09": Decimal(464)}
+    uploaded(cast, source, SEPTEMBER)
+    assert months(cast) == {"2026-09": Decimal(465)}
+
+
+def test_a_file_of_another_provider_is_said(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    job = uploaded(cast, source, month_of("2026-10", provider="Azure"))
+    assert job.report["notes"] == [
+        "These files are of Azure, and the source had AWS: is it the right source?"
+    ]
+
+
+def test_corrections_do_not_make_a_month_look_covered(cast: Cast, source: CostSource) -> None:
+    busy = [line("2026-10", day % 31 + 1, "1") for day in range(60)]
+    uploaded(cast, source, busy, line("2026-08", 3, "-1"))
+    found = load_sources(cast.account).coverage
+    assert (str(found.first_day), found.sources[source.pk].rows) == ("2026-10-01", 61)
