@@ -50,6 +50,10 @@ class CostFilter(Filter, frozen=True, kw_only=True):
     values: list[str] = []
 
 
+FILTER_PARAMS = {"filters": "f", "usage_filters": "u"}
+"""Lists of filters, and the letter that their URL parameters begin with."""
+
+
 class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A question that a page's URL can say: one with a list of `filters`."""
 
@@ -59,14 +63,16 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
         """The query that a URL says: `dict(request.GET.lists())`. Names it does not know and empty values are ignored.
 
-        Filters are f0, f0op, f0v, f1 …: dimension, op, values. Raises UserError that names the parameter.
+        Filters are f0, f0op, f0v, f1 …: dimension, op, values; of usage u0, u0v …. Raises UserError that names the parameter.
         """
         raw: dict[str, Any] = {
             field.name: _field_value(field, [value for value in params[field.name] if value != ""])
             for field in fields_of(cls)
-            if field.name != "filters" and any(params.get(field.name, ()))
+            if field.name not in FILTER_PARAMS and any(params.get(field.name, ()))
         }
-        raw["filters"] = _filters_from(params)
+        for name, letter in FILTER_PARAMS.items():
+            if name in cls.__struct_fields__:
+                raw[name] = _filters_from(params, letter)
         return from_text(raw, cls)
 
     def to_params(self) -> dict[str, list[str]]:
@@ -74,13 +80,14 @@ class UrlQuery(msgspec.Struct, frozen=True, kw_only=True):
         params: dict[str, list[str]] = {}
         for field in fields_of(type(self)):
             value = getattr(self, field.name)
-            if field.name == "filters" or value in (None, [], field.default):
+            if field.name in FILTER_PARAMS or value in (None, [], field.default):
                 continue
             params[field.name] = [str(item) for item in value] if isinstance(value, list) else [str(value)]
-        for index, item in enumerate(self.filters):
-            params[f"f{index}"] = [item.dimension]
-            params[f"f{index}op"] = [item.op]
-            params[f"f{index}v"] = list(item.values)
+        for name, letter in FILTER_PARAMS.items():
+            for index, item in enumerate(getattr(self, name, ())):
+                params[f"{letter}{index}"] = [item.dimension]
+                params[f"{letter}{index}op"] = [item.op] if hasattr(item, "op") else []
+                params[f"{letter}{index}v"] = list(item.values)
         return {name: values for name, values in params.items() if values}
 
 
@@ -136,19 +143,19 @@ def asked(params: Mapping[str, Sequence[str]], first: Q) -> Q:
     return query if any(getattr(query, name) for name in _DAYS) else replace(query, period=DEFAULT_PERIOD)
 
 
-_FILTER_NAME = re.compile(r"f(\d{1,3})")
+_FILTER_NAME = re.compile(r"([fu])(\d{1,3})")
 
 
 def _field_value(field: msgspec.structs.FieldInfo, values: list[str]) -> str | list[str]:
     return values if field.default_factory is list else values[-1]
 
 
-def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+def _filters_from(params: Mapping[str, Sequence[str]], letter: str) -> list[dict[str, Any]]:
     found = []
     for name in params:
         match = _FILTER_NAME.fullmatch(name)
-        if match and any(params[name]):
-            found.append((int(match[1]), name))
+        if match and match[1] == letter and any(params[name]):
+            found.append((int(match[2]), name))
     return [_filter_from(params, name) for _, name in sorted(found)]
 
 

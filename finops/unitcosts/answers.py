@@ -86,7 +86,8 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     series: Series = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_unit_cost`. Unit costs are of `per` units. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
+# The answer of `query_unit_cost`. `usage_filters_applied`: those asked for, and filters of cost that usage takes too;
+# `unfiltered_dimensions`: those of cost filters that usage does not take, so its quantity is of everything. Unit costs are of `per` units. In mode total `rows` is empty. The rows' costs of a currency add up to its total.
 class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
@@ -109,6 +110,8 @@ class UnitCostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
+    usage_filters_applied: list[FilterUsed] = []
+    unfiltered_dimensions: list[str] = []
 
 
 # A saved question; `filters` is the cost, `basis` and `charge_categories` empty: the account's cost view.
@@ -120,6 +123,7 @@ class UnitMetricInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     splits: str
     description: str = ""
     filters: list[FilterUsed] = msgspec.field(default_factory=list)
+    usage_filters: list[FilterUsed] = msgspec.field(default_factory=list)
     basis: str = ""
     charge_categories: list[str] = msgspec.field(default_factory=list)
 

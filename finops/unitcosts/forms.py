@@ -30,6 +30,21 @@ class AliasForm(forms.Form):
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
+class UsageDimensionForm(forms.Form):
+    cost_dimension = forms.CharField(
+        max_length=300,
+        label="Dimension of cost",
+        help_text="Such as region or tag:market. Its values must be those of the usage.",
+        error_messages={"required": "Write the dimension of cost, such as tag:market."},
+    )
+    usage_dimension = forms.CharField(
+        max_length=300,
+        label="Dimension of usage",
+        widget=forms.TextInput(attrs={"list": "usage-dimensions", "autocomplete": "off"}),
+        error_messages={"required": "Write the key of usage events, or customer."},
+    )
+
+
 class UnitMetricForm(forms.Form):
     name = forms.CharField(
         max_length=100,

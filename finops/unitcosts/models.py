@@ -50,6 +50,32 @@ class CustomerAlias(AccountOwned):
         return f"{self.value} → {self.customer_id}"
 
 
+class UsageDimensionMapping(AccountOwned):
+    """A filter of cost on `cost_dimension` also filters usage, by its dimension `usage_dimension`."""
+
+    cost_dimension = models.CharField(max_length=300)
+    usage_dimension = models.CharField(max_length=300, help_text="A key of usage events, or customer.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["cost_dimension"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "cost_dimension"],
+                name="usage_dimension_mapping_unique",
+                violation_error_message="This dimension of cost is mapped already; remove that mapping first.",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(cost_dimension="") & ~models.Q(usage_dimension=""),
+                name="usage_dimension_mapping_is_whole",
+                violation_error_message="A mapping needs a dimension of cost and one of usage.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cost_dimension} → {self.usage_dimension}"
+
+
 class UnitMetric(AccountOwned):
     """A saved unit cost: which cost, divided by which usage, shown per how many units."""
 
@@ -64,6 +90,7 @@ class UnitMetric(AccountOwned):
     name = models.CharField(max_length=100, error_messages={"blank": "Give the unit metric a name."})
     description = models.CharField(max_length=500, blank=True)
     filters = models.JSONField(default=list, blank=True)
+    usage_filters = models.JSONField(default=list, blank=True)
     basis = models.CharField(max_length=20, blank=True, help_text="Empty: the account's cost view.")
     charge_categories = models.JSONField(default=list, blank=True)
     splits = models.CharField(max_length=10, choices=Splits.choices, default=Splits.BEFORE)

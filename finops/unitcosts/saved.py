@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from finops.costs.spend_query import BasisName, CostFilter, Splits
 from finops.lib.spoken import cut, listed
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.unit_cost_query import Mode, UnitCostQuery
+from finops.unitcosts.unit_cost_query import Mode, UnitCostQuery, UsedFilter
 
-KEPT = ("usage_metric", "filters", "basis", "charge_categories", "splits", "per", "mode")
+KEPT = ("usage_metric", "filters", "usage_filters", "basis", "charge_categories", "splits", "per", "mode")
 """What of a question a unit metric keeps. Days, granularity, comparison and customers are asked anew each time."""
 
 
@@ -23,6 +23,7 @@ def question_of(metric: UnitMetric) -> UnitCostQuery:
         usage_metric=metric.usage_metric,
         mode=cast(Mode, metric.mode),
         filters=msgspec.convert(metric.filters, list[CostFilter]),
+        usage_filters=msgspec.convert(metric.usage_filters, list[UsedFilter]),
         basis=cast(BasisName, metric.basis) if metric.basis else None,
         charge_categories=list(metric.charge_categories),
         splits=cast(Splits, metric.splits),
@@ -35,6 +36,7 @@ def kept_of(question: UnitCostQuery) -> dict[str, Any]:
     return {
         "usage_metric": question.usage_metric.strip(),
         "filters": msgspec.to_builtins(list(question.filters)),
+        "usage_filters": msgspec.to_builtins(list(question.usage_filters)),
         "basis": question.basis or "",
         "charge_categories": list(question.charge_categories),
         "splits": question.splits or UnitMetric.Splits.BEFORE.value,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from finops.costs.spend_query import (
@@ -31,6 +32,13 @@ MAX_PER = 10**12
 Scale = Annotated[int, Meta(ge=1, le=MAX_PER)]
 
 
+# As in queryUsage, without its words.
+class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
+    __doc__ = None
+    dimension: str
+    values: list[str]
+
+
 # A question about unit cost. Days are UTC, both ends inside; without any dates, the last 30 days.
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
@@ -43,6 +51,13 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     granularity: Granularity = "none"
     filters: Annotated[
         list[CostFilter], Meta(description="On cost, as in querySpend.", max_length=MAX_FILTERS)
+    ] = []
+    usage_filters: Annotated[
+        list[UsedFilter],
+        Meta(
+            description="On usage: dimension key or customer. Filters on dimensions that usage has too apply by themselves.",
+            max_length=MAX_FILTERS,
+        ),
     ] = []
     customers: Annotated[list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)] = []
     per: Annotated[Scale | None, Meta(description="Of so many units.")] = None

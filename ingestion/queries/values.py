@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,11 @@ from django.db.models import Q
 from accounts.models import Account
 from finops.lake import engine
 from finops.lake.schema import Kind, dimension_column
+from finops.lib.periods import DateRange
 from ingestion.models import Customer
 from ingestion.queries.asked import Known, find_key
 from ingestion.queries.metrics import EVER
+from ingestion.queries.usage_lake import NONE
 from ingestion.usage_query import CUSTOMER
 
 
@@ -49,3 +52,44 @@ class _Values:
         place = ibis.row_number().over(ibis.window(order_by=[counts.events.desc(), counts["value"]]))
         placed = counts.select("value", place=place)
         return placed.filter(placed.place < self.limit)
+
+
+MAX_METRIC_VALUES = 5_000
+
+
+def metric_values(
+    account: Account, metric: str, days: DateRange, names: Sequence[str], *, deadline: float | None = None
+) -> dict[str, list[str]]:
+    """The values that a metric's events of these days have in each dimension, or of `customer`; `(none)` for those
+    without one. One more than MAX_METRIC_VALUES says that there are too many. One lake query."""
+    keys = [name for name in names if name != CUSTOMER]
+    table = engine.run(
+        account,
+        Kind.USAGE,
+        days.start,
+        days.end,
+        _MetricValues(metric, tuple(names)),
+        tag_keys=keys,
+        deadline=deadline,
+    )
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for row in table.to_pylist():
+        found[names[row["place"]]].append(row["value"])
+    return {name: sorted(values) for name, values in found.items()}
+
+
+@dataclass(frozen=True)
+class _MetricValues:
+    metric: str
+    names: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        events = table.filter(table.metric == self.metric)
+        each = [self._of(events, place, name) for place, name in enumerate(self.names)]
+        return ibis.union(*each) if len(each) > 1 else each[0]
+
+    def _of(self, events: Any, place: int, name: str) -> Any:
+        value = events.customer_id if name == CUSTOMER else events[dimension_column(name)].coalesce(NONE)
+        values = events.select(value=value).distinct()
+        shown = values.select(place=ibis.literal(place, "int64"), value=values["value"])
+        return shown.order_by("value").limit(MAX_METRIC_VALUES + 1)

@@ -26,7 +26,7 @@ from finops.costs.models import CostImport, CostSource
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.lib import clock
-from finops.unitcosts.models import CustomerAlias, UnitMetric
+from finops.unitcosts.models import CustomerAlias, UnitMetric, UsageDimensionMapping
 from ingestion.models import Customer, UsageMetric, UsageSource, UsageUpload
 
 
@@ -92,6 +92,13 @@ def _customer_alias(account: Account) -> int:
     with account_scope(account):
         return CustomerAlias.objects.create(
             account=account, value=secrets.token_hex(4), customer_id="walk"
+        ).pk
+
+
+def _usage_dimension_mapping(account: Account) -> int:
+    with account_scope(account):
+        return UsageDimensionMapping.objects.create(
+            account=account, cost_dimension=f"tag:{secrets.token_hex(4)}", usage_dimension="region"
         ).pk
 
 
@@ -243,6 +250,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "source_id": _source,
     "import_id": _import,
     "alias_id": _customer_alias,
+    "mapping_id": _usage_dimension_mapping,
     "connection_id": _connection,
     "usage_source_id": _usage_source,
     "usage_upload_id": _usage_upload,

@@ -16,6 +16,7 @@ from finops.unitcosts.queries.customers import (
 )
 from finops.unitcosts.queries.join import Customers, Quantity
 from finops.unitcosts.queries.usage_metric import meant_metric, notes_of, why_unused
+from finops.unitcosts.queries.usage_scope import UsageScope, usage_scope
 from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
 from ingestion.models import UsageMetric
 from ingestion.queries import UsageAsked, UsageRead, metrics_of
@@ -41,6 +42,7 @@ class Facts:
     earlier_usage: UsageRead | None = None
     compared_usage: UsageRead | None = None
     notes: list[str] = field(default_factory=list)
+    scope: UsageScope = field(default_factory=UsageScope)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -62,7 +64,8 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
     cost = read_costs(account, cost_question(query, key), deadline=deadline)
-    reader = _UsageReader(account, metric, query, only, deadline)
+    scope = usage_scope(account, metric, query, cost, only, deadline)
+    reader = _UsageReader(account, metric, query, scope, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
     customers = _customers(account, cost, usage, only) if key else None
     if customers and only:
@@ -77,11 +80,12 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
         key=key,
         cost=cost,
         usage=usage,
-        unused=why_unused(metrics, metric, query.usage_metric),
+        unused=scope.why_unused() or why_unused(metrics, metric, query.usage_metric),
         customers=customers,
         compared_usage=usage if current == cost.days else reader.read(current) if current else None,
         earlier_usage=reader.read(previous) if previous else None,
-        notes=[*notes_of(metric, query.usage_metric), *strange],
+        notes=[*notes_of(metric, query.usage_metric), *strange, *scope.notes],
+        scope=scope,
     )
 
 
@@ -111,12 +115,16 @@ class _UsageReader:
     account: Account
     metric: UsageMetric | None
     query: UnitCostQuery
-    customers: tuple[str, ...]
+    scope: UsageScope
     deadline: float | None
 
     def read(self, days: DateRange, *, granularity: str = "none", by: str = "") -> UsageRead:
-        """One lake query; none for a metric that no event has named."""
+        """One lake query; none for a metric that no event has named, or whose events all stay outside the filters."""
         if self.metric is None:
             return UsageRead(self.query.usage_metric, NO_METRIC, None, [], 0, None)
-        asked = UsageAsked(self.metric.name, days, granularity, by, self.customers)
+        if self.scope.nothing:
+            return UsageRead(self.metric.name, self.metric.aggregation, None, [], 0, None)
+        asked = UsageAsked(
+            self.metric.name, days, granularity, by, self.scope.customers, self.scope.dimensions
+        )
         return read_metric(self.account, self.metric, asked, deadline=self.deadline)

@@ -35,7 +35,8 @@ def query_unit_cost(
     A saved unit metric gives what the question leaves out; the answer says what was given beside it and differs.
 
     Raises UserError for what the caller can repair: a misspelt metric, no customer key, an unknown customer, and what
-    `query_spend` refuses. Cost: two lake queries; filters add one or two, a comparison one or two, splits what
+    `query_spend` refuses. A filter of cost applies to usage too where usage has its dimension (`usage_scope`); where it
+    does not, the answer says that the usage is not filtered. Cost: two lake queries; filters add one to three, a comparison one or two, splits what
     `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
     of `query_spend`, and one for each lake query.
     """
@@ -46,7 +47,7 @@ def query_unit_cost(
     return replace(
         answer,
         unit_metric=meant.name,
-        summary=f"{meant.name}. {answer.summary}",
+        summary=f"{meant.name}: {answer.summary}",
         warnings=[*meant.notes, *answer.warnings],
     )
 
@@ -79,6 +80,8 @@ def _answer(account: Account, query: UnitCostQuery, deadline: float | None) -> U
         warnings=warnings_of(facts, spent, totals, found),
         hint=hint_of(facts, totals),
         applied_splits=facts.cost.facts.splitting.applied,
+        usage_filters_applied=list(facts.scope.applied),
+        unfiltered_dimensions=list(facts.scope.unfiltered),
     )
 
 

@@ -20,7 +20,7 @@ from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import needed_customer_key
 from finops.unitcosts.queries.usage_metric import meant_metric
 from finops.unitcosts.saved import KEPT, asked_with, question_of
-from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
+from finops.unitcosts.unit_cost_query import UnitCostQuery, UsedFilter, cost_question
 from ingestion.queries import metrics_of
 
 MAX_LISTED = 50
@@ -117,13 +117,21 @@ def _info(metric: UnitMetric) -> UnitMetricInfo:
         mode=metric.mode,
         splits=metric.splits,
         filters=[_filter(item) for item in question_of(metric).filters],
+        usage_filters=[_usage_filter(item) for item in question_of(metric).usage_filters],
         basis=metric.basis,
         charge_categories=list(metric.charge_categories),
     )
 
 
 def _filter(item: CostFilter) -> FilterUsed:
-    more = len(item.values) - SHOWN_VALUES
-    values = [cut(value, MAX_TEXT) for value in item.values[:SHOWN_VALUES]]
-    values += [f"… and {more} more"] if more > 0 else []
-    return FilterUsed(dimension=item.dimension, op=item.op, values=values)
+    return FilterUsed(dimension=item.dimension, op=item.op, values=_shown(item.values))
+
+
+def _usage_filter(item: UsedFilter) -> FilterUsed:
+    return FilterUsed(dimension=item.dimension, op="in", values=_shown(item.values))
+
+
+def _shown(values: list[str]) -> list[str]:
+    more = len(values) - SHOWN_VALUES
+    shown = [cut(value, MAX_TEXT) for value in values[:SHOWN_VALUES]]
+    return [*shown, f"… and {more} more"] if more > 0 else shown

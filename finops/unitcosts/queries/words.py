@@ -59,11 +59,23 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     parts = [
-        f"{facts.account.name} {when} ({view}): {said}.{why}",
+        f"{facts.account.name} {when} ({view}{_filtered(facts)}): {said}.{why}",
         meaning,
         _rows_said(rows, facts.query.units),
     ]
     return " ".join(part for part in parts if part)
+
+
+def _filtered(facts: Facts) -> str:
+    """Whether cost and usage are of the same: in the first sentence, because else the quotient misleads."""
+    scope, metric = facts.scope, cut(facts.metric, NAME_LENGTH)
+    both = listed([each.dimension.removeprefix("dimension:") for each in scope.applied])
+    filtered = f"; usage filtered by {both}" if both else ""
+    if not scope.unfiltered:
+        return filtered
+    alone = listed([cut(name, NAME_LENGTH) for name in scope.unfiltered])
+    whole = f"{filtered}, not by {alone} as the cost is" if both else ""
+    return whole or f"; only the cost is filtered by {alone}, the usage is all of {metric}"
 
 
 def _equation(facts: Facts, total: UnitCostTotal) -> str:

@@ -58,6 +58,7 @@ def _said(metric: UnitMetric) -> dict[str, Any]:
         "charge_categories",
         "splits",
         "filters",
+        "usage_filters",
     )
     return {name: getattr(metric, name) for name in names}
 

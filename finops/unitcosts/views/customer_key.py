@@ -19,8 +19,8 @@ from finops.costs.views.choices import dimension_choices
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
-from finops.unitcosts.forms import AliasForm, CustomerKeyForm
-from finops.unitcosts.models import CustomerAlias
+from finops.unitcosts.forms import AliasForm, CustomerKeyForm, UsageDimensionForm
+from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.matching import customer_names, unmatched_values
 from finops.unitcosts.services.customer_key import add_customer_alias, remove_customer_alias, set_customer_key
@@ -113,7 +113,17 @@ def _listing(request: AccountRequest) -> Any:
     return listing(request, CustomerAlias.objects.all(), COLUMNS, order="value")
 
 
-def _page(request: AccountRequest, key_form: CustomerKeyForm, alias_form: AliasForm) -> HttpResponse:
+def settings_page(request: AccountRequest, *, mapping_form: UsageDimensionForm) -> HttpResponse:
+    """The page with the form of a mapping as it was sent."""
+    return _page(request, _key_form(request, initial=True), AliasForm(), mapping_form)
+
+
+def _page(
+    request: AccountRequest,
+    key_form: CustomerKeyForm,
+    alias_form: AliasForm,
+    mapping_form: UsageDimensionForm | None = None,
+) -> HttpResponse:
     key = customer_key(request.account)
     names = customer_names(request.account)
     context = {
@@ -123,10 +133,14 @@ def _page(request: AccountRequest, key_form: CustomerKeyForm, alias_form: AliasF
         "listing": _listing(request),
         "names": names,
         "next": request.path,
+        "mapping_form": mapping_form or UsageDimensionForm(),
+        "mappings": UsageDimensionMapping.objects.all(),
+        "usage_dimensions": ["customer", *lake_queries.dimension_keys(request.account)],
     }
     try:
         context["unmatched"] = unmatched_values(request.account, key, names) if key else []
     except UserError as problem:
         context["unmatched_error"] = problem.message
-    status = 422 if key_form.errors or alias_form.errors else 200
+    refused = key_form.errors or alias_form.errors or (mapping_form and mapping_form.errors)
+    status = 422 if refused else 200
     return render(request, "unitcosts/customer_key.html", context, status=status)

@@ -67,7 +67,7 @@ def ask(account: Account, **asked: Any) -> UnitCostAnswer:
 
 def plainly(answer: UnitCostAnswer) -> UnitCostAnswer:
     """Without what says that it was saved."""
-    return replace(answer, unit_metric="", summary=answer.summary.removeprefix(f"{answer.unit_metric}. "))
+    return replace(answer, unit_metric="", summary=answer.summary.removeprefix(f"{answer.unit_metric}: "))
 
 
 @given(

@@ -1,0 +1,76 @@
+"""Writes on which dimension of usage a dimension of cost is. Who may call them is the door's matter."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.dimensions import DimensionContext, registry
+from finops.costs.queries import cost_view
+from finops.lib.errors import UserError, unknown_value
+from finops.unitcosts.models import UsageDimensionMapping
+from ingestion.queries.asked import PREFIX, Known, find_key
+from ingestion.usage_query import CUSTOMER
+
+MAX_MAPPINGS = 100
+
+
+@transaction.atomic
+def map_usage_dimension(
+    *, account: Account, actor: Actor, cost_dimension: str, usage_dimension: str
+) -> UsageDimensionMapping:
+    """From now on a filter of cost on `cost_dimension` also filters usage, by its key `usage_dimension` or `customer`.
+
+    Raises UserError with the nearest for a dimension that is not known on either side, and beyond 100 mappings;
+    ValidationError for a dimension of cost that is mapped already.
+    """
+    with account_scope(account):
+        context = DimensionContext(account, cost_view(account).product_key)
+        found = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
+        if UsageDimensionMapping.objects.count() >= MAX_MAPPINGS:
+            raise UserError(f"An account has at most {MAX_MAPPINGS} mapped dimensions; remove some first.")
+        mapping = UsageDimensionMapping(
+            account=account,
+            cost_dimension=found.name,
+            usage_dimension=_usage_dimension(account, usage_dimension.strip()),
+        )
+        mapping.full_clean()
+        mapping.save(force_insert=True)
+    audit.record(
+        account=account,
+        actor=actor,
+        action="usage_dimension.map",
+        target=mapping.cost_dimension,
+        detail={"usage_dimension": mapping.usage_dimension},
+    )
+    return mapping
+
+
+def _usage_dimension(account: Account, name: str) -> str:
+    if name.casefold() == CUSTOMER:
+        return CUSTOMER
+    known = Known(account)
+    key = find_key(known, name).value
+    if key not in known.keys:
+        raise unknown_value("usage_dimension", name.removeprefix(PREFIX)[:100], [CUSTOMER, *known.keys])
+    return key
+
+
+@transaction.atomic
+def unmap_usage_dimension(*, account: Account, actor: Actor, mapping_id: int) -> None:
+    """Let filters of cost on its dimension leave usage as it is. Raises UserError for a mapping that is gone."""
+    with account_scope(account):
+        mapping = UsageDimensionMapping.objects.select_for_update().filter(pk=mapping_id).first()
+        if mapping is None:
+            raise UserError("That mapping is gone already.", field="mapping_id")
+        mapping.delete()
+    audit.record(
+        account=account,
+        actor=actor,
+        action="usage_dimension.unmap",
+        target=mapping.cost_dimension,
+        detail={"usage_dimension": mapping.usage_dimension},
+    )
