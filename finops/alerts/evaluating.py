@@ -64,12 +64,13 @@ class Look:
         return [each for each in self.subscriptions if each.trigger == trigger]
 
     def anomalies(self) -> list[Candidate]:
-        """No lake query; PostgreSQL: two."""
+        """No lake query; PostgreSQL: three."""
         subscriptions = self.of(Trigger.ANOMALY)
         if not subscriptions:
             return []
         first = self.today - timedelta(days=anomalies.LATE_DAYS)
-        recent = list(Anomaly.objects.filter(last_day__gte=first).select_related("source").order_by("pk"))
+        rows = Anomaly.objects.filter(last_day__gte=first).select_related("source")
+        recent = list(rows.prefetch_related("views").order_by("pk"))
         news = {each.pk for each in recent if anomalies.is_news(each, self.sources.coverage)}
         wanted = [
             (subscription, each)
@@ -77,14 +78,13 @@ class Look:
             for each in anomalies.about(subscription, recent)
             if each.pk in news
         ]
-        fired = _fired((row, anomalies.key_of(each)) for row, each in wanted)
+        keys = {each.pk: anomalies.keys_of_incident(each, recent) for _row, each in wanted}
+        fired = _fired((row, key) for row, each in wanted for key in keys[each.pk])
         found: list[Candidate] = []
         for subscription in subscriptions:
             mine = [each for row, each in wanted if row is subscription]
-            found += self._told(
-                subscription,
-                [each for each in mine if (subscription.pk, anomalies.key_of(each)) not in fired],
-            )
+            new = [each for each in mine if not any((subscription.pk, key) in fired for key in keys[each.pk])]
+            found += self._told(subscription, new)
         return found
 
     def _told(self, subscription: AlertSubscription, new: Sequence[Anomaly]) -> list[Candidate]:

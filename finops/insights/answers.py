@@ -50,6 +50,7 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
     note: str = ""
     marked_by: str = ""
+    also_seen_as: list[str] = []
 
 
 class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):

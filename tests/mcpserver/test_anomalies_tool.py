@@ -120,13 +120,20 @@ def test_a_service_is_found_by_what_people_call_it(acme: Account, door: Door) ->
     assert row["value"] == "Amazon Virtual Private Cloud"
 
 
-def test_anomalies_of_a_service_and_of_a_team_are_not_to_be_added(acme: Account, door: Door) -> None:
-    an_anomaly(acme, 1)
+def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account, door: Door) -> None:
+    service = an_anomaly(acme, 1)
     alone = answer_of(door)["warnings"]
-    an_anomaly(acme, 2, dimension="team", value="Core")
+    an_anomaly(acme, 2, dimension="team", value="Core", primary=service)
 
+    answer = answer_of(door)
+    assert [(each["id"], each["also_seen_as"]) for each in answer["anomalies"]] == [
+        (service.key, ["team Core"])
+    ]
+    assert (answer["total_anomalies"], answer["warnings"]) == (1, alone)
+
+    an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
     (said,) = set(answer_of(door)["warnings"]) - set(alone)
-    assert "do not add impacts" in said
+    assert said.startswith("Edge: 1.50 USD of its impact is in anomalies of services as well")
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:

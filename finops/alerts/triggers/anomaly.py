@@ -20,8 +20,6 @@ NEWS_DAYS: Final = 3
 LATE_DAYS: Final = 31
 """Nor one that ended so long before today: a bill of a month may come a month late, and older ones are history."""
 
-SAME_EVENT: Final = timedelta(days=1)
-
 
 def key_of(anomaly: Anomaly) -> str:
     """One firing for each anomaly, however it grows."""
@@ -38,11 +36,17 @@ def dimension_of(subscription: AlertSubscription) -> str:
 def about(subscription: AlertSubscription, anomalies: Sequence[Anomaly]) -> list[Anomaly]:
     """Those of the subscription's scope that have its impact, up or down, whatever their state and age.
 
-    The whole account and a source take every watched dimension, but an event once: what began on the same day in the
-    same source as one of a service is that again, seen by another dimension.
+    The whole account and a source take every watched dimension, but an incident once: by its primary view, where that
+    is one of them.
     """
     found = [each for each in anomalies if _is_in_scope(subscription, each) and _is_large(subscription, each)]
-    return [each for each in found if not any(_repeats(each, other) for other in found)]
+    first = {each.incident: each for each in sorted(found, key=_rank, reverse=True)}
+    return [each for each in found if first[each.incident] is each]
+
+
+def keys_of_incident(anomaly: Anomaly, anomalies: Sequence[Anomaly]) -> list[str]:
+    """Those of all views of its incident: what was told by one of them is told."""
+    return [key_of(each) for each in anomalies if each.incident == anomaly.incident]
 
 
 def _is_in_scope(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
@@ -62,18 +66,8 @@ def _is_large(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
     return anomaly.currency == subscription.currency and anomaly.impact.copy_abs() >= smallest
 
 
-def _repeats(anomaly: Anomaly, other: Anomaly) -> bool:
-    """Whether it is the event of the other one, which tells it first."""
-    return (
-        _rank(other) < _rank(anomaly)
-        and (other.source_id, other.currency) == (anomaly.source_id, anomaly.currency)
-        and (other.impact > 0) == (anomaly.impact > 0)
-        and abs(other.first_day - anomaly.first_day) <= SAME_EVENT
-    )
-
-
-def _rank(anomaly: Anomaly) -> tuple[bool, str]:
-    return anomaly.dimension != SERVICE, anomaly.dimension
+def _rank(anomaly: Anomaly) -> tuple[bool, bool, str, int]:
+    return anomaly.primary_id is not None, anomaly.dimension != SERVICE, anomaly.dimension, anomaly.pk
 
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:

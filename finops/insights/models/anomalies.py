@@ -18,7 +18,7 @@ class Anomaly(AccountOwned):
     """A run of days on which one source and value cost something else than expected.
 
     The detector keeps figures and days up to date; `state` is a person's, but for what a restated bill took away and
-    what went on after it was resolved. Amounts: amortized cost without taxes, credits, refunds, one-time fees and
+    what went on after it was resolved. Those of one incident have one `primary`, which is listed, and one state. Amounts: amortized cost without taxes, credits, refunds, one-time fees and
     commitment purchases.
     """
 
@@ -63,6 +63,20 @@ class Anomaly(AccountOwned):
         default=list, help_text="For the chart, before, during, after: [day, actual, expected, low, high]."
     )
     causes = models.JSONField(default=list, help_text="finops.insights.anomalies.causes.Causes.")
+    primary = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="views",
+        help_text="The anomaly that stands for the incident which this one shows by another dimension.",
+    )
+    shared_impact = models.DecimalField(
+        max_digits=38,
+        decimal_places=18,
+        default=Decimal(0),
+        help_text="How much of the impact's size other incidents hold.",
+    )
     note = models.TextField(blank=True)
     marked_by_label = models.CharField(max_length=254, blank=True)
     marked_by = models.ForeignKey(
@@ -88,6 +102,11 @@ class Anomaly(AccountOwned):
             ),
         ]
         indexes = [models.Index(fields=["account", "state", "-last_day"], name="anomaly_by_state_and_day")]
+
+    @property
+    def incident(self) -> int:
+        """The row that stands for its incident: its own, where it is that."""
+        return self.primary_id or self.pk
 
     def __str__(self) -> str:
         return f"{self.label or self.value}: {self.first_day} to {self.last_day}"

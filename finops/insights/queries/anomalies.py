@@ -11,7 +11,7 @@ from operator import or_
 
 import msgspec
 from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, When
-from django.db.models.functions import Abs, Cast
+from django.db.models.functions import Abs, Cast, Coalesce
 
 from accounts.models import Account
 from finops.costs.aliases import candidates
@@ -21,7 +21,6 @@ from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_aro
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer, AnomalyRow, RootCause
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
-from finops.insights.models.anomalies import SERVICE
 from finops.lib import spoken
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
@@ -32,14 +31,16 @@ SEVERITIES = ("high", "medium", "low")
 
 
 def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
-    """The anomalies that a query asks for, the most severe first, then the newest. Four queries, none of the lake.
+    """The incidents that a query asks for, the most severe first, then the newest. Five queries, none of the lake.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
     question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search]
     offset = offset_of(query.cursor, *question)
     rows = _asked(query)
     total = rows.count()
-    shown = list(_in_order(rows).select_related("source")[offset : offset + query.limit])
+    shown = list(
+        _in_order(rows).select_related("source").prefetch_related("views")[offset : offset + query.limit]
+    )
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
     return AnomaliesAnswer(
@@ -64,7 +65,7 @@ def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
             field="end_date",
             value=str(query.end_date),
         )
-    rows = Anomaly.objects.all()
+    rows = listed()
     if query.state != "all":
         rows = rows.filter(state=query.state)
     if query.start_date:
@@ -76,8 +77,14 @@ def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
     if query.min_impact is not None:
         rows = rows.alias(size=Abs("impact")).filter(size__gte=query.min_impact)
     for word in query.search.split():
-        rows = rows.alias(said=Cast("causes", TextField())).filter(_mentions(word))
+        seen = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
+        rows = rows.filter(pk__in=seen.values_list(Coalesce("primary_id", "pk")))
     return rows
+
+
+def listed() -> QuerySet[Anomaly]:
+    """One anomaly an incident; the others are views of it."""
+    return Anomaly.objects.filter(primary=None)
 
 
 def _mentions(word: str) -> Q:
@@ -93,7 +100,7 @@ def _in_order(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
 
 
 def row_of(anomaly: Anomaly) -> AnomalyRow:
-    """An anomaly as answers have it; its source must have been fetched with it."""
+    """An anomaly as answers have it; its source, and its views, should have been fetched with it."""
     bounds = _bounds(anomaly)
     return AnomalyRow(
         id=anomaly.key,
@@ -117,6 +124,7 @@ def row_of(anomaly: Anomaly) -> AnomalyRow:
         root_causes=_top(anomaly),
         note=anomaly.note,
         marked_by=anomaly.marked_by_label,
+        also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in anomaly.views.all()],
     )
 
 
@@ -184,13 +192,13 @@ class OpenAnomalies:
 
 
 def open_anomalies(shown: int = 3) -> OpenAnomalies:
-    """Impacts are of sources and services alone: the same money in a team or cost tag counts once. Two queries."""
-    rows = Anomaly.objects.filter(state=Anomaly.State.OPEN)
-    figures = list(rows.values_list("dimension", "currency", "impact", "ongoing"))
+    """By incident, so money that a team or cost tag shows again counts once. Two queries."""
+    rows = listed().filter(state=Anomaly.State.OPEN)
+    figures = list(rows.values_list("currency", "impact", "shared_impact", "ongoing"))
     by_currency: dict[str, list[Decimal]] = {}
-    for dimension, currency, impact, _ongoing in figures:
-        if dimension == SERVICE:
-            by_currency.setdefault(currency, []).append(impact)
+    for currency, impact, shared, _ongoing in figures:
+        own = impact.copy_abs() - shared
+        by_currency.setdefault(currency, []).append(own if impact > 0 else -own)
     return OpenAnomalies(
         count=len(figures),
         ongoing=sum(ongoing for *_rest, ongoing in figures),
@@ -203,8 +211,8 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
 
 
 def state_counts() -> Counter[str]:
-    """How many anomalies there are in each state. One query."""
-    return Counter(Anomaly.objects.values_list("state", flat=True))
+    """How many incidents there are in each state. One query."""
+    return Counter(listed().values_list("state", flat=True))
 
 
 def _summary(account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int) -> str:
@@ -231,10 +239,11 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
 
 
 def _overlapping(shown: Sequence[Anomaly]) -> list[str]:
-    if len({each.dimension for each in shown}) < 2:
-        return []
     return [
-        "The same money may be in an anomaly of a service and in one of a team or cost tag: do not add impacts."
+        f"{each.label or each.value}: {spoken.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
+        f"services as well; do not add it twice."
+        for each in shown
+        if each.shared_impact
     ]
 
 

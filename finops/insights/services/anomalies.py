@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from kombu.exceptions import OperationalError
 
 from accounts import audit
@@ -35,7 +35,7 @@ NOT_WATCHED = ("source", SERVICE, "charge_category", "pricing_category", "resour
 
 
 def mark_expected(*, account: Account, actor: Actor, anomaly: Anomaly, note: str) -> Anomaly:
-    """Say that the cost was meant to be so, and why. The detector learns it: the days count as normal, and what goes on
+    """Say that the cost was meant to be so, and why, of all views of the incident. The detector learns it: the days count as normal, and what goes on
     is the new level. Raises UserError without a note."""
     if not note.strip():
         raise UserError("Say in the note why this cost was expected.", field="note")
@@ -60,14 +60,12 @@ def _mark(
         raise UserError(f"note: at most {MAX_NOTE:,} characters, {len(note):,} were given.", field="note")
     with account_scope(account):
         row = Anomaly.objects.select_for_update().get(pk=anomaly.pk)
-        before, row.state, row.note = row.state, state, note.strip()
-        is_open = state == Anomaly.State.OPEN
-        row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
-        row.marked_at = None if is_open else clock.now()
-        row.gone_at = None if is_open else row.gone_at
-        row.updated_at = clock.now()
-        row.save()
-        if Anomaly.State.EXPECTED in (before, state):
+        before, after = row.state, note.strip()
+        together = Q(pk=row.incident) | Q(primary_id=row.incident)
+        views = Anomaly.objects.select_for_update().filter(together, gone_at=None).exclude(pk=row.pk)
+        states = {before, state, *(_put(view, actor, state, after) for view in views.order_by("pk"))}
+        _put(row, actor, state, after)
+        if Anomaly.State.EXPECTED in states:
             _ask(account)
     audit.record(
         account=account,
@@ -77,6 +75,18 @@ def _mark(
         detail={"id": row.key, "from": {"state": before}, "to": {"state": state, "note": row.note}},
     )
     return row
+
+
+def _put(row: Anomaly, actor: Actor, state: Anomaly.State, note: str) -> str:
+    """Give an anomaly a state, and say which it had."""
+    before, row.state, row.note = row.state, state, note
+    is_open = state == Anomaly.State.OPEN
+    row.marked_by, row.marked_by_label = (None, "") if is_open else (actor.user, actor.label[:254])
+    row.marked_at = None if is_open else clock.now()
+    row.gone_at = None if is_open else row.gone_at
+    row.updated_at = clock.now()
+    row.save()
+    return before
 
 
 @transaction.atomic

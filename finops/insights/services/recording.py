@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 
 from accounts.models import Account
+from finops.insights.anomalies.causes import Causes
+from finops.insights.anomalies.incidents import Place, View, incidents
 from finops.insights.anomalies.series import Found, Judged
 from finops.insights.anomalies.severity import exact, month_end_impact, severity
 from finops.insights.models import Anomaly
+from finops.insights.models.anomalies import SERVICE
 from finops.insights.queries.daily_costs import DailyCost, ScopeKey
 from finops.insights.services.explaining import Explainer
 from finops.insights.services.matching import Scope, key_of, match
@@ -84,6 +87,7 @@ def record(account: Account, candidates: Sequence[Candidate], *, window: DateRan
         if row.pk not in seen and covered(row.source_id, row.first_day, row.last_day):
             _take_away(row)
     _close_old(window)
+    group(window)
 
 
 def _keep(account: Account, scope: Scope, candidate: Candidate, row: Anomaly | None, seen: set[int]) -> None:
@@ -186,3 +190,62 @@ def _close_old(window: DateRange) -> None:
         marked_by_label=DETECTOR,
         marked_at=clock.now(),
     )
+
+
+def group(window: DateRange) -> None:
+    """Bring together what is one incident. What is new in one takes its state; what goes on opens all of it again."""
+    rows = list(Anomaly.objects.filter(last_day__gte=window.start, gone_at=None).order_by("pk"))
+    places = incidents(_view(row) for row in rows)
+    known = {row.pk: row.primary_id for row in rows}
+    changed = [row for row in rows if (row.primary_id, row.shared_impact) != _place(places[row.pk])]
+    for row in changed:
+        row.primary_id, row.shared_impact = _place(places[row.pk])
+    by_incident: dict[int, list[Anomaly]] = {}
+    for row in rows:
+        by_incident.setdefault(row.incident, []).append(row)
+    for views in by_incident.values():
+        changed += _agree(views, known)
+    for row in {row.pk: row for row in changed}.values():
+        row.updated_at = clock.now()
+        row.save()
+
+
+def _place(place: Place) -> tuple[int | None, Decimal]:
+    return place.primary, place.shared
+
+
+def _view(row: Anomaly) -> View:
+    causes = msgspec.convert(row.causes, list[Causes])
+    return View(
+        id=row.pk,
+        source_id=row.source_id,
+        currency=row.currency,
+        dimension=row.dimension,
+        value=row.value,
+        is_service=row.dimension == SERVICE,
+        first=row.first_day,
+        last=row.last_day,
+        impact=row.impact,
+        causes={each.dimension: {cause.value: cause.excess for cause in each.rows} for each in causes},
+    )
+
+
+def _agree(views: Sequence[Anomaly], known: Mapping[int, int | None]) -> list[Anomaly]:
+    """Those whose state is not their incident's: what a person called expected is so of all, else one that was open in it
+    before keeps it open, else it is the primary's."""
+    if len({row.state for row in views}) == 1:
+        return []
+    primary = next((row for row in views if row.primary_id is None), views[0])
+    expected = [row for row in views if row.state == Anomaly.State.EXPECTED]
+    open_again = [
+        row
+        for row in views
+        if row.state == Anomaly.State.OPEN and (row is primary or known[row.pk] == primary.pk)
+    ]
+    like = [*expected, *open_again, primary][0]
+    others = [row for row in views if row.state != like.state]
+    for row in others:
+        row.state, row.note = like.state, like.note
+        row.marked_at, row.marked_by_id = like.marked_at, like.marked_by_id
+        row.marked_by_label = like.marked_by_label
+    return others

@@ -15,7 +15,7 @@ from finops.insights import queries
 from finops.insights.anomalies_query import STATES, AnomaliesQuery
 from finops.insights.anomaly_charts import spark_values
 from finops.insights.answers import AnomalyRow
-from finops.insights.models import Anomaly, AnomalyRun
+from finops.insights.models import AnomalyRun
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
@@ -57,6 +57,7 @@ COLUMNS: list[Column[Line]] = [
     Column("currency", "Currency", lambda line: line.row.currency, shown=False),
     Column("state", "State", lambda line: line.row.state),
     Column("cause", "Root cause", lambda line: line.cause, shown=False),
+    Column("also", "Also seen as", lambda line: ", ".join(line.row.also_seen_as), shown=False),
     Column("note", "Note", lambda line: line.row.note, shown=False),
 ]
 
@@ -67,7 +68,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """`?state=` narrows the list: open by default; the most severe come first."""
     asked = request.GET.get("state", "")
     state = asked if asked in STATES else "open"
-    rows = Anomaly.objects.select_related("source")
+    rows = queries.listed().select_related("source").prefetch_related("views")
     if state != "all":
         rows = rows.filter(state=state)
     lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]

@@ -22,7 +22,7 @@ from finops.lib.errors import UserError
 
 def _anomaly(key: str) -> Anomaly:
     """The anomaly of the account in scope; 404 for another's."""
-    return get_object_or_404(Anomaly.objects.select_related("source", "account"), key=key)
+    return get_object_or_404(Anomaly.objects.select_related("source", "account", "primary"), key=key)
 
 
 @account_page()

@@ -10,8 +10,9 @@ import psycopg
 from django.db import connection
 
 from accounts.models import Account
+from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.models import Anomaly, AnomalyRun
-from finops.insights.queries import open_anomalies
+from finops.insights.queries import list_anomalies, open_anomalies, state_counts
 from finops.insights.services import (
     change_anomaly_settings,
     detect_if_due,
@@ -215,7 +216,17 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     found = {(row.dimension, row.value): row for row in look(acme)}
 
     assert set(found) == {("service", "Compute"), ("tag:team", "search")}
-    assert [each.amount for each in open_anomalies().impacts] == [found["service", "Compute"].impact]
+    service, team = found["service", "Compute"], found["tag:team", "search"]
+    assert (service.primary, team.primary) == (None, service)
+    overview = open_anomalies()
+    assert (overview.count, [each.amount for each in overview.impacts]) == (1, [service.impact])
+    answer = list_anomalies(acme, AnomaliesQuery(search="search"))
+    assert [(each.id, each.also_seen_as) for each in answer.anomalies] == [(service.key, ["tag:team search"])]
+
+    mark_expected(account=acme, actor=cast.actor, anomaly=team, note="A launch.")
+    assert {row.state for row in look(acme)} == {"expected"}
+    assert state_counts() == {"expected": 1}
+    reopen(account=acme, actor=cast.actor, anomaly=service)
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={})
     states = {row.dimension: row.state for row in look(acme)}
