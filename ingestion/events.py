@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from finops.lake.payload import InboxEvent
-from ingestion.timestamps import parse_timestamp
+from ingestion.timestamps import hint, parse_timestamp
 
 MAX_CUSTOMER_ID: Final = 255
 MAX_METRIC: Final = 100
@@ -26,6 +26,7 @@ QUANTITY_LIMIT: Final = 10**20
 PLACES: Final = 12
 
 NOT_AN_OBJECT: Final = "event must be an object"
+NOT_A_DATE: Final = "timestamp must be a parseable date"
 NOT_A_NUMBER: Final = "quantity must be a number"
 BLANK_UNIT: Final = "unit must be a string that is not blank"
 OUT_OF_RANGE: Final = "quantity must be below 10^20 in size with at most 12 decimal places"
@@ -193,6 +194,15 @@ def _read_number(raw: Raw) -> Any:
         return _TINY if exponent.startswith("-") else Decimal("Infinity")
 
 
+_JSON_NUMBER = object()
+
+
+def _read_timestamp(raw: Raw) -> Any:
+    return _JSON_NUMBER if bytes(raw)[:1] in (b"-", *_DIGITS) else _read_text(raw)
+
+
+_DIGITS = tuple(b"%d" % digit for digit in range(10))
+_read_text = _reads(_TEXT)
 _READ: dict[str, Callable[[Raw], Any]] = {
     "customer_id": _reads(_TEXT),
     "customer_name": _reads(_TEXT),
@@ -200,7 +210,7 @@ _READ: dict[str, Callable[[Raw], Any]] = {
     "unit": _reads(_TEXT),
     "quantity": _read_number,
     "dimensions": _reads(_DIMENSIONS),
-    "timestamp": _reads(_TEXT),
+    "timestamp": _read_timestamp,
     "event_id": _reads(_TEXT),
 }
 
@@ -257,8 +267,14 @@ def _dimensions_problem(value: Any) -> str:
 
 
 def _timestamp_problem(value: Any) -> str:
-    fine = _is_text(value) and parse_timestamp(value) is not None
-    return "" if fine else "timestamp must be a parseable date"
+    if value is _JSON_NUMBER:
+        return f'{NOT_A_DATE}: a string, such as "2026-11-02T10:00:00Z" or unix seconds in quotes'
+    if not _is_text(value):
+        return NOT_A_DATE
+    if parse_timestamp(value) is not None:
+        return ""
+    instead = hint(value)
+    return f"{NOT_A_DATE}: {instead}" if instead else NOT_A_DATE
 
 
 # Nobody reads an id on a page: blanks may be one.

@@ -54,7 +54,8 @@ _EVENT: Schema = {
         },
         "timestamp": {
             "type": "string",
-            "description": "When it happened: ISO 8601, RFC 2822, or any text that names year, month and day. Without zone: UTC.",
+            "description": "When it happened: ISO 8601, RFC 2822, unix seconds or milliseconds as text, or any text that names year, month "
+            "and day. A zone is an offset or an IANA name; without one it is UTC.",
             "examples": ["2026-11-20T12:00:00Z"],
         },
         "event_id": {

@@ -124,7 +124,11 @@ _WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
     ("quantity", "5", 'missing, or no JSON number: "5" and true are none'),
     ("quantity", Decimal(QUANTITY_LIMIT), "10^20 or more in size, before or after rounding to 12 places"),
     ("dimensions", [], "another type, or a value in it that is no string"),
-    ("timestamp", "soon", "missing, or no date that names its year, month and day"),
+    (
+        "timestamp",
+        "soon",
+        "missing, or no date that names its year, month and day; where it may mean several moments, what to write instead",
+    ),
     ("event_id", "i" * (MAX_EVENT_ID + 1), "empty, too long, neither string nor null"),
 )
 

@@ -1,8 +1,9 @@
 """Timestamps as senders write them, to the microsecond in UTC.
 
 ISO 8601 in all its forms that name a day, else RFC 2822, else what dateutil reads, if the text itself names year,
-month and day. Without a zone it is UTC; a zone name that does not say one offset (CET, IST) is not parseable. Digits
-beyond the microsecond are cut off. Years 1 to 9999.
+month and day; or unix seconds or milliseconds. Without a zone it is UTC. A zone is an offset, an IANA name (Europe/Berlin)
+or a name that says one offset (CET); one that may say several (IST) is not parseable, nor is a time that clocks in its
+zone show twice or never. Digits beyond the microsecond are cut off. Years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import functools
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
 
 from dateutil import parser as dateutil_parser
 
@@ -44,16 +47,54 @@ _ZONES = {
     "MDT": -6,
     "PST": -8,
     "PDT": -7,
+    "WET": 0,
+    "WEST": 1,
+    "CET": 1,
+    "CEST": 2,
+    "EET": 2,
+    "EEST": 3,
+    "MSK": 3,
+    "JST": 9,
+    "KST": 9,
+    "AEST": 10,
+    "AEDT": 11,
+    "NZST": 12,
+    "NZDT": 13,
+    "HST": -10,
+    "AKST": -9,
+    "AKDT": -8,
 }
-"""The zone names that RFC 2822 gives a meaning, with their hours."""
+"""The zone names that RFC 2822 gives a meaning, and those that mean one offset wherever they are written, with their
+hours. IST, BST, AST, ECT and the like mean several and are not here."""
+
+EXAMPLE: Final = "write the offset, as in 2026-11-02T10:00:00+01:00"
+_UNIX = re.compile(r"(?P<whole>\d{9,10}|\d{13})(?:[.,](?P<fraction>\d+))?", re.ASCII)
+_DIGITS = re.compile(r"\d{9,}(?:[.,]\d+)?", re.ASCII)
+_IN_ZONE = re.compile(
+    r"(?P<local>.+?) (?: \s* \[ !? (?P<suffix>[A-Za-z][\w+\-/]*) \] | \s+ (?P<name>[A-Za-z][\w+\-]*/[\w+\-/]+) )",
+    re.ASCII | re.VERBOSE,
+)
+_ENDS_IN_ZONE = re.compile(
+    rf"(?:[)\]] | \s[\w+\-]+/[\w+\-/]+ | \b(?:{'|'.join(name for name in _ZONES if name not in ('UTC', 'GMT', 'Z'))}) )$",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN_OFFSET = re.compile(r"\s*(?:Z|UTC|GMT|[+\-\u2212]\d\d(?::?\d\d)?)$", re.ASCII | re.IGNORECASE)
 
 # `Fri Nov 20 2026 12:00:00 GMT+0100 (Central European Standard Time)`, as JavaScript writes it.
 _COMMENT = re.compile(r"((?:[+-]\d\d:?\d\d|UTC|GMT|Z))\s*\([^()]*\)$")
 # dateutil reads GMT+0100 as POSIX does, an hour behind; everybody else means an hour ahead.
 _OF_UTC = re.compile(r"\b(?:UTC|GMT)(?=[+-]\d)")
 
+# `15 Mar -44`: dateutil takes the sign for a separator, and the year 0000 for 2000.
+_YEAR_BELOW_0 = re.compile(r"^[^:]*\s[-\u2212]\d")
+_YEAR_0 = re.compile(r"\b0{3,}\b")
+
 # Only the time of day is the same: a part of the date that the text leaves out shows as a difference.
 _DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may bring a zone
+
+
+class Unclear(ValueError):
+    """A text that may mean several moments; says what to write instead."""
 
 
 def parse_timestamp(text: str) -> datetime | None:
@@ -79,20 +120,102 @@ def parse_timestamp(text: str) -> datetime | None:
 
 def _parse_short(text: str) -> datetime | None:
     stripped = text.strip()
-    return _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
+    found = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
+    return found if isinstance(found, datetime) else None
+
+
+def hint(text: str) -> str:
+    """What to write instead of a text that is no moment because it may be several; empty for any other."""
+    stripped = text.strip()
+    found = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
+    return found if isinstance(found, str) else ""
 
 
 @functools.lru_cache(maxsize=4096)
-def _parse_other(stripped: str) -> datetime | None:
+def _parse_other(stripped: str) -> datetime | str | None:
+    """The moment; else, where there is one, what to write instead."""
     try:
-        if found := _ISO.fullmatch(stripped):
-            return _of_iso(found.groupdict())
-        without_comment = _OF_UTC.sub("", _COMMENT.sub(r"\1", stripped))
-        if found := _RFC_2822.fullmatch(without_comment):
-            return _of_rfc_2822(found.groupdict())
-        return _of_dateutil(without_comment)
+        return _read(stripped)
+    except Unclear as unclear:
+        return str(unclear)
     except (ValueError, OverflowError):
         return None
+
+
+def _read(stripped: str) -> datetime | None:
+    """Raises ValueError and OverflowError for what is no moment."""
+    if stripped.startswith(("-", "\u2212")):
+        raise ValueError("a year below 1, or a number")
+    if found := _ISO.fullmatch(stripped):
+        return _of_iso(found.groupdict())
+    if _DIGITS.fullmatch(stripped) and not (stripped.isdecimal() and len(stripped) in _DIGITS_OF_DATES):
+        return _of_unix(stripped)
+    if found := _IN_ZONE.fullmatch(stripped):
+        return _of_local(found["local"], found["suffix"] or found["name"], is_suffix=bool(found["suffix"]))
+    without_comment = _OF_UTC.sub("", _COMMENT.sub(r"\1", stripped))
+    if found := _RFC_2822.fullmatch(without_comment):
+        return _of_rfc_2822(found.groupdict())
+    return _of_dateutil(without_comment)
+
+
+_DIGITS_OF_DATES: Final = (12, 14)
+"""20261102 alone is ISO; with hours and minutes, or seconds too, dateutil reads it."""
+
+
+def _of_unix(text: str) -> datetime:
+    found = _UNIX.fullmatch(text)
+    if not found:
+        raise Unclear("unix times are read in seconds (10 digits) or milliseconds (13)")
+    whole, fraction = found["whole"], found["fraction"] or ""
+    if len(whole) == 10 and whole[:2] in ("19", "20") and _is_day_and_hour(whole):
+        raise Unclear("it may be unix seconds or a date with its hour; write 2026-11-02T10:00:00Z")
+    places = 3 if len(whole) == 13 else 0
+    return _EPOCH + timedelta(microseconds=int(f"{whole}{fraction:0<6}"[: len(whole) + 6 - places]))
+
+
+def _is_day_and_hour(digits: str) -> bool:
+    try:
+        datetime.strptime(f"{digits}Z", "%Y%m%d%H%z")
+    except ValueError:
+        return False
+    return True
+
+
+@functools.cache
+def _zone_names() -> dict[str, str]:
+    return {name.lower(): name for name in available_timezones() if name not in ("Factory", "localtime")}
+
+
+def _offset_in(text: str) -> re.Match[str] | None:
+    """The offset, Z, UTC or GMT that a text ends in."""
+    found, iso = _OWN_OFFSET.search(text), _ISO.fullmatch(text)
+    if iso:
+        return found if iso["sign"] or text[-1].isalpha() else None
+    return found if ":" in text else None
+
+
+def _of_local(text: str, name: str, *, is_suffix: bool) -> datetime | None:
+    """The moment of a time as clocks in an IANA zone show it. An offset beside the zone must be the zone's then; beside
+    `Z` the zone is a remark (RFC 9557)."""
+    known = _zone_names().get(name.lower())
+    if known is None:
+        raise Unclear(f"{name[:40]!r} is no IANA time zone; {EXAMPLE}")
+    zone, own, whole = ZoneInfo(known), _offset_in(text), _read(text)
+    if _DIGITS.fullmatch(text) or _ENDS_IN_ZONE.search(text) or (own and not is_suffix):
+        raise Unclear(f"it has a zone twice; {EXAMPLE}")
+    if own and whole and own[0].strip().upper() in ("Z", "UTC", "GMT"):
+        return whole
+    local = _read(text[: own.start()]) if own else whole
+    if local is None or whole is None:
+        raise ValueError("no moment")
+    if own:
+        if whole.astimezone(zone).utcoffset() != local - whole:
+            raise Unclear(f"its offset is not that of {known} then; {EXAMPLE}")
+        return whole
+    offsets = [local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
+    if offsets[0] is None or offsets[0] != offsets[1]:
+        raise Unclear(f"clocks in {known} show this time twice or never; {EXAMPLE}")
+    return local - offsets[0]
 
 
 def _in_utc(moment: datetime) -> datetime | None:
@@ -157,19 +280,23 @@ def _of_rfc_2822(parts: dict[str, str | None]) -> datetime:
 
 def _of_dateutil(text: str) -> datetime | None:
     """Raises ValueError where dateutil does not understand, or where it had to add a part of the date."""
+    if _YEAR_BELOW_0.search(text):
+        raise ValueError("a year below 1")
     try:
         one, other = (dateutil_parser.parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
     except (TypeError, IndexError, AttributeError, ArithmeticError) as error:  # it trips over some texts
         raise ValueError("not a date") from error
     if one != other:
         raise ValueError("no whole date")
+    if one.year == 2000 and _YEAR_0.search(text) and "2000" not in text:
+        raise ValueError("a year below 1")
     return _in_utc(one if one.tzinfo else one.replace(tzinfo=UTC))
 
 
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:
     """The zone of a name, an offset in seconds, or both (`GMT+0100`); None for neither."""
     if name is not None and name.upper() not in _ZONES:
-        raise ValueError("unknown zone")
+        raise Unclear(f"the zone {name[:40]!r} may mean several offsets, or none; {EXAMPLE}")
     hours = _ZONES[name.upper()] if name else 0
     if offset is None:
         return timezone(timedelta(hours=hours)) if name else None

@@ -57,6 +57,9 @@ moments = st.datetimes().map(str) | st.sampled_from(
         "Nov 2026",
         "",
         "2026-11-20 12:00 XYZ",
+        "2026-11-20 12:00 Europe/Berlin",
+        "1763640000",
+        "-2026-11-20",
         MOMENT + "\0",
     ]
 )

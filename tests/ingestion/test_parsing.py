@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ingestion import parsing
 from ingestion.parsing import Batch, Malformed, Rejection, check_batch, last_names
-from ingestion.timestamps import parse_timestamp
+from ingestion.timestamps import hint, parse_timestamp
 from tests.ingestion.generated import body_of, events
 from tests.ingestion.pushing import event
 
@@ -42,12 +42,20 @@ def said_of(one: Any) -> str:
     }
     for name, (rule, message) in rules.items():
         if not rule(one.get(name)):
-            return message
+            return timestamp_error(one.get(name)) if name == "timestamp" else message
         if name == "unit" and not unit(one.get(name)):
             return "unit must be a string that is not blank"
         if name == "quantity" and not in_range(one[name]):
             return "quantity must be below 10^20 in size with at most 12 decimal places"
     return ""
+
+
+def timestamp_error(value: Any) -> str:
+    base = "timestamp must be a parseable date"
+    if number(value):
+        return f'{base}: a string, such as "2026-11-02T10:00:00Z" or unix seconds in quotes'
+    instead = hint(value) if plain(value) else ""
+    return f"{base}: {instead}" if instead else base
 
 
 def plain(value: Any) -> bool:

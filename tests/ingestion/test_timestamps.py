@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.timestamps import _ISO, _of_iso, parse_timestamp
+from ingestion.timestamps import _ISO, _of_iso, hint, parse_timestamp
 
 each = pytest.mark.parametrize
 
@@ -119,15 +119,23 @@ def test_other_texts_that_name_a_whole_day_are_read(text: str, moment: str) -> N
         "2026",
         "2026-11",
         "2026-W47",
-        "1763640000",
-        "1763640000000",
         "2011123012",
+        "17636400000",
+        "1763640000000000",
+        "-1763640000",
         "1.5",
         "2026-13-01",
         "2026-02-30",
         "2026-366",
         "2026-W54-1",
         "0000-01-01",
+        "-0001-01-01T00:00:00Z",
+        "-2026-11-20",
+        "\u22122026-11-20",
+        "+000000-01-01",
+        "Jan 1 0000",
+        "15 Mar -44",
+        "1 Jan 44 BC",
         "2026-11-20x12:00:00",
         "2026-11-20T25:00:00Z",
         "2026-11-20T24:00:01Z",
@@ -152,9 +160,9 @@ def test_what_is_no_moment_is_not_read(text: str) -> None:
     [
         "2026-11-20 12:00 XYZ",
         "2026-11-20 12:00 IST",
-        "2026-11-20 12:00:00 CET",
-        "Fri, 20 Nov 2026 12:00:00 CET",
-        "2026-11-20 12:00 Europe/Berlin",
+        "2026-11-20 12:00 BST",
+        "2026-11-20 12:00 Europe/Berln",
+        "2026-11-20 12:00 Berlin",
         "2026-11-20 12:00 XYZ+3",
         "2026-11-20 12:00 EST+3",
         "20 Nov 2026 12:00:00 (XYZ)",
@@ -162,6 +170,75 @@ def test_what_is_no_moment_is_not_read(text: str) -> None:
 )
 def test_a_zone_name_that_is_not_known_is_not_guessed(text: str) -> None:
     assert parse_timestamp(text) is None
+
+
+@each(
+    ("text", "moment"),
+    [
+        ("2026-11-20 12:00:00 CET", "2026-11-20T11:00:00"),
+        ("Fri, 20 Nov 2026 12:00:00 CET", "2026-11-20T11:00:00"),
+        ("2026-07-20 12:00 CEST", "2026-07-20T10:00:00"),
+        ("2026-11-20 12:00 JST", "2026-11-20T03:00:00"),
+        ("2026-11-20 12:00 Europe/Berlin", "2026-11-20T11:00:00"),
+        ("2026-07-20 12:00 europe/berlin", "2026-07-20T10:00:00"),
+        ("November 20, 2026 3:05 pm America/Argentina/Buenos_Aires", "2026-11-20T18:05:00"),
+        ("2026-11-20 12:00 Etc/GMT+5", "2026-11-20T17:00:00"),
+        ("2026-11-20 Asia/Kolkata", "2026-11-19T18:30:00"),
+        ("2026-11-20T12:00:00[Europe/Berlin]", "2026-11-20T11:00:00"),
+        ("2026-11-20T12:00:00+01:00[Europe/Berlin]", "2026-11-20T11:00:00"),
+        ("2026-10-25T02:30:00+02:00[Europe/Berlin]", "2026-10-25T00:30:00"),
+        ("20261120T120000Z[Europe/Berlin]", "2026-11-20T12:00:00"),
+        ("2026-11-20 12:00 UTC", "2026-11-20T12:00:00"),
+    ],
+)
+def test_names_of_one_zone_are_read(text: str, moment: str) -> None:
+    assert parse_timestamp(text) == at(moment)
+
+
+@each(
+    ("text", "moment"),
+    [
+        ("1763640000", "2025-11-20T12:00:00"),
+        ("1763640000.5", "2025-11-20T12:00:00.500000"),
+        ("1763640000,1234569", "2025-11-20T12:00:00.123456"),
+        ("1763640000123", "2025-11-20T12:00:00.123000"),
+        ("1763640000123.4567", "2025-11-20T12:00:00.123456"),
+        (" 987654321 ", "2001-04-19T04:25:21"),
+        ("202611201200", "2026-11-20T12:00:00"),
+        ("20261120120000", "2026-11-20T12:00:00"),
+    ],
+)
+def test_unix_seconds_and_milliseconds_are_read(text: str, moment: str) -> None:
+    assert parse_timestamp(text) == at(moment)
+
+
+@each(
+    ("text", "instead"),
+    [
+        ("2026-11-20 12:00 IST", "'IST' may mean several offsets"),
+        ("Fri, 20 Nov 2026 12:00:00 BST", "'BST' may mean several offsets"),
+        ("2026-11-20 12:00 Europe/Berln", "'Europe/Berln' is no IANA time zone"),
+        ("2026-10-25 02:30 Europe/Berlin", "twice or never"),
+        ("2026-03-29T02:30:00[Europe/Berlin]", "twice or never"),
+        ("2026-11-20T12:00:00+02:00[Europe/Berlin]", "its offset is not that of Europe/Berlin then"),
+        ("2026-11-20 12:00+01:00 Europe/Berlin", "a zone twice"),
+        ("2026-11-20 12:00 CET Europe/Berlin", "a zone twice"),
+        ("2026-11-20 12:00 Asia/Tokyo Europe/Berlin", "a zone twice"),
+        ("1763640000 Europe/Berlin", "a zone twice"),
+        ("2011123012", "unix seconds or a date with its hour"),
+        ("1763640000000000", "in seconds (10 digits) or milliseconds (13)"),
+    ],
+)
+def test_what_may_mean_several_moments_is_refused_with_an_example(text: str, instead: str) -> None:
+    assert parse_timestamp(text) is None
+    assert instead in hint(text)
+    assert re.search(r"2026-11-02T10:00:00|10 digits", hint(text))
+    assert len(hint(text)) < 140, "with its beginning it has to fit a rejected line"
+
+
+@each("text", ["", "soon", "2026-02-30", "12:00", "9" * 500])
+def test_what_is_no_date_has_no_hint(text: str) -> None:
+    assert hint(text) == ""
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
