@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
+from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, Chosen
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
 
@@ -64,6 +65,19 @@ class UploadForm(forms.Form):
         help_text="One Column=value a line, for every row. @Column copies another column. Nothing is guessed.",
     )
 
+    number_format = forms.ChoiceField(
+        choices=[("", "Automatic"), *((one.value, shown) for one, shown in NUMBERS_SHOWN.items())],
+        required=False,
+        label="Number format",
+        help_text="Automatic reads it from each file, and refuses a file in which 12,345 could be either.",
+    )
+    date_order = forms.ChoiceField(
+        choices=[("", "Automatic"), *((one.value, shown) for one, shown in DATES_SHOWN.items())],
+        required=False,
+        label="Date order",
+        help_text="Of dates such as 05/09/2026. Automatic reads it from each file and its billing periods.",
+    )
+
     def __init__(self, *args: Any, sources: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["source"]
@@ -82,6 +96,10 @@ class UploadForm(forms.Form):
         if not data.get("source") and not data.get("name", "").strip() and not self.errors.get("source"):
             self.add_error("name", "Give the new source a name, or choose an existing one.")
         return data
+
+    @property
+    def formats(self) -> Chosen:
+        return Chosen.of(self.cleaned_data["number_format"], self.cleaned_data["date_order"])
 
     @property
     def values_of_missing_columns(self) -> dict[str, str]:

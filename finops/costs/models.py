@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.scoping import AccountOwned
 from finops.costs.completeness import MAX_SETTLE_DAYS
+from finops.costs.focus.values import DateOrder, NumberFormat
 
 DEFAULT_ACTOR_TAG_KEYS = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 
@@ -141,6 +142,21 @@ class CostImport(AccountOwned):
         default=list, help_text="Each file: name, path, bytes, and whether it is ours to remove."
     )
     defaults = models.JSONField(default=dict, help_text="Values for columns that the files lack.")
+    number_format = models.CharField(
+        max_length=10,
+        choices=[(NumberFormat.POINT.value, "1,234.56"), (NumberFormat.COMMA.value, "1.234,56")],
+        blank=True,
+        help_text="Of all the files; empty: decided for each.",
+    )
+    date_order = models.CharField(
+        max_length=12,
+        choices=[
+            (DateOrder.MONTH_FIRST.value, "month/day/year"),
+            (DateOrder.DAY_FIRST.value, "day/month/year"),
+        ],
+        blank=True,
+        help_text="Of dates such as 05/09/2026 in all the files; empty: decided for each.",
+    )
     actor_label = models.CharField(max_length=254, blank=True)
     actor_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

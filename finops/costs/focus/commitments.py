@@ -14,6 +14,7 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus import convert
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
 
 MAX_ROWS: Final = 1_000_000
@@ -37,7 +38,9 @@ class Commitment(msgspec.Struct, frozen=True):
     contract_end: datetime | None = None
 
 
-def read_batch(batch: Mapping[int, pa.Array], header: Header, findings: Findings) -> Iterator[Commitment]:
+def read_batch(
+    batch: Mapping[int, pa.Array], header: Header, findings: Findings, formats: Formats
+) -> Iterator[Commitment]:
     """The commitments of a batch. BadCell for a missing id or period, or a value that is none."""
     found: dict[str, list[Any]] = {}
     for field, column in spec.COMMITMENT_TEXTS.items():
@@ -46,10 +49,11 @@ def read_batch(batch: Mapping[int, pa.Array], header: Header, findings: Findings
             found[field] = [value or "" for value in texts.to_pylist()]
     for field, column in spec.COMMITMENT_AMOUNTS.items():
         if column in header.position:
-            found[field] = convert.amount(batch[header.position[column]], column, findings).to_pylist()
+            amounts = convert.amount(batch[header.position[column]], column, findings, formats)
+            found[field] = amounts.to_pylist()
     for field, column in spec.COMMITMENT_TIMES.items():
         if column in header.position:
-            found[field] = _times(batch[header.position[column]], column, findings)
+            found[field] = _times(batch[header.position[column]], column, findings, formats)
     for place, values in enumerate(zip(*found.values(), strict=True)):
         row = dict(zip(found, values, strict=True))
         _refuse_incomplete(row, place)
@@ -63,13 +67,13 @@ def _refuse_incomplete(row: Mapping[str, Any], place: int) -> None:
             raise BadCell(column, place, None, "is empty, and every commitment has one")
 
 
-def _times(values: pa.Array, column: str, findings: Findings) -> list[datetime | None]:
+def _times(values: pa.Array, column: str, findings: Findings, formats: Formats) -> list[datetime | None]:
     if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
         return [
             None if value is None else _utc(value) for value in values.cast(pa.timestamp("us")).to_pylist()
         ]
     texts = convert.text(values, column, findings)
-    findings_of = convert.day(texts, column, findings)
+    findings_of = convert.day(texts, column, findings, formats)
     return [
         None if value is None else _moment(value, day)
         for value, day in zip(texts.to_pylist(), findings_of.to_pylist(), strict=True)

@@ -6,10 +6,9 @@ fails are the distinct values looked at one by one. Raises BadCell for a value t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from datetime import UTC, date, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -19,30 +18,33 @@ import pyarrow.compute as pc
 from finops.costs.focus.columns import ENUMERATIONS, fold
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import Formats, readings
+from finops.costs.focus.values import (
+    EARLIEST,
+    LATEST,
+    NO_NUMBER,
+    NULLS,
+    DateOrder,
+    Day,
+    NumberFormat,
+    TooLarge,
+    needs_order,
+    parse_amount,
+    parse_day,
+    parse_moment,
+    usual,
+)
 from finops.lake.schema import MONEY, MONEY_LIMIT
 
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
-EARLIEST, LATEST = date(1990, 1, 1), date(2199, 12, 31)
 
-_NULLS: Final = frozenset({"NULL", "null", "Null", ""})
-_NULL_ARRAY: Final = pa.array(sorted(_NULLS))
+_NULL_ARRAY: Final = pa.array(sorted(NULLS))
+_NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
 _LONGEST_NULL: Final = 4
 _SMALL: Final = 64
-_ATTO: Final = Decimal(1).scaleb(-18)
-_CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
-_MOST_DIGITS: Final = 20
-_SIGNS: Final = "$€£¥₹"
-_PLAIN: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-_THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
-_US_DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})(?:[ T]+\d{1,2}:\d{2}(?::\d{2})?)?", re.ASCII)
 
-
-class Day(NamedTuple):
-    """A day in UTC, and how it was written."""
-
-    value: date
-    us_date: bool = False
-    no_zone: bool = False
+FURTHEST_ZONE: Final = timedelta(hours=14)
+"""No zone is further ahead of UTC."""
 
 
 class _Plan(NamedTuple):
@@ -118,7 +120,7 @@ def _blank(values: pa.Array) -> pa.Array | None:
 @lru_cache(maxsize=4_096)
 def _plan(column: str, values: tuple[str, ...]) -> _Plan:
     """Remembered, because batch after batch brings the same few values."""
-    blank = [value.strip() in _NULLS for value in values]
+    blank = [value.strip() in NULLS for value in values]
     if column not in ENUMERATIONS:
         return _Plan(_flags(blank), None, None)
     spelled = [_SPELLINGS[column].get(fold(value)) for value in values]
@@ -159,20 +161,20 @@ def _respelled(
     return pa.DictionaryArray.from_arrays(right.indices.take(encoded.indices), right.dictionary)
 
 
-def amount(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def amount(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
     """Exact decimals with 18 places. More places are rounded half to even, which the findings count."""
-    decimals, large = _decimals(values, column, findings)
+    decimals, large = _decimals(values, column, findings, formats)
     if large is not None:
         raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
     return decimals
 
 
-def quantity(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
     """As `amount`, but what is too large to be added up becomes null, which the findings count.
 
     Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
     """
-    decimals, large = _decimals(values, column, findings)
+    decimals, large = _decimals(values, column, findings, formats)
     if large is None:
         return decimals
     outside = pc.or_kleene(
@@ -184,7 +186,9 @@ def quantity(values: pa.Array, column: str, findings: Findings) -> pa.Array:
     return pc.if_else(outside, pa.scalar(None, MONEY), decimals)
 
 
-def _decimals(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+def _decimals(
+    values: pa.Array, column: str, findings: Findings, formats: Formats
+) -> tuple[pa.Array, int | None]:
     """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
     type_ = values.type
     if pa.types.is_floating(type_):
@@ -195,7 +199,8 @@ def _decimals(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Arr
         values = values.dictionary_decode()
     if not _may_be_number(values.type):
         raise BadCell(column, -1, values.type, "does not hold numbers")
-    return _bounded(*_from_text(values.cast(pa.string()), column, findings))
+    text_ = values.cast(pa.string())
+    return _bounded(*_from_text(text_, column, findings, None if pa.types.is_floating(type_) else formats))
 
 
 def _may_be_number(type_: pa.DataType) -> bool:
@@ -217,36 +222,67 @@ def _rescaled(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Arr
     try:
         return values.cast(MONEY), None
     except pa.ArrowInvalid:
-        return _from_text(values.cast(pa.string()), column, findings)
+        return _from_text(values.cast(pa.string()), column, findings, None)
 
 
-def _from_text(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
-    try:
-        return values.cast(MONEY), None
-    except pa.ArrowInvalid:
-        missing = pc.is_in(values, value_set=_NULL_ARRAY)
+def _from_text(
+    values: pa.Array, column: str, findings: Findings, formats: Formats | None
+) -> tuple[pa.Array, int | None]:
+    """`formats` is None for numbers that are stored as such."""
+    known = formats.numbers if formats else None
+    if known is not NumberFormat.COMMA:
+        try:
+            return values.cast(MONEY), None
+        except pa.ArrowInvalid:
+            pass
+    missing = pc.is_in(values, value_set=_NO_NUMBER_ARRAY)
     if pc.any(missing).as_py():
         findings.cells("null_text", column, missing, values)
         values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
+    if formats and known is None and _has_separators(values):
+        known = formats.number_format_midway()
+    found = _of_usual_form(values, column, findings, known or NumberFormat.POINT)
+    return (found, None) if found else _one_by_one(values, column, findings, formats)
+
+
+def _has_separators(values: pa.Array) -> bool:
+    """Whether a value may have another reading than the one with a decimal point."""
+    return bool(pc.any(pc.match_substring_regex(values, r",|\..*\.")).as_py())
+
+
+def _of_usual_form(
+    values: pa.Array, column: str, findings: Findings, format_: NumberFormat
+) -> pa.Array | None:
+    """All values at once when each is plain or has thousands apart; else None."""
+    pattern, thousands, decimal = usual(format_)
+    if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
+        return None
+    plain = pc.replace_substring(values, thousands, "")
     try:
-        return values.cast(MONEY), None
+        decimals = pc.replace_substring(plain, decimal, ".").cast(MONEY)
     except pa.ArrowInvalid:
-        return _one_by_one(values, column, findings)
+        return None
+    findings.cells("thousands_separator", column, pc.match_substring(values, thousands), values)
+    return decimals
 
 
-def _one_by_one(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+def _one_by_one(
+    values: pa.Array, column: str, findings: Findings, formats: Formats | None
+) -> tuple[pa.Array, int | None]:
+    format_ = (formats.numbers if formats else None) or NumberFormat.POINT
     encoded = values.dictionary_encode()
     parsed: list[Decimal | None] = []
     large: list[int] = []
     flags: dict[str, list[bool]] = {}
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
-            number, found = parse_amount(value)
+            number, found = parse_amount(value, format_)
         except TooLarge:
             large.append(pc.index(encoded.indices, place).as_py())
             number, found = None, []
         except ValueError as error:
-            raise BadCell(column, pc.index(encoded.indices, place).as_py(), value, str(error)) from error
+            index = pc.index(encoded.indices, place).as_py()
+            raise BadCell(column, index, value, _other_format(value, formats) or str(error)) from error
         parsed.append(number)
         for kind in found:
             flags.setdefault(kind, [False] * len(encoded.dictionary))[place] = True
@@ -255,67 +291,69 @@ def _one_by_one(values: pa.Array, column: str, findings: Findings) -> tuple[pa.A
     return pa.array(parsed, MONEY).take(encoded.indices), min(large, default=None)
 
 
-class TooLarge(ValueError):
-    """A number with more than 20 digits before the point, which the lake's type does not hold."""
+def _other_format(value: str, formats: Formats | None) -> str:
+    """That a value is a number of the other format, and why the file's is not that one."""
+    if formats is None or formats.numbers is None or readings(value) == (None, None):
+        return ""
+    file, this = ("point", "comma") if formats.numbers is NumberFormat.POINT else ("comma", "point")
+    because = f" ({formats.numbers_because})" if formats.numbers_because else ""
+    return f"has a decimal {this}, and the numbers of the file have a decimal {file}{because}"
 
 
-def parse_amount(value: str) -> tuple[Decimal | None, list[str]]:
-    """An amount as people write it, and which liberties it took. ValueError when it is none, TooLarge at 10^20.
-
-    `$1,234.50 ` and `(5.00)` and `1.5E-7` are amounts; a decimal comma is not, because `1,234` would mean two things.
-    """
-    found, bare = [], value.strip()
-    if bare != value:
-        found.append("spaces_around_amount")
-    if bare in _NULLS:
-        return None, ["null_text"]
-    bare = bare.replace("\N{MINUS SIGN}", "-")
-    if bare.startswith("(") and bare.endswith(")"):
-        bare = "-" + bare[1:-1].strip()
-        found.append("negative_in_parentheses")
-    bare, signs = _without_sign(bare)
-    if signs:
-        found.append("currency_sign")
-    if _THOUSANDS.fullmatch(bare):
-        bare = bare.replace(",", "")
-        found.append("thousands_separator")
-    if not _PLAIN.fullmatch(bare):
-        raise ValueError(_not_an_amount(bare))
-    return _exact(bare, found), found
-
-
-def _without_sign(bare: str) -> tuple[str, bool]:
-    minus, rest = ("-", bare[1:].strip()) if bare.startswith("-") else ("", bare)
-    stripped = rest.strip(_SIGNS).strip()
-    return minus + stripped, stripped != rest
-
-
-def _not_an_amount(bare: str) -> str:
-    if re.fullmatch(r"-?[\d.]+,\d+", bare):
-        return "is not a number: FOCUS writes a decimal point, not a comma"
-    return "is not a number"
-
-
-def _exact(bare: str, found: list[str]) -> Decimal:
-    number = Decimal(bare)
-    if number.adjusted() >= _MOST_DIGITS and number:
-        raise TooLarge("is too large")
-    rounded = number.quantize(_ATTO, context=_CONTEXT)
-    if rounded != number:
-        found.append("rounded")
-    return rounded
-
-
-def day(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+def day(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
     """UTC days as date32 of texts, timestamps or dates."""
     if pa.types.is_date(values.type):
         return _within(values.cast(pa.date32()), column)
     if pa.types.is_timestamp(values.type):
-        if values.type.tz is None:
-            findings.cells("no_zone", column, pc.is_valid(values))
-        seconds = pc.floor_temporal(values.cast(pa.timestamp(values.type.unit)), unit="day")
-        return _within(seconds.cast(pa.date32()), column)
-    return _days_of_text(text(values, column, findings), column, findings)
+        return _within(_utc(values, column, findings).cast(pa.date32(), safe=False), column)
+    return _days_of_text(text(values, column, findings), column, findings, formats)
+
+
+def period(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
+    """The first days of billing periods, in the month that the line names.
+
+    A period of local time begins up to 14 hours before its month does in UTC: 2026-08-31T22:00:00Z and
+    2026-09-01T00:00:00+02:00 begin September. It is the month in which the moment 14 hours later lies; a period that
+    begins in its own month keeps its day.
+    """
+    if pa.types.is_timestamp(values.type):
+        moments = _utc(values, column, findings).cast(pa.timestamp("us"), safe=False)
+        return _within(_in_named_month(moments), column)
+    days = day(values, column, findings, formats)
+    if pa.types.is_date(values.type):
+        return days
+    encoded = text(values, column, Findings())
+    shifted = [_shifted(value) for value in encoded.dictionary.to_pylist()]
+    if not any(shifted):
+        return days
+    return pc.coalesce(pa.array(shifted, pa.date32()).take(encoded.indices), days)
+
+
+def _utc(values: pa.Array, column: str, findings: Findings) -> pa.Array:
+    if values.type.tz is None:
+        findings.cells("no_zone", column, pc.is_valid(values))
+    return values.cast(pa.timestamp(values.type.unit))
+
+
+def _in_named_month(moments: pa.Array) -> pa.Array:
+    later = pc.floor_temporal(pc.add(moments, pa.scalar(FURTHEST_ZONE, pa.duration("us"))), unit="month")
+    return pc.max_element_wise(later, pc.floor_temporal(moments, unit="day"), skip_nulls=False).cast(
+        pa.date32()
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _shifted(value: str) -> date | None:
+    """The first day of the month in which a period of local time begins, when in UTC that is the day before."""
+    if needs_order(value):
+        return None
+    try:
+        moment = parse_moment(value)
+        start = moment.astimezone(UTC) if moment.tzinfo else moment
+        later = start + FURTHEST_ZONE
+    except (ValueError, OverflowError):
+        return None
+    return later.date().replace(day=1) if (later.year, later.month) != (start.year, start.month) else None
 
 
 def _within(days: pa.Array, column: str) -> pa.Array:
@@ -326,17 +364,18 @@ def _within(days: pa.Array, column: str) -> pa.Array:
     return days
 
 
-def _days_of_text(encoded: pa.DictionaryArray, column: str, findings: Findings) -> pa.Array:
+def _days_of_text(encoded: pa.DictionaryArray, column: str, findings: Findings, formats: Formats) -> pa.Array:
     days: list[Day] = []
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
-            days.append(_day(value))
+            days.append(_day(value, formats))
         except ValueError as error:
             index = pc.index(encoded.indices, place).as_py()
             if index >= 0:
                 raise BadCell(column, index, value, str(error)) from error
             days.append(Day(EARLIEST))
-    _count_days(encoded, column, findings, "us_date", [found.us_date for found in days])
+    for kind, order in (("us_date", DateOrder.MONTH_FIRST), ("day_first_date", DateOrder.DAY_FIRST)):
+        _count_days(encoded, column, findings, kind, [found.order is order for found in days])
     _count_days(encoded, column, findings, "no_zone", [found.no_zone for found in days])
     return pa.array([found.value for found in days], pa.date32()).take(encoded.indices)
 
@@ -351,48 +390,22 @@ def _count_days(
 _days: dict[str, Day] = {}
 
 
-def _day(value: str) -> Day:
+def _day(value: str, formats: Formats) -> Day:
     """parse_day, remembered: a file names the same hours again and again."""
     known = _days.get(value)
     if known is None:
+        if needs_order(value):  # which means another day in another file
+            return _ordered_day(value, formats)
         if len(_days) > 50_000:
             _days.clear()
         known = _days[value] = parse_day(value)
     return known
 
 
-def parse_day(value: str) -> Day:
-    """The UTC day of an ISO 8601 time, or of month/day/year. ValueError when it is neither, or before 1990."""
-    bare = value.strip()
-    match = _US_DATE.fullmatch(bare)
-    if match:
-        return Day(_checked(_us_date(int(match[1]), int(match[2]), match[3])), us_date=True, no_zone=True)
+def _ordered_day(value: str, formats: Formats) -> Day:
+    order = formats.date_order()
     try:
-        moment = datetime.fromisoformat(bare.removesuffix(" UTC") + ("Z" if bare.endswith(" UTC") else ""))
+        return parse_day(value, order)
     except ValueError as error:
-        raise ValueError("is not a date and time such as 2026-05-01T00:00:00Z") from error
-    if moment.tzinfo is None:
-        return Day(_checked(moment.date()), no_zone=True)
-    return Day(_checked(_in_utc(moment)))
-
-
-def _us_date(month: int, day_: int, year: str) -> date:
-    try:
-        return date(int(year) + (2000 if len(year) == 2 else 0), month, day_)
-    except ValueError as error:
-        raise ValueError(
-            "is not a date as month/day/year, which is how dates with slashes are read. Write 2026-05-01"
-        ) from error
-
-
-def _in_utc(moment: datetime) -> date:
-    try:
-        return moment.astimezone(UTC).date()
-    except OverflowError as error:
-        raise ValueError("is not between the years 1990 and 2199") from error
-
-
-def _checked(value: date) -> date:
-    if not EARLIEST <= value <= LATEST:
-        raise ValueError("is not between the years 1990 and 2199")
-    return value
+        because = f", the order of the file ({formats.dates_because})" if formats.dates_because else ""
+        raise ValueError(f"{error}{because}") from error

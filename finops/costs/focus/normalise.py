@@ -15,6 +15,7 @@ from finops.costs.focus import commitments
 from finops.costs.focus.commitments import Commitment
 from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.findings import Findings, over_limit
+from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, Chosen, Reread
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.opened import FocusFile, Opened, Reader, Survey, open_file, refused, survey
@@ -22,6 +23,7 @@ from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Tot
 from finops.costs.focus.rows import Columns, by_month
 from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
+from finops.costs.focus.values import NumberFormat
 
 __all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "Normalised", "normalise"]
 
@@ -67,6 +69,7 @@ def normalise(
     source_id: str,
     defaults: Mapping[str, str] | None = None,
     actor_tag_keys: Sequence[str] = DEFAULT_ACTOR_TAG_KEYS,
+    chosen: Chosen = AUTOMATIC,
     progress: Progress | None = None,
 ) -> Normalised:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards.
@@ -76,12 +79,17 @@ def normalise(
 
     Parquet files of one and the same month are not spooled: a look at two of their columns says which tags there
     are, and then their rows go straight to whoever takes the batches.
+
+    A file whose decimal commas are met only after rows of it were read is read again from its beginning.
     """
-    run = _Run(check_defaults(defaults or {}), progress)
-    opened = [run.open(file) for file in files]
+    checked = check_defaults(defaults or {})
+    opened = [open_file(file, checked, chosen) for file in files]
+    run = _Run(opened, progress)
+    for one in opened:
+        if one.reader.delimiter not in (",", ""):
+            one.formats.number_format()
     found = survey(opened)
     optional = optional_columns(one.header for one in opened)
-    run.schema = spool_schema(optional)
 
     def rows(month: date, parts: Callable[[], Iterator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
         return MonthRows(
@@ -98,8 +106,15 @@ def normalise(
         return Normalised(
             run, [rows(found.month, lambda: run.straight(opened, found), found.keys)], straight=True
         )
-    with Spool(folder, run.schema) as spool:
-        run.spool(opened, spool)
+    try:
+        with Spool(folder, run.schema) as spool:
+            run.spool(opened, spool)
+    except Reread:
+        for one in opened:
+            one.formats.number_format()
+        run = _Run(opened, progress)
+        with Spool(folder, run.schema) as spool:
+            run.spool(opened, spool)
     keys = run.tag_keys
     months = [rows(month, partial(spool.read, month), keys) for month in spool.months]
     return Normalised(run, months, straight=False)
@@ -108,10 +123,9 @@ def normalise(
 class _Run:
     """The state of one import while its files are read."""
 
-    def __init__(self, defaults: dict[str, str], progress: Progress | None) -> None:
+    def __init__(self, files: Sequence[Opened], progress: Progress | None) -> None:
         self.commitments: list[Commitment] | None = None
-        self.schema = spool_schema(())
-        self._defaults = defaults
+        self.schema = spool_schema(optional_columns(opened.header for opened in files))
         self._progress = progress
         self._findings = Findings()
         self._tags = Tags()
@@ -119,16 +133,13 @@ class _Run:
         self.months: dict[date, MonthInFiles] = {}
         self._bytes = 0
         self._reading: Reader | None = None
+        for opened in files:
+            for column in opened.header.not_needed:
+                self._findings.note("value_not_needed", column, first=opened.header.name)
 
     @property
     def tag_keys(self) -> list[str]:
         return self._tags.kept_keys()
-
-    def open(self, file: FocusFile) -> Opened:
-        opened = open_file(file, self._defaults)
-        for column in opened.header.not_needed:
-            self._findings.note("value_not_needed", column, first=opened.header.name)
-        return opened
 
     def spool(self, files: Sequence[Opened], spool: Spool) -> None:
         for opened in files:
@@ -179,6 +190,7 @@ class _Run:
             raise FocusFileError(
                 f"{header.name} has a header and no rows. Choose a period with costs and export it."
             )
+        _enter_formats(report, opened)
         self._reading = None
         self._bytes += reader.size
 
@@ -189,15 +201,16 @@ class _Run:
         self._findings.begin_batch(lambda index: f"{header.name} {reader.row(before + index)}")
         try:
             if header.dataset == spec.CONTRACT_COMMITMENT:
-                return self._take_commitments(batch, header), []
-            return self._take_costs(batch, header)
+                return self._take_commitments(batch, opened), []
+            return self._take_costs(batch, opened)
         except BadCell as bad:
             raise refused(bad, opened, before) from bad
         finally:
             self._findings.end_batch()
 
-    def _take_commitments(self, batch: Mapping[int, pa.Array], header: Header) -> int:
-        found = list(commitments.read_batch(batch, header, self._findings))
+    def _take_commitments(self, batch: Mapping[int, pa.Array], opened: Opened) -> int:
+        header = opened.header
+        found = list(commitments.read_batch(batch, header, self._findings, opened.formats))
         self.commitments = (self.commitments or []) + found
         if len(self.commitments) > commitments.MAX_ROWS:
             raise FocusFileError(
@@ -206,14 +219,14 @@ class _Run:
         return len(found)
 
     def _take_costs(
-        self, batch: Mapping[int, pa.Array], header: Header
+        self, batch: Mapping[int, pa.Array], opened: Opened
     ) -> tuple[int, list[tuple[date, pa.RecordBatch]]]:
-        columns = Columns(batch, header, self._findings, self._tags)
-        periods = columns.days(spec.BILLING_PERIOD)
+        columns = Columns(batch, opened.header, self._findings, self._tags, opened.formats)
+        periods = columns.periods()
         arrays = [columns.of(name, periods) for name in self.schema.names]
         parts = list(by_month(pa.record_batch(arrays, schema=self.schema), periods))
         for month, part in parts:
-            self._month(month, header).add(part)
+            self._month(month, opened.header).add(part)
         return len(periods), parts
 
     def _month(self, month: date, header: Header) -> MonthInFiles:
@@ -238,6 +251,16 @@ def _file_report(reader: Reader, header: Header) -> FileReport:
         extensions=list(header.extensions),
         stray=list(header.stray),
     )
+
+
+def _enter_formats(report: FileReport, opened: Opened) -> None:
+    formats = opened.formats
+    if opened.has_text_numbers:
+        report.number_format = NUMBERS_SHOWN[formats.numbers or NumberFormat.POINT]
+        report.number_format_because = formats.numbers_because
+    if formats.dates is not None:
+        report.date_order = DATES_SHOWN[formats.dates]
+        report.date_order_because = formats.dates_because
 
 
 def _month_report(month: date, found: MonthInFiles) -> MonthReport:

@@ -14,6 +14,7 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus.csvfile import CsvFile
 from finops.costs.focus.errors import BadCell, FocusFileError, printable, shown
 from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import Chosen, Formats
 from finops.costs.focus.header import Header, needed, read_header
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.rows import Columns, by_month
@@ -37,6 +38,7 @@ class Opened:
 
     reader: Reader
     header: Header
+    formats: Formats
 
     def wanted(self, *names: str) -> tuple[list[int], list[int]]:
         """Places of the columns to read, all that are used or just `names`.
@@ -51,6 +53,15 @@ class Opened:
         few = dict.fromkeys(header.position[name] for name in used if name not in plain)
         return [place for place in few if place not in without], list(without)
 
+    @property
+    def has_text_numbers(self) -> bool:
+        """Whether numbers of it may be written in more than one way."""
+        if isinstance(self.reader, CsvFile):
+            return True
+        numbers = (*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values())
+        places = [self.header.position[name] for name in numbers if name in self.header.position]
+        return any(self.reader.is_text(place) for place in places)
+
 
 def _used(header: Header) -> tuple[str, ...]:
     if header.dataset == spec.CONTRACT_COMMITMENT:
@@ -58,7 +69,7 @@ def _used(header: Header) -> tuple[str, ...]:
     return (*needed(), *spec.ACTOR_COLUMNS)
 
 
-def open_file(file: FocusFile, defaults: Mapping[str, str]) -> Opened:
+def open_file(file: FocusFile, defaults: Mapping[str, str], chosen: Chosen) -> Opened:
     """FocusFileError for a file that is no FOCUS, or lacks mandatory columns."""
     name = printable(file.name)
     format_, head = sniff(file.path, name)
@@ -67,7 +78,8 @@ def open_file(file: FocusFile, defaults: Mapping[str, str]) -> Opened:
         reader = ParquetFile(file.path, name)
     else:
         reader = CsvFile(file.path, name, format_, head)
-    return Opened(reader, read_header(name, reader.names, defaults))
+    header = read_header(name, reader.names, defaults)
+    return Opened(reader, header, Formats(reader, header, chosen))
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,8 @@ def survey(files: Sequence[Opened]) -> Survey | None:
     tags = Tags()
     months: set[date] = set()
     for opened in files:
+        if opened.has_text_numbers:
+            opened.formats.number_format()
         for month in _months(opened, tags):
             months.add(month)
             if len(months) > 1:
@@ -107,9 +121,9 @@ def _months(opened: Opened, tags: Tags) -> Iterator[date]:
     if not opened.wanted(spec.BILLING_PERIOD)[0]:
         return
     for batch in opened.reader.batches(*opened.wanted(spec.BILLING_PERIOD, spec.TAGS)):
-        columns = Columns(batch, opened.header, Findings(), tags)
+        columns = Columns(batch, opened.header, Findings(), tags, opened.formats)
         try:
-            periods = columns.days(spec.BILLING_PERIOD)
+            periods = columns.periods()
             columns.tags()
         except BadCell as bad:
             raise refused(bad, opened, before) from bad

@@ -45,6 +45,11 @@ class ParquetFile:
                 yield {place: batch.column(self.names[place]) for place in wanted}
                 self._rows_done += batch.num_rows
 
+    def is_text(self, place: int) -> bool:
+        """Whether the column at this place is stored as text."""
+        type_ = self._types[place]
+        return _is_text(type_.value_type if pa.types.is_dictionary(type_) else type_)
+
     def row(self, index: int) -> str:
         """How a report names the row `index` (from 0)."""
         return f"row {index + 1}"

@@ -9,13 +9,14 @@ import msgspec
 
 # Finding kind -> what its line of the report says. The kinds are stable; the wording is not.
 FINDINGS: Final[dict[str, str]] = {
-    "null_text": "The text NULL, or blank text, was read as empty.",
+    "null_text": "The text NULL, a dash for a number, or blank text was read as empty.",
     "empty_expected": "FOCUS wants a value here and there is none; it was imported as empty.",
     "no_zone": "Times without a zone were taken as UTC.",
-    "us_date": "Dates like 4/1/25 were read as month/day/year.",
+    "us_date": "Dates like 4/1/25 were read as month/day/year, the order that the file decides.",
+    "day_first_date": "Dates like 13/9/26 were read as day/month/year, the order that the file decides.",
     "charge_period_from_billing_period": "Without ChargePeriodStart the billing period's first day was taken.",
     "currency_sign": "A currency sign in an amount was dropped; BillingCurrency says the currency.",
-    "thousands_separator": "Commas between thousands in an amount were dropped.",
+    "thousands_separator": "Marks between thousands in an amount were dropped.",
     "negative_in_parentheses": "An amount in parentheses was read as negative.",
     "spaces_around_amount": "Spaces around an amount were dropped.",
     "rounded": "An amount has more than 18 decimals and was rounded half to even.",
@@ -53,6 +54,13 @@ class FileReport(msgspec.Struct, omit_defaults=True):
     bytes: int = 0
     columns: int = 0
     delimiter: str = ","
+    number_format: str = ""
+    """1,234.56 or 1.234,56; empty where numbers are stored as such."""
+    number_format_because: str = ""
+    """The first number that has no other reading, or who set it; empty when no number has a comma."""
+    date_order: str = ""
+    """month/day/year or day/month/year; empty without such dates."""
+    date_order_because: str = ""
     missing: list[str] = []
     """FOCUS columns that the file lacks and that stayed empty."""
     supplied: dict[str, str] = {}

@@ -13,9 +13,10 @@ from finops.costs.focus import columns as spec
 from finops.costs.focus import convert
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
 from finops.costs.focus.jsontext import is_nested, json_text
-from finops.costs.focus.lenient import leniently
+from finops.costs.focus.lenient import Read, leniently
 from finops.costs.focus.moments import moments
 from finops.costs.focus.spool import FLAT_TAGS
 from finops.costs.focus.tags import Tags
@@ -25,11 +26,19 @@ from finops.lake.schema import MOMENT, MONEY
 class Columns:
     """The cost columns of one batch."""
 
-    def __init__(self, batch: Mapping[int, pa.Array], header: Header, findings: Findings, tags: Tags) -> None:
+    def __init__(
+        self,
+        batch: Mapping[int, pa.Array],
+        header: Header,
+        findings: Findings,
+        tags: Tags,
+        formats: Formats,
+    ) -> None:
         self._batch = batch
         self._header = header
         self._findings = findings
         self._tags = tags
+        self._formats = formats
         self._size = len(next(iter(batch.values())))
         self._texts: dict[str, pa.DictionaryArray] = {}
 
@@ -49,9 +58,11 @@ class Columns:
             return self._dense(*spec.TEXTS[name])
         return self._first(spec.ACTOR_COLUMNS if name == "actor" else spec.TEXTS[name])
 
-    def days(self, column: str) -> pa.Array:
-        """A column of times, as days."""
-        return self._complete(column, convert.day(self._raw(column), column, self._noting(column)))
+    def periods(self) -> pa.Array:
+        """The first days of the billing periods."""
+        column = spec.BILLING_PERIOD
+        found = convert.period(self._raw(column), column, self._noting(column), self._formats)
+        return self._complete(column, found)
 
     def _charge_days(self, periods: pa.Array) -> pa.Array:
         if not self._header.has(spec.CHARGE_PERIOD):
@@ -59,9 +70,8 @@ class Columns:
                 "charge_period_from_billing_period", spec.CHARGE_PERIOD, pc.is_valid(periods)
             )
             return periods
-        days = convert.day(
-            self._raw(spec.CHARGE_PERIOD), spec.CHARGE_PERIOD, self._noting(spec.CHARGE_PERIOD)
-        )
+        column = spec.CHARGE_PERIOD
+        days = convert.day(self._raw(column), column, self._noting(column), self._formats)
         if not days.null_count:
             return days
         self._findings.cells("charge_period_from_billing_period", spec.CHARGE_PERIOD, pc.is_null(days))
@@ -76,7 +86,8 @@ class Columns:
     def _amount(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, MONEY)
-        read = convert.quantity if column in spec.QUANTITIES else convert.amount
+        of_column = convert.quantity if column in spec.QUANTITIES else convert.amount
+        read: Read = partial(of_column, formats=self._formats)
         if column in spec.LENIENT:
             read = partial(leniently, read, MONEY)
         return self._complete(column, read(self._raw(column), column, self._noting(column)))
@@ -86,11 +97,13 @@ class Columns:
             return pa.nulls(self._size, MOMENT)
         raw = self._raw(column)
 
+        day: Read = partial(convert.day, formats=self._formats)
+
         def days() -> pa.Array:
             # Their untidiness is counted with the day of the charge or of the billing period.
             if column in spec.LENIENT:
-                return leniently(convert.day, pa.date32(), raw, column, self._noting(column))
-            return convert.day(raw, column, Findings())
+                return leniently(day, pa.date32(), raw, column, self._noting(column))
+            return day(raw, column, Findings())
 
         return moments(raw, column, days)
 

@@ -19,6 +19,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.celery import app
+from finops.costs.focus.formats import AUTOMATIC, Chosen
 from finops.costs.focus.header import check_defaults
 from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.spool import MonthRows
@@ -63,10 +64,11 @@ def queue_import(
     uploads: Sequence[UploadedFile[Any]],
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
+    formats: Chosen = AUTOMATIC,
 ) -> CostImport:
     """Keep uploaded files and ask the worker to import them into `source`, together.
 
-    `defaults` are values for columns that the files lack. Raises UserError for no file, or a default for a column
+    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises UserError for no file, or a default for a column
     that an import does not use; what is wrong inside a file is said by the import itself.
     """
     if not uploads:
@@ -74,7 +76,7 @@ def queue_import(
     checked = check_defaults(defaults or {})
     kept = [files.kept(upload) for upload in uploads]
     try:
-        job = _create(source, kept, checked, actor)
+        job = _create(source, kept, checked, actor, formats=formats)
     except BaseException:
         files.remove(kept)
         raise
@@ -101,6 +103,7 @@ def import_files(
     paths: Sequence[Path],
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
+    formats: Chosen = AUTOMATIC,
     told: Told | None = None,
     origin: CostImport.Origin = CostImport.Origin.SYNC,
     decision: Decision | None = None,
@@ -117,7 +120,7 @@ def import_files(
     checked = check_defaults(defaults or {})
     local = [files.local(path) for path in paths]
     with claims.created(
-        lambda: _create(source, local, checked, actor, origin=origin, decision=decision)
+        lambda: _create(source, local, checked, actor, formats=formats, origin=origin, decision=decision)
     ) as job:
         for earlier in claims.earlier_unfinished(job):
             run_import(earlier)
@@ -184,6 +187,7 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
         source_id=str(job.source_id),
         defaults=job.defaults,
         actor_tag_keys=_actor_tag_keys(),
+        chosen=Chosen.of(job.number_format, job.date_order),
         progress=progress.read,
     )
     written: list[NewSegment] = []
@@ -272,6 +276,7 @@ def _create(
     defaults: dict[str, str],
     actor: Actor,
     *,
+    formats: Chosen,
     origin: CostImport.Origin = CostImport.Origin.UPLOAD,
     decision: Decision | None = None,
 ) -> CostImport:
@@ -283,6 +288,8 @@ def _create(
         defaults=defaults,
         origin=origin,
         decision=as_json(decision) if decision else {},
+        number_format=formats.numbers or "",
+        date_order=formats.dates or "",
         actor_label=actor.label[:254],
         actor_user=actor.user,
         bytes_total=sum(file["bytes"] for file in chosen),
@@ -293,7 +300,12 @@ def _create(
         actor=actor,
         action="cost_import.queue",
         target=f"{source.name}: {job.file_name}",
-        detail={"bytes": job.bytes_total, "values_for_missing_columns": defaults},
+        detail={
+            "bytes": job.bytes_total,
+            "values_for_missing_columns": defaults,
+            "number_format": job.number_format,
+            "date_order": job.date_order,
+        },
     )
     return job
 

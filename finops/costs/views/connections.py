@@ -169,6 +169,7 @@ def _queue(request: AccountRequest, form: UploadForm) -> CostImport:
         uploads=form.cleaned_data["uploads"],
         actor=request.actor,
         defaults=form.values_of_missing_columns,
+        formats=form.formats,
     )
 
 

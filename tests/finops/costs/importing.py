@@ -11,6 +11,7 @@ import ibis
 
 from accounts.models import Account
 from finops.costs import services
+from finops.costs.focus.formats import AUTOMATIC, Chosen
 from finops.costs.models import CostImport, CostSource
 from finops.lake import engine
 from finops.lake.schema import Kind
@@ -27,8 +28,17 @@ def written(folder: Path, text: str, name: str = "focus.csv") -> Path:
 
 
 def imported(cast: Cast, source: CostSource, *paths: Path, **defaults: str) -> CostImport:
+    return imported_as(AUTOMATIC, cast, source, *paths, **defaults)
+
+
+def imported_as(formats: Chosen, cast: Cast, source: CostSource, *paths: Path, **defaults: str) -> CostImport:
     return services.import_files(
-        account=cast.account, source=source, paths=paths, actor=cast.actor, defaults=defaults
+        account=cast.account,
+        source=source,
+        paths=paths,
+        actor=cast.actor,
+        defaults=defaults,
+        formats=formats,
     )
 
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from finops.costs.focus.formats import Chosen
 from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.report import Finding, ImportReport
+from finops.costs.focus.values import DateOrder, NumberFormat
 
 ROW = {
     "BilledCost": "1.5",
@@ -55,6 +57,8 @@ class Read:
         *files: bytes,
         defaults: Mapping[str, str] | None = None,
         actor_tag_keys: Sequence[str] = ("owner",),
+        numbers: NumberFormat | None = None,
+        dates: DateOrder | None = None,
     ) -> None:
         with tempfile.TemporaryDirectory() as folder:
             paths = [Path(folder, f"focus-{place}") for place in range(len(files))]
@@ -66,6 +70,7 @@ class Read:
                 source_id="7",
                 defaults=defaults,
                 actor_tag_keys=actor_tag_keys,
+                chosen=Chosen(numbers, dates),
             )
             self.rows: list[dict[str, Any]] = [
                 row for month in found.months for batch in month.batches() for row in batch.to_pylist()

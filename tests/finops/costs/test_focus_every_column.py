@@ -229,7 +229,7 @@ def test_nested_details_become_json(details: pa.Array, text: str) -> None:
 
 def test_a_value_that_no_sum_rests_on_is_left_out_when_it_cannot_be_read() -> None:
     good = {"ListUnitPrice": "0.5", "ChargePeriodEnd": "2026-05-04", "PricingQuantity": "2"}
-    read = Read(as_csv(good, {"ListUnitPrice": "n/a", "ChargePeriodEnd": "soon", "PricingQuantity": "1e15"}))
+    read = Read(as_csv(good, {"ListUnitPrice": "free", "ChargePeriodEnd": "soon", "PricingQuantity": "1e15"}))
     assert read.column("list_unit_price") == [Decimal("0.5"), None]
     assert read.column("charge_period_end") == [datetime(2026, 5, 4, tzinfo=UTC), None]
     assert read.column("pricing_quantity") == [Decimal(2), None]

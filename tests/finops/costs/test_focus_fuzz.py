@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from finops.costs import services
-from finops.costs.focus.convert import parse_amount, parse_day
 from finops.costs.focus.tags import pairs, read_tags
+from finops.costs.focus.values import parse_amount, parse_day
 from finops.costs.models import CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from finops.costs.focus.convert import parse_amount, parse_day
+from finops.costs.focus.values import parse_amount, parse_day
 from finops.lake.schema import COST_SCHEMA, OPTIONAL
 from tests.finops.costs import plain
 from tests.finops.costs.reading import Read, as_csv, without
@@ -61,6 +61,9 @@ def test_null_text_is_counted_by_rows_and_by_cells() -> None:
         ("-2e3", "-2000", set()),
         ("\N{MINUS SIGN}4", "-4", set()),
         (".5", "0.5", set()),
+        ("1'234.50", "1234.5", {"thousands_separator"}),
+        ("1\N{NARROW NO-BREAK SPACE}234\N{NO-BREAK SPACE}567.5", "1234567.5", {"thousands_separator"}),
+        ("12,34,567.5", "1234567.5", {"thousands_separator"}),
         ("0.0000000000000000005", "0", {"rounded"}),
         ("0.0000000000000000015", "0.000000000000000002", {"rounded"}),
         ("0.0000000000000000025", "0.000000000000000002", {"rounded"}),
@@ -74,7 +77,8 @@ def test_amounts_as_people_write_them(written: str, meant: str, kinds: set[str])
 
 
 @pytest.mark.parametrize(
-    "written", ["0,5", "1.234,50", "1,23", "--1", "1 2", "five", "NaN", "inf", "0x10", "1e99999"]
+    "written",
+    ["0,5", "1.234,50", "1,23", "--1", "1 2", "five", "NaN", "inf", "0x10", "1e99999", "12%", "0,123.4"],
 )
 def test_what_is_no_amount_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not a number|too large"):
@@ -91,6 +95,8 @@ def test_what_is_no_amount_is_refused(written: str) -> None:
         ("2026-05-03", date(2026, 5, 3)),
         ("5/3/26", date(2026, 5, 3)),
         ("05/03/2026 0:00", date(2026, 5, 3)),
+        ("5/3/2026 12:00:00 AM", date(2026, 5, 3)),
+        ("2026/5/3", date(2026, 5, 3)),
     ],
 )
 def test_days_as_files_write_them(written: str, day: date) -> None:
@@ -98,7 +104,18 @@ def test_days_as_files_write_them(written: str, day: date) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["13/1/26", "2/30/26", "2026-02-30", "yesterday", "0001-01-01", "9999-01-01"]
+    "written",
+    [
+        "13/1/26",
+        "2/30/26",
+        "2026/13/01",
+        "1/2/3/26",
+        "5-3-26",
+        "2026-02-30",
+        "yesterday",
+        "0001-01-01",
+        "9999-01-01",
+    ],
 )
 def test_what_is_no_day_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not"):

@@ -13,6 +13,8 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import services
+from finops.costs.focus.formats import Chosen
+from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models import CostImport, CostSource
 from finops.costs.replacing import Decision
 from finops.lib.errors import UserError, nearest
@@ -48,6 +50,18 @@ class Command(BaseCommand):
             action="store_true",
             help="with --confirm: add the months that need review as corrections instead of replacing them",
         )
+        parser.add_argument(
+            "--decimal",
+            choices=[one.value for one in NumberFormat],
+            default="",
+            help="what stands before the decimals in all the files; decided for each file when left out",
+        )
+        parser.add_argument(
+            "--dates",
+            choices=[one.value for one in DateOrder],
+            default="",
+            help="the order of dates such as 05/09/2026 in all the files; decided for each file when left out",
+        )
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -80,6 +94,7 @@ class Command(BaseCommand):
             paths=options["files"],
             actor=actor,
             defaults=defaults,
+            formats=Chosen.of(options["decimal"], options["dates"]),
             told=self._show if sys.stderr.isatty() else None,
             origin=CostImport.Origin.COMMAND,
             decision=Decision(add_all=options["as_corrections"]) if options["confirm"] else None,
@@ -97,6 +112,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{file['name']}: {file['format']}, FOCUS {file['focus_version']} {file['dataset']}, {file['rows']:,} rows"
             )
+            self._show_format("numbers like", file, "number_format")
+            self._show_format("dates as", file, "date_order")
         for month in report.get("months", ()):
             totals = ", ".join(
                 f"{total['currency']} {total['billed_cost']} billed, {total['effective_cost']} effective"
@@ -125,6 +142,11 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(review["reason"]))
         for note in job.report.get("notes", ()):
             self.stdout.write(self.style.WARNING(note))
+
+    def _show_format(self, words: str, file: dict[str, Any], field: str) -> None:
+        because = file.get(f"{field}_because")
+        if because:
+            self.stdout.write(f"  {words} {file[field]} ({because})")
 
 
 def _account(slug: str) -> Account:

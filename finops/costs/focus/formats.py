@@ -1,0 +1,366 @@
+"""How a file writes its numbers and its dates: decided for the file, from all that it holds, never value by value.
+
+FOCUS writes 1234.56 and 2026-09-05. Spreadsheets and billing systems write `1.234,56` and `05/09/2026` too, and
+`12,345` means two things a factor of a thousand apart. So one reading holds for a whole file: that of the first value
+which has no other. A value that does not fit it is refused where it stands. What no value decides is refused with both
+readings, unless the owner says which one it is.
+
+A file whose numbers have no comma and whose dates have no slash is never looked at: it costs nothing. Else a second
+reader looks at the columns of numbers or dates alone, up to the first value that decides.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Context, Decimal
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.header import Header
+from finops.costs.focus.values import (
+    DateOrder,
+    NumberFormat,
+    TooLarge,
+    needs_order,
+    ordered_date,
+    parse_amount,
+    parse_day,
+)
+
+NUMBERS_SHOWN: Final = {NumberFormat.POINT: "1,234.56", NumberFormat.COMMA: "1.234,56"}
+DATES_SHOWN: Final = {DateOrder.MONTH_FIRST: "month/day/year", DateOrder.DAY_FIRST: "day/month/year"}
+
+_PERIOD, _PERIOD_END = spec.BILLING_PERIOD, "BillingPeriodEnd"
+_CHARGE, _CHARGE_END = spec.CHARGE_PERIOD, "ChargePeriodEnd"
+_BY_OWNER: Final = "set for this import"
+_SUMS: Final = Context(prec=76)
+_MOST_DAYS: Final = 100_000
+"""Distinct combinations of dates that are looked at; a file of hours in a month has under a thousand."""
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What the owner of the files says; None: decide it from each file."""
+
+    numbers: NumberFormat | None = None
+    dates: DateOrder | None = None
+
+    @classmethod
+    def of(cls, numbers: str, dates: str) -> Chosen:
+        """From their values; empty: automatic. ValueError for a value that is none."""
+        return cls(NumberFormat(numbers) if numbers else None, DateOrder(dates) if dates else None)
+
+
+AUTOMATIC: Final = Chosen()
+
+
+class Reread(Exception):
+    """The file turned out to have decimal commas after rows of it were read with decimal points."""
+
+
+class _Reader(Protocol):
+    name: str
+    delimiter: str
+
+    def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]: ...
+
+    def row(self, index: int) -> str: ...
+
+
+class Formats:
+    """One file's formats, decided when a value is met that could mean two things."""
+
+    def __init__(self, reader: _Reader, header: Header, chosen: Chosen) -> None:
+        self._reader = reader
+        self._header = header
+        self.numbers = chosen.numbers
+        self.dates = chosen.dates
+        self.numbers_because = _BY_OWNER if chosen.numbers else ""
+        self.dates_because = _BY_OWNER if chosen.dates else ""
+
+    def number_format(self) -> NumberFormat:
+        """The file's, decided now if it was not before. FocusFileError when nothing in the file decides."""
+        if self.numbers is None:
+            self.numbers, self.numbers_because = _decided_numbers(copy.copy(self._reader), self._header)
+        return self.numbers
+
+    def number_format_midway(self) -> NumberFormat:
+        """The same, once rows were read with a decimal point. Reread when that was wrong."""
+        undecided = self.numbers is None
+        found = self.number_format()
+        if undecided and found is NumberFormat.COMMA:
+            raise Reread
+        return found
+
+    def date_order(self) -> DateOrder:
+        """Of dates such as 05/09/2026. FocusFileError when nothing in the file decides."""
+        if self.dates is None:
+            self.dates, self.dates_because = _decided_dates(copy.copy(self._reader), self._header)
+        return self.dates
+
+
+class _Cell(NamedTuple):
+    """A value somewhere in a batch that begins after `before` rows."""
+
+    column: str
+    value: str
+    values: pa.Array
+    before: int
+
+    def named(self, reader: _Reader) -> str:
+        row = self.before + pc.index(self.values, self.value).as_py()
+        return f"{reader.row(row)}, {self.column}: {shown(self.value)}"
+
+
+def readings(value: str) -> tuple[Decimal | None, Decimal | None]:
+    """What a text is with a decimal point, and what with a decimal comma; None: no number."""
+    return _reading(value, NumberFormat.POINT), _reading(value, NumberFormat.COMMA)
+
+
+def _reading(value: str, format_: NumberFormat) -> Decimal | None:
+    try:
+        return parse_amount(value, format_)[0]
+    except TooLarge:
+        return Decimal("Infinity")
+    except ValueError:
+        return None
+
+
+def _number_columns(header: Header) -> list[str]:
+    """Those of the file, those that are imported first."""
+    wanted = (*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values())
+    return [name for name in dict.fromkeys(wanted) if name in header.position]
+
+
+def _decided_numbers(reader: _Reader, header: Header) -> tuple[NumberFormat, str]:
+    """By the first number that has only one reading. Numbers of one column and batch are looked at once each.
+
+    1.234 alone is a decimal point, as FOCUS writes it, unless the file's fields are apart by something else than
+    FOCUS's comma: then it may be of a place where 1.234 is a thousand.
+    """
+    mark = "," if reader.delimiter in (",", "") else ""
+    ambiguous: _Cell | None = None
+    for cell in _distinct(reader, header, _number_columns(header)):
+        point, comma = readings(cell.value)
+        if point == comma:
+            continue
+        if point is None or comma is None:
+            return NumberFormat.COMMA if point is None else NumberFormat.POINT, cell.named(reader)
+        if ambiguous is None and mark in cell.value:
+            ambiguous = cell
+    if ambiguous is not None:
+        raise _ambiguous_number(reader, header, ambiguous)
+    return NumberFormat.POINT, ""
+
+
+def _distinct(reader: _Reader, header: Header, names: Sequence[str]) -> Iterator[_Cell]:
+    """The distinct texts of these columns in each batch. What is stored as a number decides nothing."""
+    places = [header.position[name] for name in names]
+    before = 0
+    for batch in reader.batches([], list(dict.fromkeys(places))):
+        for name, place in zip(names, places, strict=True):
+            if not _is_text(batch[place].type):
+                continue
+            values = _plain(batch[place])
+            for value in pc.unique(values.drop_null()).to_pylist():
+                yield _Cell(name, value, values, before)
+        before += len(next(iter(batch.values()), ()))
+
+
+def _ambiguous_number(reader: _Reader, header: Header, cell: _Cell) -> FocusFileError:
+    point, comma = (f"{amount.normalize():f}" for amount in readings(cell.value) if amount is not None)
+    column, sums = _total_of_both(reader, header, cell.column)
+    totals = "; ".join(f"{sums[0][key]:f} or {sums[1][key]:f}{key}" for key in sorted(sums[0]))
+    return FocusFileError(
+        f"{header.name}, {cell.named(reader)} is {point} with a decimal point and {comma} with a decimal comma, and "
+        f"no number in the file says which. {column} adds up to {totals}. Set the number format: “Number format” on "
+        "the upload form, --decimal point or --decimal comma with import_focus. Nothing was imported.",
+        field="number_format",
+        value=cell.value,
+    )
+
+
+def _total_of_both(
+    reader: _Reader, header: Header, column: str
+) -> tuple[str, tuple[dict[str, Decimal], dict[str, Decimal]]]:
+    """What BilledCost, else `column`, adds up to in both readings, by currency. A pass over the file for a message."""
+    for name in dict.fromkeys([spec.AMOUNTS["billed_cost"], column]):
+        if name in header.position:
+            sums = _sums_of_both(reader, header, name)
+            if sums[0] != sums[1]:
+                return name, sums
+    return column, _sums_of_both(reader, header, column)
+
+
+def _sums_of_both(
+    reader: _Reader, header: Header, column: str
+) -> tuple[dict[str, Decimal], dict[str, Decimal]]:
+    (currency,) = spec.TEXTS["currency"]
+    place, of = header.position[column], header.position.get(currency)
+    sums: tuple[dict[str, Decimal], dict[str, Decimal]] = (defaultdict(Decimal), defaultdict(Decimal))
+    for batch in reader.batches([], [place] if of in (None, place) else [place, of]):
+        values = _plain(batch[place])
+        codes = _plain(batch[of]) if of is not None else pa.nulls(len(values), pa.string())
+        counted = (
+            pa.table({"value": values, "code": codes})
+            .group_by(["value", "code"])
+            .aggregate([([], "count_all")])
+        )
+        for row in counted.to_pylist():
+            key = f" {row['code']}" if row["code"] else ""
+            for total, amount in zip(sums, readings(row["value"] or ""), strict=True):
+                if amount is not None and amount.is_finite():
+                    total[key] = _SUMS.add(total[key], amount * row["count_all"]).normalize(_SUMS)
+    return sums
+
+
+def _decided_dates(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
+    """By the first date that has only one reading, else by the billing periods that the dates stand beside."""
+    rows: dict[_Dates, int] = {}
+    names = _date_columns(header)
+    for dates, row in _dates(reader, header):
+        for column, value in dates.written(names):
+            readings_ = [ordered_date(value, order) for order in DateOrder]
+            if readings_.count(None) == 1:
+                order = DateOrder.MONTH_FIRST if readings_[0] else DateOrder.DAY_FIRST
+                return order, f"{reader.row(row)}, {column}: {shown(value)}"
+        if len(rows) < _MOST_DAYS:
+            rows.setdefault(dates, row)
+    telling = {
+        dates: row
+        for dates, row in rows.items()
+        if dates.under(DateOrder.DAY_FIRST) != dates.under(DateOrder.MONTH_FIRST)
+    }
+    if not telling:
+        return DateOrder.MONTH_FIRST, ""
+    dates, row = next(iter(telling.items()))
+    if header.dataset == spec.CONTRACT_COMMITMENT:
+        raise _ambiguous_date(reader, header, dates, row)
+    # The periods themselves, then the charges in them: all, or at least one that is no correction.
+    for fits, enough in ((_Dates.period_fits, all), (_Dates.fits, all), (_Dates.fits, any)):
+        orders = [order for order in DateOrder if enough(fits(dates, order) for dates in telling)]
+        if len(orders) == 1:
+            return orders[0], next(
+                f"{reader.row(row)}: {dates.shown()}"
+                for dates, row in telling.items()
+                if fits(dates, orders[0])
+            )
+    raise _ambiguous_date(reader, header, dates, row)
+
+
+class _Dates(NamedTuple):
+    """The dates of a row as they are written; None: the row has none."""
+
+    period: str | None
+    period_end: str | None
+    charge: str | None
+    charge_end: str | None
+
+    def written(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The columns and texts whose order must be known."""
+        return [
+            (name, value) for name, value in zip(names, self, strict=True) if value and needs_order(value)
+        ]
+
+    def under(self, order: DateOrder) -> tuple[date | None, ...]:
+        return tuple(_day(value, order) for value in self)
+
+    def period_fits(self, order: DateOrder) -> bool:
+        """Whether the billing period, if its order must be known, begins on the first of a month and then ends."""
+        start, end, *_ = self.under(order)
+        if start is None or (end is not None and not start < end):
+            return False
+        return start.day == 1 or not self.period or not needs_order(self.period)
+
+    def fits(self, order: DateOrder) -> bool:
+        """Whether also the charge lies in the billing period; one that says no end is the month of its start."""
+        start, end, charge, charge_end = self.under(order)
+        if not start or not self.period_fits(order):
+            return False
+        if charge is None:
+            return True
+        inside = charge <= end if end else (charge.year, charge.month) == (start.year, start.month)
+        return start <= charge and inside and (charge_end is None or charge <= charge_end)
+
+    def shown(self) -> str:
+        named = zip((_PERIOD, _PERIOD_END, _CHARGE), self[:3], strict=True)
+        return ", ".join(f"{name} {shown(value)}" for name, value in named if value)
+
+
+def _day(value: str | None, order: DateOrder) -> date | None:
+    if not value:
+        return None
+    try:
+        return parse_day(value, order).value
+    except ValueError:
+        return None
+
+
+def _date_columns(header: Header) -> Sequence[str]:
+    if header.dataset == spec.CONTRACT_COMMITMENT:
+        return tuple(spec.COMMITMENT_TIMES.values())
+    return _PERIOD, _PERIOD_END, _CHARGE, _CHARGE_END
+
+
+def _dates(reader: _Reader, header: Header) -> Iterator[tuple[_Dates, int]]:
+    """The distinct combinations of dates in each batch, with a row that has them."""
+    names = _date_columns(header)
+    places = [header.position.get(name) for name in names]
+    chosen = list(dict.fromkeys(place for place in places if place is not None))
+    before = 0
+    for batch in reader.batches(chosen, []):
+        size = len(next(iter(batch.values()), ()))
+        table = pa.table(
+            {
+                str(index): _column(batch, place, header.supplied.get(name), size)
+                for index, (name, place) in enumerate(zip(names, places, strict=True))
+            }
+        )
+        rows = table.append_column("row", pa.array(range(before, before + size), pa.int64()))
+        for found in rows.group_by(table.column_names).aggregate([("row", "min")]).to_pylist():
+            yield _Dates(*(found[name] for name in table.column_names)), found["row_min"]
+        before += size
+
+
+def _column(batch: Mapping[int, pa.Array], place: int | None, given: str | None, size: int) -> pa.Array:
+    if place is None:
+        return pa.repeat(pa.scalar(given, pa.string()), size)
+    return _plain(batch[place])
+
+
+def _ambiguous_date(reader: _Reader, header: Header, dates: _Dates, row: int) -> FocusFileError:
+    column, value = next(
+        (column, value)
+        for column, value in dates.written(_date_columns(header))
+        if ordered_date(value, DateOrder.DAY_FIRST) != ordered_date(value, DateOrder.MONTH_FIRST)
+    )
+    days = [found for order in DateOrder if (found := ordered_date(value, order))]
+    both = " or ".join(f"{found.day} {found:%B %Y}" for found in days)
+    return FocusFileError(
+        f"{header.name}, {reader.row(row)}, column {column}: {shown(value)} is {both}, and neither another date nor the "
+        "billing periods of the file say which. Set the date order: “Date order” on the upload form, --dates "
+        "day-first or --dates month-first with import_focus. Nothing was imported.",
+        field="date_order",
+        value=value,
+    )
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """As text; dates that are stored as such become ISO 8601."""
+    plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    if pa.types.is_timestamp(plain.type):
+        plain = plain.cast(pa.timestamp("s"), safe=False).cast(pa.string())
+    return plain.cast(pa.string())

@@ -1,0 +1,190 @@
+"""One number or one date as people and systems write it. Pure; a whole column goes through `convert`."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Final, NamedTuple
+
+EARLIEST, LATEST = date(1990, 1, 1), date(2199, 12, 31)
+
+NULLS: Final = frozenset({"NULL", "null", "Null", ""})
+NO_NUMBER: Final = NULLS | {"-", "\N{EN DASH}", "\N{EM DASH}", "N/A", "n/a", "#N/A"}
+"""What stands where there is no number."""
+
+_ATTO: Final = Decimal(1).scaleb(-18)
+_CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
+_MOST_DIGITS: Final = 20
+_SIGNS: Final = "$€£¥₹"
+
+
+class NumberFormat(enum.StrEnum):
+    """What stands before the decimals. The other of the two may stand between thousands."""
+
+    POINT = "point"
+    COMMA = "comma"
+
+
+class DateOrder(enum.StrEnum):
+    """What comes first in a date such as 05/09/2026."""
+
+    MONTH_FIRST = "month-first"
+    DAY_FIRST = "day-first"
+
+
+class _Marks(NamedTuple):
+    plain: re.Pattern[str]
+    grouped: re.Pattern[str]
+    decimal: str
+    thousands: str
+
+
+def _marks(decimal: str, thousands: str, more: str = "") -> _Marks:
+    point, group = re.escape(decimal), re.escape(thousands)
+    return _Marks(
+        re.compile(rf"[+-]?(\d+{point}?\d*|{point}\d+)([eE][+-]?\d{{1,4}})?", re.ASCII),
+        re.compile(rf"[+-]?([1-9]\d{{0,2}}([{group} '])\d{{3}}(\2\d{{3}})*{more})({point}\d*)?", re.ASCII),
+        decimal,
+        thousands,
+    )
+
+
+# Thousands never begin with a zero, so 0,123 has one reading. India writes 12,34,567.89.
+_MARKS: Final[Mapping[NumberFormat, _Marks]] = {
+    NumberFormat.POINT: _marks(".", ",", r"|[1-9]\d?(?:,\d\d)+,\d{3}"),
+    NumberFormat.COMMA: _marks(",", "."),
+}
+_SPACES_AND_APOSTROPHES: Final = {
+    **dict.fromkeys(
+        map(ord, "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}\N{FIGURE SPACE}"), " "
+    ),
+    ord("\N{RIGHT SINGLE QUOTATION MARK}"): "'",
+    ord("\N{MINUS SIGN}"): "-",
+}
+
+
+class TooLarge(ValueError):
+    """A number with more than 20 digits before the point, which the lake's type does not hold."""
+
+
+def parse_amount(value: str, format_: NumberFormat = NumberFormat.POINT) -> tuple[Decimal | None, list[str]]:
+    """An amount as people write it, and which liberties it took. ValueError when it is none, TooLarge at 10^20.
+
+    `$1,234.50 `, `(5.00)`, `1'234.5` and `1.5E-7` are amounts with a decimal point; `1.234,50 €` is with a comma.
+    """
+    found, bare = [], value.strip()
+    if bare != value:
+        found.append("spaces_around_amount")
+    if bare in NO_NUMBER:
+        return None, ["null_text"]
+    bare = bare.translate(_SPACES_AND_APOSTROPHES)
+    if bare.startswith("(") and bare.endswith(")"):
+        bare = "-" + bare[1:-1].strip()
+        found.append("negative_in_parentheses")
+    bare, signs = _without_sign(bare)
+    if signs:
+        found.append("currency_sign")
+    marks = _MARKS[format_]
+    if marks.grouped.fullmatch(bare):
+        bare = bare.replace(marks.thousands, "").replace(" ", "").replace("'", "")
+        found.append("thousands_separator")
+    if not marks.plain.fullmatch(bare):
+        raise ValueError("is not a number")
+    return _exact(bare.replace(marks.decimal, "."), found), found
+
+
+def _without_sign(bare: str) -> tuple[str, bool]:
+    minus, rest = ("-", bare[1:].strip()) if bare.startswith("-") else ("", bare)
+    stripped = rest.strip(_SIGNS).strip()
+    return minus + stripped, stripped != rest
+
+
+def _exact(bare: str, found: list[str]) -> Decimal:
+    number = Decimal(bare)
+    if number.adjusted() >= _MOST_DIGITS and number:
+        raise TooLarge("is too large")
+    rounded = number.quantize(_ATTO, context=_CONTEXT)
+    if rounded != number:
+        found.append("rounded")
+    return rounded
+
+
+def usual(format_: NumberFormat) -> tuple[str, str, str]:
+    """A regular expression of the usual numbers of a format, its thousands and its decimal mark: for whole columns."""
+    marks = _MARKS[format_]
+    point, group = re.escape(marks.decimal), re.escape(marks.thousands)
+    number = rf"^[+-]?([1-9]\d{{0,2}}({group}\d{{3}})+({point}\d*)?|(\d+{point}?\d*|{point}\d+)([eE][+-]?\d{{1,4}})?)$"
+    return number, marks.thousands, marks.decimal
+
+
+class Day(NamedTuple):
+    """A day in UTC, and how it was written."""
+
+    value: date
+    order: DateOrder | None = None
+    no_zone: bool = False
+
+
+# 4/1/25, 05/09/2026 0:00, 9/1/2026 12:00:00 AM, 05.09.2026, 05-09-2026. The year is last, so two orders fit.
+_NUMERIC: Final = re.compile(
+    r"(\d{1,2})(?:/(\d{1,2})/|\.(\d{1,2})\.|-(\d{1,2})-(?=\d{4}))(\d{4}|\d{2})"
+    r"(?:,?[ T]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?",
+    re.ASCII,
+)
+_YEAR_FIRST: Final = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASCII)
+
+
+def ordered_date(value: str, order: DateOrder) -> date | None:
+    """The date of a text such as 05/09/2026 in that order; None when it has another form or is no date then."""
+    match = _NUMERIC.fullmatch(value.strip())
+    if match is None:
+        return None
+    first, second = int(match[1]), int(match[2] or match[3] or match[4])
+    month, day = (first, second) if order is DateOrder.MONTH_FIRST else (second, first)
+    try:
+        return date(int(match[5]) + (2000 if len(match[5]) == 2 else 0), month, day)
+    except ValueError:
+        return None
+
+
+def needs_order(value: str) -> bool:
+    """Whether a text is a date whose order of day and month must be known."""
+    return _NUMERIC.fullmatch(value.strip()) is not None
+
+
+def parse_moment(value: str) -> datetime:
+    """An ISO 8601 time, in UTC when it says no zone (2026/09/05 too). ValueError when it is none."""
+    bare = _YEAR_FIRST.sub(lambda found: f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}", value.strip())
+    try:
+        return datetime.fromisoformat(bare.removesuffix(" UTC") + ("Z" if bare.endswith(" UTC") else ""))
+    except ValueError as error:
+        raise ValueError("is not a date and time such as 2026-05-01T00:00:00Z") from error
+
+
+def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> Day:
+    """The UTC day of an ISO 8601 time, or of a date such as 05/09/2026 in that order.
+
+    ValueError when it is neither, or outside of the years 1990 to 2199.
+    """
+    if needs_order(value):
+        found = ordered_date(value, order)
+        if found is None:
+            shown = "month/day/year" if order is DateOrder.MONTH_FIRST else "day/month/year"
+            raise ValueError(f"is not a date as {shown}")
+        return Day(_checked(found), order, no_zone=True)
+    moment = parse_moment(value)
+    if moment.tzinfo is None:
+        return Day(_checked(moment.date()), no_zone=True)
+    try:
+        return Day(_checked(moment.astimezone(UTC).date()))
+    except OverflowError as error:
+        raise ValueError("is not between the years 1990 and 2199") from error
+
+
+def _checked(value: date) -> date:
+    if not EARLIEST <= value <= LATEST:
+        raise ValueError("is not between the years 1990 and 2199")
+    return value
