@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from accounts.models import Account
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
 from finops.lib.periods import DateRange
+from finops.lib.spoken import cut
+
+NAMED_SOURCES = 5
+NAME_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,25 @@ def _unfinished(facts: AnswerFacts) -> list[str]:
     through, days = facts.coverage.complete_through, facts.days
     if through is None or not days.start <= through < days.end:
         return []
-    return [f"Data is complete through {through}; amounts of later days are missing or will still grow."]
+    ends = {last for last in facts.coverage.delivering.values() if last < days.end}
+    if len(ends) < 2:
+        return [f"Data is complete through {through}; amounts of later days are missing or will still grow."]
+    return [f"Days are complete {_by_end(facts)}; amounts of later days are missing or will still grow."]
+
+
+def _by_end(facts: AnswerFacts) -> str:
+    """How far each source is complete, those with the same end together, the latest end first."""
+    sources: dict[date, list[str]] = {}
+    for source, last in facts.coverage.delivering.items():
+        if source in facts.sources:
+            sources.setdefault(min(last, facts.days.end), []).append(facts.sources[source].name)
+    said = []
+    for last in sorted(sources, reverse=True):
+        names = sorted(sources[last])
+        more = f" and {len(names) - NAMED_SOURCES} more" if len(names) > NAMED_SOURCES else ""
+        quoted = ", ".join(repr(cut(name, NAME_LENGTH)) for name in names[:NAMED_SOURCES])
+        said.append(f"through {last} of {quoted}{more}")
+    return "; ".join(said)
 
 
 @register("outside_the_data")

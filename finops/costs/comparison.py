@@ -1,21 +1,45 @@
-"""Which days a comparison pairs. Pure."""
+"""Which days a comparison pairs, of each source its own complete days. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from finops.costs.answers import ComparisonUsed
+from finops.costs.coverage import RECENT_DAYS, Coverage
 from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
+from finops.lib.spoken import cut, listed
+
+NAME_LENGTH = 60
+NAMED_SOURCES = 5
+
+NOTHING_COMPLETE = "No day of the period has complete data yet, so there is nothing to compare."
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A source that pairs other days than most; without days it is on neither side."""
+
+    source_id: int
+    current: DateRange | None
+    previous: DateRange | None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The days of both sides, or why there are none."""
+    """The days of both sides, or why there are none; and the sources that pair others."""
 
     current: DateRange | None = None
     previous: DateRange | None = None
     reason: str = ""
+    apart: tuple[Apart, ...] = ()
+
+    def against(self, previous: DateRange) -> Compared:
+        """The same with other earlier days, which every source has."""
+        apart = tuple(replace(each, previous=previous if each.current else None) for each in self.apart)
+        return replace(self, previous=previous, apart=apart)
 
 
 def compared_days(
@@ -23,7 +47,7 @@ def compared_days(
 ) -> Compared:
     """The days with complete data, and the same elapsed days of the earlier period (or of the year before)."""
     if complete_through is None or complete_through < days.start:
-        return Compared(reason="No day of the period has complete data yet, so there is nothing to compare.")
+        return Compared(reason=NOTHING_COMPLETE)
     covered = DateRange(days.start, min(days.end, complete_through))
     whole = whole_period(period, days)
     if compare_to == "previous_year":
@@ -35,7 +59,51 @@ def compared_days(
     return Compared(covered, DateRange(earlier.start, min(elapsed, earlier.end)))
 
 
-def comparison_used(compare_to: str, compared: Compared | None, days: DateRange) -> ComparisonUsed | None:
+def compared_by_source(
+    *, compare_to: str, days: DateRange, period: str, coverage: Coverage, together: bool = False
+) -> Compared:
+    """As `compared_days`, of each source its own complete days; those of most sources are the ones that are named first.
+
+    A source that bills by the month follows the others as far as it is complete. One without a complete day in the
+    period is on neither side, so that what has not come yet is no saving; one that ended long before counts as it is.
+    `together`: all sources pair the days that are complete for all, as what is divided by usage of the same days must.
+    """
+    ends = {source: min(last, days.end) for source, last in coverage.throughs.items() if last >= days.start}
+    if not ends:
+        return Compared(reason=NOTHING_COMPLETE)
+    delivering = {source: end for source, end in ends.items() if source in coverage.delivering}
+    main_end = min(delivering.values(), default=max(ends.values())) if together else _most(ends, coverage)
+
+    def until(end: date) -> Compared:
+        return compared_days(compare_to=compare_to, days=days, period=period, complete_through=end)
+
+    apart = []
+    for source, last in coverage.throughs.items():
+        end = ends.get(source)
+        if end is None or (together and end < main_end):
+            if (days.start - last).days <= RECENT_DAYS:
+                apart.append(Apart(source, None, None))
+        elif end != main_end and not together and (end < main_end or not _by_the_month(source, coverage)):
+            own = until(end)
+            apart.append(Apart(source, own.current, own.previous))
+    return replace(until(main_end), apart=tuple(apart))
+
+
+def _by_the_month(source: int, coverage: Coverage) -> bool:
+    known = coverage.days_of.get(source)
+    return known is not None and known.by_the_month
+
+
+def _most(ends: Mapping[int, date], coverage: Coverage) -> date:
+    """The end of most sources with daily usage, the later of two."""
+    daily = [end for source, end in ends.items() if not _by_the_month(source, coverage)]
+    counts = Counter(daily or ends.values())
+    return max(counts, key=lambda end: (counts[end], end))
+
+
+def comparison_used(
+    compare_to: str, compared: Compared | None, days: DateRange, names: Mapping[int, str] | None = None
+) -> ComparisonUsed | None:
     """How an answer says what it compared."""
     if compared is None or compared.current is None or compared.previous is None:
         return None
@@ -45,17 +113,41 @@ def comparison_used(compare_to: str, compared: Compared | None, days: DateRange)
         end_date=compared.current.end,
         previous_start_date=compared.previous.start,
         previous_end_date=compared.previous.end,
-        note=_note(compared.current, compared.previous, days),
+        note=note_of(compared, days, names or {}),
     )
 
 
-def _note(current: DateRange, previous: DateRange, days: DateRange) -> str:
+def note_of(compared: Compared, days: DateRange, names: Mapping[int, str]) -> str:
+    """Which days are compared where they are not simply those that were asked about."""
+    current, previous = compared.current, compared.previous
+    if current is None or previous is None:
+        return ""
     parts = []
     if current != days:
         parts.append(
             f"Only days with complete data are compared: {current.start} to {current.end} with "
             f"{previous.start} to {previous.end}; the amounts in totals and rows cover the whole period."
         )
+    parts += apart_words(compared, names)
     if current.days != previous.days:
         parts.append(f"The earlier side has {previous.days} days, this side {current.days}.")
     return " ".join(parts)
+
+
+def apart_words(compared: Compared, names: Mapping[int, str]) -> list[str]:
+    """A sentence on the sources that pair other days than most, and one on those that are left out."""
+    own = [each for each in compared.apart if each.current and each.source_id in names]
+    left = [names[each.source_id] for each in compared.apart if not each.current and each.source_id in names]
+    found = []
+    if own:
+        said = listed([_own_words(each, names) for each in own[:NAMED_SOURCES]])
+        found.append(f"Each source is compared over its own complete days: {said}.")
+    if left:
+        quoted = listed([repr(cut(name, NAME_LENGTH)) for name in left[:NAMED_SOURCES]])
+        found.append(f"Left out of the comparison, without a complete day in the period: {quoted}.")
+    return found
+
+
+def _own_words(each: Apart, names: Mapping[int, str]) -> str:
+    days = each.current
+    return f"{cut(names[each.source_id], NAME_LENGTH)!r} over {days.start} to {days.end}" if days else ""

@@ -97,6 +97,17 @@ class Coverage:
         """The last day that is complete for some source."""
         return max(self.throughs.values(), default=None)
 
+    def incomplete_from(self, days: DateRange) -> dict[int, date]:
+        """The first of these days that is not complete, of each source whose end falls short of them."""
+        found = {}
+        for source, span in self.sources.items():
+            last = self.throughs.get(source)
+            if last is None:
+                found[source] = max(days.start, span.first_day)
+            elif last < days.end and (source in self.delivering or (days.start - last).days <= RECENT_DAYS):
+                found[source] = max(last + timedelta(days=1), days.start)
+        return {source: first for source, first in found.items() if first <= days.end}
+
     def stopped(self, days: DateRange) -> list[int]:
         """Sources that stopped before these days began or in them, but late enough to matter for them."""
         return [

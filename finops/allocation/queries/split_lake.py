@@ -82,6 +82,7 @@ class CellsBuild:
             currency=lines.currency.coalesce(NO_CURRENCY),
             part=part_of(lines, amount),
             amount=amount.coalesce(_zero()),
+            bill=_bill(self.plan, lines),
             **columns,
         )
 
@@ -102,12 +103,22 @@ class CellsBuild:
         """The days on which a split or a side of the comparison begins, or is over."""
         plan = self.plan
         sides = [side for side in (plan.days, plan.compared, plan.previous) if side] if plan.previous else []
+        sides += [side for each in plan.apart for side in (each.current, each.previous) if side]
         splits = [split for each in self.dimensions for split in each.splits]
         first = [*(side.start for side in sides), *(split.valid_from for split in splits)]
+        first += [day for _, day in plan.incomplete]
         last = [*(side.end for side in sides), *(split.valid_to for split in splits)]
         return {day for day in first if day} | {
             day + timedelta(days=1) for day in last if day and day < date.max
         }
+
+
+def _bill(plan: SpendPlan, lines: Any) -> Any:
+    """The source of a line, where the plan tells days of sources apart."""
+    known = {str(each.source_id) for each in plan.apart} | {str(source) for source, _ in plan.incomplete}
+    if not known:
+        return ibis.null("string")
+    return ibis.ifelse(lines.source.isin(sorted(known)), lines.source, ibis.null("string"))
 
 
 def read_cells(
@@ -126,7 +137,7 @@ def read_cells(
     passes = [
         columns.get(f"passes{index}", list(repeat(True, table.num_rows))) for index in range(len(dimensions))
     ]
-    when = cache(lambda day: when_of(plan, day))
+    when = cache(lambda day, bill: when_of(plan, day, int(bill) if bill else None))
     rows = zip(
         zip(*(columns[f"key{place}"] for place in places), strict=True)
         if places
@@ -134,14 +145,15 @@ def read_cells(
         zip(*(columns[name] for name in held), strict=True),
         zip(*passes, strict=True),
         columns["day"],
+        columns["bill"],
         columns["currency"],
         zip(columns["charge_category"], columns["part"], strict=True),
         columns["amount"],
         strict=True,
     )
     return [
-        Cell(Lot(keys, values, passing, when(day), currency, other), day, scaled(amount))
-        for keys, values, passing, day, currency, other, amount in rows
+        Cell(Lot(keys, values, passing, when(day, bill), currency, other), day, scaled(amount))
+        for keys, values, passing, day, bill, currency, other, amount in rows
     ], labels
 
 
@@ -153,15 +165,18 @@ def _name(labels: Labels, place: int, table: pa.Table) -> None:
             labels[place, value] = max(label, labels.get((place, value), ""))
 
 
-def when_of(plan: SpendPlan, day: date) -> When:
-    """What the plan tells a day of its ranges apart by."""
+def when_of(plan: SpendPlan, day: date, source: int | None = None) -> When:
+    """What the plan tells a day of its ranges apart by, of a source."""
+    own = next((each for each in plan.apart if each.source_id == source), None)
+    incomplete = next((first for each, first in plan.incomplete if each == source), None)
     inside = plan.previous is None or _is_in(plan.days, day)
     bucketed = inside and plan.granularity != "none"
     return When(
         bucket=bucket_start(plan.granularity, day) if bucketed else None,
         inside=inside,
-        compared=_is_in(plan.compared, day),
-        previous=_is_in(plan.previous, day),
+        compared=_is_in(own.current if own else plan.compared, day),
+        previous=_is_in(own.previous if own else plan.previous, day),
+        incomplete=incomplete is not None and day >= incomplete,
     )
 
 

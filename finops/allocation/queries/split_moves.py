@@ -218,6 +218,7 @@ class _Added:
     compared: int = 0
     previous: int = 0
     allocated: int = 0
+    incomplete: int = 0
 
 
 def _sums(
@@ -232,6 +233,7 @@ def _sums(
         if lot.when.inside:
             side.amount += amount
             side.allocated += amount if allocated else 0
+            side.incomplete += amount if lot.when.incomplete else 0
         if lot.when.compared:
             side.compared += amount
         if lot.when.previous:
@@ -253,6 +255,7 @@ def _sums(
             compared=unscaled(side.compared) if side.compared else _NOTHING,
             previous=unscaled(side.previous) if side.previous else _NOTHING,
             allocated=unscaled(side.allocated) if side.allocated else _NOTHING,
+            incomplete=unscaled(side.incomplete) if side.incomplete else _NOTHING,
         )
         for (keys, currency, bucket, other), side in sums.items()
     ]

@@ -29,6 +29,7 @@ class When(NamedTuple):
     inside: bool = True
     compared: bool = False
     previous: bool = False
+    incomplete: bool = False
 
 
 class Lot(NamedTuple):

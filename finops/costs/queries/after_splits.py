@@ -46,6 +46,7 @@ class _Total:
     compared: Decimal = _NOTHING
     previous: Decimal = _NOTHING
     allocated: Decimal = _NOTHING
+    incomplete: Decimal = _NOTHING
 
     def add(self, other: SpendSum | _Total) -> None:
         if other.labels != self.labels:
@@ -55,6 +56,7 @@ class _Total:
         self.compared = _plus(self.compared, other.compared)
         self.previous = _plus(self.previous, other.previous)
         self.allocated = _plus(self.allocated, other.allocated)
+        self.incomplete = _plus(self.incomplete, other.incomplete)
 
     def as_sum(self, key: _Key, place: int, groups: int) -> SpendSum:
         (keys, currency), bucket, charge_category, part = key
@@ -71,6 +73,7 @@ class _Total:
             compared=self.compared,
             previous=self.previous,
             allocated=self.allocated,
+            incomplete=self.incomplete,
         )
 
 

@@ -10,11 +10,17 @@ from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
-from finops.costs.comparison import comparison_used
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
-from finops.costs.queries.spend_answer import SpendFacts, not_comparable, period_of, totals_of, warnings_of
+from finops.costs.queries.spend_answer import (
+    SpendFacts,
+    not_comparable,
+    not_final,
+    period_of,
+    totals_of,
+    warnings_of,
+)
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
 from finops.lib.money import added
@@ -66,7 +72,12 @@ class CostRead:
 
     @property
     def comparison(self) -> ComparisonUsed | None:
-        return comparison_used(self.facts.query.compare_to, self.facts.compared, self.days)
+        return self.facts.comparison
+
+    @property
+    def not_final(self) -> str:
+        """A clause on the amount that stands on days that are not complete."""
+        return not_final(self.facts, self.sums)
 
     @property
     def not_comparable(self) -> str:
@@ -104,14 +115,16 @@ class CostRead:
         return warnings_of(self.facts, totals, self.buckets)
 
 
-def read_costs(account: Account, query: SpendQuery, *, deadline: float | None = None) -> CostRead:
+def read_costs(
+    account: Account, query: SpendQuery, *, deadline: float | None = None, together: bool = False
+) -> CostRead:
     """The cost that a query asks for, by every value of its dimension, in the account's cost view.
 
-    `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
+    `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
     lake query, one or two more with filters; after splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
     sources = load_sources(account)
-    question = resolve_query(account, query, sources)
+    question = resolve_query(account, query, sources, together=together)
     plan = replace(plan_of(question), top=ALL_GROUPS)
     sums, split = read_sums_of(account, question, plan, deadline)
     facts = SpendFacts(

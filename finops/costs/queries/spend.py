@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 
 from accounts.models import Account
 from finops.costs.answers import SpendAnswer, ViewUsed
-from finops.costs.comparison import Compared, compared_days
+from finops.costs.comparison import Compared, compared_by_source
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.after_splits import after_splits
@@ -42,6 +43,7 @@ class Question:
     filters: tuple[ResolvedFilter, ...]
     compared: Compared | None
     context: DimensionContext
+    incomplete: tuple[tuple[int, date], ...] = ()
 
 
 def query_spend(
@@ -100,8 +102,13 @@ def find_values(
     return look_up(account, plan, deadline, manifest, brought=split.brought)
 
 
-def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Question:
-    """Everything that a query names, found. One query of PostgreSQL, none when no tag is used. Raises UserError."""
+def resolve_query(
+    account: Account, query: SpendQuery, sources: Sources, *, together: bool = False
+) -> Question:
+    """Everything that a query names, found. One query of PostgreSQL, none when no tag is used. Raises UserError.
+
+    `together`: a comparison pairs the same days of all sources.
+    """
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
     days = asked_days(account, query)
     _check_buckets(query, days)
@@ -111,7 +118,8 @@ def resolve_query(account: Account, query: SpendQuery, sources: Sources) -> Ques
         view=view_used(sources.view, basis=query.basis, charge_categories=query.charge_categories),
         dimensions=_dimensions(context, query),
         filters=tuple(resolve_filters(context, query.filters)),
-        compared=_compared(query, days, sources),
+        compared=_compared(query, days, sources, together),
+        incomplete=tuple(sources.coverage.incomplete_from(days).items()),
         context=context,
     )
 
@@ -154,14 +162,15 @@ def _dimensions(context: DimensionContext, query: SpendQuery) -> tuple[Dimension
     return found
 
 
-def _compared(query: SpendQuery, days: DateRange, sources: Sources) -> Compared | None:
+def _compared(query: SpendQuery, days: DateRange, sources: Sources, together: bool) -> Compared | None:
     if query.compare_to == "none":
         return None
-    return compared_days(
+    return compared_by_source(
         compare_to=query.compare_to,
         days=days,
         period=_period(query),
-        complete_through=sources.coverage.complete_through,
+        coverage=sources.coverage,
+        together=together,
     )
 
 
@@ -181,6 +190,8 @@ def plan_of(question: Question) -> SpendPlan:
         top=question.query.top,
         compared=compared.current if compared else None,
         previous=compared.previous if compared else None,
+        apart=compared.apart if compared else (),
+        incomplete=question.incomplete,
     )
 
 

@@ -11,6 +11,7 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import (
     AccountRef,
     Change,
+    ComparisonUsed,
     PartAmount,
     PeriodUsed,
     Series,
@@ -19,10 +20,11 @@ from finops.costs.answers import (
     SpendTotal,
     ViewUsed,
 )
-from finops.costs.comparison import Compared, comparison_used
+from finops.costs.comparison import Compared, apart_words, comparison_used
 from finops.costs.coverage import Coverage
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
@@ -51,16 +53,25 @@ class SpendFacts:
     findings: FilterFindings
     splitting: Splitting = field(default_factory=Splitting)
 
+    @property
+    def names(self) -> dict[int, str]:
+        """Of sources, by id."""
+        return {source: each.name for source, each in self.sources.health.items()}
+
+    @property
+    def comparison(self) -> ComparisonUsed | None:
+        return comparison_used(self.query.compare_to, self.compared, self.plan.days, self.names)
+
 
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     """The whole answer but its console_url, which a door knows."""
     buckets = buckets_of(facts.plan.granularity, facts.plan.days, facts.sources.coverage)
     totals = totals_of(facts, sums, buckets)
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
-    comparison = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
+    comparison = facts.comparison
     return SpendAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=summary_of(facts.account, facts.plan, facts.view, totals, rows),
+        summary=summary_of(facts.account, facts.plan, facts.view, totals, rows, not_final(facts, sums)),
         view=facts.view,
         period=period_of(facts),
         granularity=facts.plan.granularity,
@@ -75,6 +86,14 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.splitting.applied,
     )
+
+
+def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
+    """A clause on the amount that stands on days that are not complete, and on sources that compare other days."""
+    amounts = incomplete_amounts(sums, facts.plan.categories)
+    said = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
+    apart = apart_words(facts.compared, facts.names) if facts.compared else []
+    return said + "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in apart)
 
 
 def period_of(facts: SpendFacts) -> PeriodUsed:
@@ -266,7 +285,7 @@ def _comparison_warnings(facts: SpendFacts) -> list[str]:
         return []
     if facts.compared.previous is None:
         return [facts.compared.reason]
-    used = comparison_used(facts.query.compare_to, facts.compared, facts.plan.days)
+    used = facts.comparison
     found = [used.note] if used and used.note else []
     earlier = facts.compared.previous
     known = facts.sources.coverage.days_with_data(earlier)

@@ -9,7 +9,7 @@ instead of 0.6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import ibis
 import pyarrow as pa
 
+from finops.costs.comparison import Apart
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.lib.periods import DateRange
@@ -37,7 +38,7 @@ ALL_GROUPS = 0
 """A `top` that lists every group, in no order: `place` and `groups` of the sums then say nothing."""
 
 _NOTHING = Decimal(0)
-_MEASURES = ("amount", "compared", "previous")
+_MEASURES = ("amount", "compared", "previous", "incomplete")
 _PLACES = ("place", "groups")
 
 
@@ -54,10 +55,20 @@ class SpendPlan:
     top: int
     compared: DateRange | None = None
     previous: DateRange | None = None
+    apart: tuple[Apart, ...] = ()
+    """Sources that pair other days of the comparison."""
+    incomplete: tuple[tuple[int, date], ...] = ()
+    """Sources with the first of their days that are not complete."""
 
     @property
     def ranges(self) -> list[DateRange]:
-        return [self.days] if self.previous is None else [self.previous, self.days]
+        if self.previous is None:
+            return [self.days]
+        earlier = [self.previous, *(each.previous for each in self.apart if each.previous)]
+        return [
+            DateRange(min(each.start for each in earlier), max(each.end for each in earlier)),
+            self.days,
+        ]
 
     @property
     def ranks_first(self) -> bool:
@@ -145,11 +156,44 @@ def _lines(plan: SpendPlan, table: Any) -> Any:
 
 
 def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
-    """The amount of a line on each side of the comparison that its day is on; days can be on both."""
-    if plan.compared is None or plan.previous is None:
-        return {"amount": amount}
-    sides = zip(_MEASURES, (plan.days, plan.compared, plan.previous), strict=True)
-    return {name: ibis.ifelse(within(lines, days), amount, _zero()) for name, days in sides}
+    """The amount of a line on each side of the comparison that its day is on; days can be on both. And what of it is of
+    days that are not complete."""
+    measures = {"amount": amount}
+    if plan.compared is not None and plan.previous is not None:
+        sides = {
+            "amount": within(lines, plan.days),
+            "compared": on_side(lines, plan.compared, {each.source_id: each.current for each in plan.apart}),
+            "previous": on_side(lines, plan.previous, {each.source_id: each.previous for each in plan.apart}),
+        }
+        measures = {name: ibis.ifelse(here, amount, _zero()) for name, here in sides.items()}
+    if plan.incomplete:
+        measures["incomplete"] = ibis.ifelse(
+            is_incomplete(lines, plan.incomplete), measures["amount"], _zero()
+        )
+    return measures
+
+
+def on_side(lines: Any, days: DateRange, apart: Mapping[int, DateRange | None]) -> Any:
+    """Whether a line is on a side of a comparison: within the days of its source, else within `days`."""
+    if not apart:
+        return within(lines, days)
+    others = [
+        (lines.source == str(source), within(lines, own) if own else ibis.literal(False))
+        for source, own in apart.items()
+    ]
+    return ibis.cases(*others, else_=within(lines, days))
+
+
+def is_incomplete(lines: Any, incomplete: Sequence[tuple[int, date]]) -> Any:
+    """Whether a line is of a day that is not complete for its source."""
+    by_first: dict[date, list[str]] = {}
+    for source, first in incomplete:
+        by_first.setdefault(first, []).append(str(source))
+    late = [
+        lines.source.isin(sources) & (lines.charge_date >= ibis.literal(first))
+        for first, sources in by_first.items()
+    ]
+    return reduce(or_, late).fill_null(False)
 
 
 def _group_keys(plan: SpendPlan, lines: Any) -> dict[str, Any]:
@@ -242,6 +286,8 @@ class SpendSum(NamedTuple):
     previous: Decimal
     allocated: Decimal = _NOTHING
     """What of the amount a shared-cost split brought here."""
+    incomplete: Decimal = _NOTHING
+    """What of the amount is of days that are not complete."""
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
@@ -263,4 +309,5 @@ def _read(row: dict[str, Any], width: int, top: int) -> SpendSum:
         amount=row["amount"],
         compared=row.get("compared", _NOTHING),
         previous=row.get("previous", _NOTHING),
+        incomplete=row.get("incomplete", _NOTHING),
     )

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 from accounts.models import Account
-from finops.costs.answers import Change, SpendRow, SpendTotal, ViewUsed
+from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import SpendQuery
@@ -22,25 +22,33 @@ NAME_LENGTH = 80
 
 
 def summary_of(
-    account: Account, plan: SpendPlan, view: ViewUsed, totals: Sequence[SpendTotal], rows: Sequence[SpendRow]
+    account: Account,
+    plan: SpendPlan,
+    view: ViewUsed,
+    totals: Sequence[SpendTotal],
+    rows: Sequence[SpendRow],
+    incomplete: str = "",
 ) -> str:
-    """One plain sentence: who spent how much when, what moved, and on what most of it went."""
+    """One plain sentence: who spent how much when, what moved, what of it is not final, on what most of it went."""
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
         what = "No cost line matches the filters" if plan.filters else f"{account.name} has no cost"
-        return f"{what} {when}."
+        return f"{what} {when}{incomplete}."
     spent = listed([_said(total) for total in totals])
     filtered = " on what the filters choose" if plan.filters else ""
-    return f"{account.name} spent {spent}{filtered} {when} ({view.label}){_largest(totals, rows)}."
+    return (
+        f"{account.name} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest(totals, rows)}."
+    )
 
 
 def _said(total: SpendTotal) -> str:
     credited = [part.amount for part in total.inside if part.part == "credits" and part.amount]
     less = f" after {money(credited[0], total.currency)} of credits" if credited else ""
-    return f"{money(total.amount, total.currency)}{less}{_moved(total.change)}"
+    return f"{money(total.amount, total.currency)}{less}{_moved(total)}"
 
 
-def _moved(change: Change | None) -> str:
+def _moved(total: SpendTotal) -> str:
+    change = total.change
     if change is None or change.change is None or change.previous_amount is None:
         return ""
     earlier = money(change.previous_amount, change.currency)
@@ -49,7 +57,8 @@ def _moved(change: Change | None) -> str:
     word = "more" if change.change > 0 else "less"
     if not change.change:
         return f" (the same as before: {earlier})"
-    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before)"
+    part = "" if change.current_amount == total.amount else ", on complete days"
+    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before{part})"
 
 
 def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:

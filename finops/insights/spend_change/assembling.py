@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
@@ -12,8 +13,10 @@ from typing import NamedTuple
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, ViewUsed
+from finops.costs.comparison import Compared, apart_words
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.filter_values import FilterFindings
+from finops.costs.queries.incomplete_words import dated
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
 from finops.insights.spend_change import words
@@ -61,6 +64,8 @@ class ChangeFacts:
     note: str = ""
     findings: FilterFindings = field(default_factory=FilterFindings)
     beside: Sequence[Beside] = ()
+    left_out: str = ""
+    """Which of the asked days and sources are on neither side, for the end of a sentence."""
 
     @cached_property
     def by_currency(self) -> Mapping[str, list[Weighed]]:
@@ -79,7 +84,9 @@ def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     days = _compared_days(facts)
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=words.summary_of(facts.account.name, facts.view, days, totals, moves, facts.reason),
+        summary=words.summary_of(
+            facts.account.name, facts.view, days, totals, moves, facts.reason, facts.left_out
+        ),
         view=facts.view,
         days=days,
         group_by=[dimension.name for dimension in facts.dimensions],
@@ -92,6 +99,19 @@ def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
         warnings=_warnings(facts, totals),
         hint=words.hint_of(moves, filtered=facts.filtered, reason=facts.reason),
     )
+
+
+def left_out(days: DateRange, compared: Compared, sources: Sources) -> str:
+    """A clause on the asked days that are not complete, and on sources that pair other days or none."""
+    if compared.current is None:
+        return ""
+    names = {source: each.name for source, each in sources.health.items()}
+    parts = []
+    if compared.current.end < days.end:
+        first = compared.current.end + timedelta(days=1)
+        parts.append(f"{dated(first, days.end)} left out, not complete")
+    parts += [sentence.rstrip(".") for sentence in apart_words(compared, names)]
+    return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
 
 
 def _compared_days(facts: ChangeFacts) -> ComparedDays | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import ibis
 import pyarrow as pa
 
+from finops.costs.comparison import Apart
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import (
@@ -21,8 +22,8 @@ from finops.costs.queries.spend_lake import (
     NO_CURRENCY,
     REFUNDS,
     counts,
+    on_side,
     part_of,
-    within,
 )
 from finops.lib.periods import DateRange
 
@@ -43,6 +44,8 @@ class ChangePlan:
     basis: str
     categories: tuple[str, ...]
     metered: bool = True
+    apart: tuple[Apart, ...] = ()
+    """Sources that pair other days."""
 
     @property
     def tag_keys(self) -> list[str]:
@@ -51,11 +54,11 @@ class ChangePlan:
 
     def __call__(self, table: Any) -> Any:
         """Sums by group, currency and, where metered, SKU and unit."""
-        on_side = within(table, self.current) | within(table, self.previous)
+        here = self._now(table) | self._before(table)
         lines = table.filter(
-            reduce(and_, [on_side, counts(table, self.categories), *all_of(table, self.filters)])
+            reduce(and_, [here, counts(table, self.categories), *all_of(table, self.filters)])
         )
-        sides = {"now": within(lines, self.current), "before": within(lines, self.previous)}
+        sides = {"now": self._now(lines), "before": self._before(lines)}
         amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
         selected = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
@@ -78,6 +81,19 @@ class ChangePlan:
             },
         )
         return selected.group_by(self._keys(selected)).aggregate(**_sums(selected))
+
+    def _now(self, lines: Any) -> Any:
+        return on_side(lines, self.current, {each.source_id: each.current for each in self.apart})
+
+    def _before(self, lines: Any) -> Any:
+        return on_side(lines, self.previous, {each.source_id: each.previous for each in self.apart})
+
+    @property
+    def days(self) -> DateRange:
+        """Those that are read."""
+        sides = [self.current, self.previous]
+        sides += [side for each in self.apart for side in (each.current, each.previous) if side]
+        return DateRange(min(side.start for side in sides), max(side.end for side in sides))
 
     def _keys(self, selected: Any) -> list[str]:
         names = [f"key{at}" for at in range(len(self.dimensions))] + ["currency", "part", "sku", "unit"]

@@ -13,7 +13,7 @@ from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
 from finops.insights.spend_change.answers import SpendChangeAnswer
-from finops.insights.spend_change.assembling import ChangeFacts, assemble
+from finops.insights.spend_change.assembling import ChangeFacts, assemble, left_out
 from finops.insights.spend_change.beside import BesideFacts, found_beside
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
 from finops.insights.spend_change.question import SpendChangeQuery, earlier_days, spend_question
@@ -59,7 +59,7 @@ def explain_spend_change(
 def _compared(query: SpendChangeQuery, question: Question, sources: Sources) -> Compared:
     named = earlier_days(query, question.days)
     compared = question.compared or Compared()
-    return replace(compared, previous=named) if named and compared.current else compared
+    return compared.against(named) if named and compared.current else compared
 
 
 def _facts(
@@ -84,10 +84,11 @@ def _facts(
         sources=sources,
         filtered=bool(question.filters),
         reason=reason,
+        left_out=left_out(question.days, compared, sources),
     )
     if current is None or previous is None or reason:
         return known
-    plan = _plan(question, question.view, current, previous)
+    plan = replace(_plan(question, question.view, current, previous), apart=compared.apart)
     read = _read(account, plan, sources, deadline)
     findings, beside = (
         _findings(account, question, sources, deadline),
@@ -131,8 +132,8 @@ def _run(
     table = engine.run(
         account,
         Kind.COST,
-        min(plan.current.start, plan.previous.start),
-        max(plan.current.end, plan.previous.end),
+        plan.days.start,
+        plan.days.end,
         plan,
         tag_keys=plan.tag_keys,
         summed=True,

@@ -37,6 +37,7 @@ def summary_of(
     totals: Sequence[ChangeTotal],
     moves: Sequence[Move],
     reason: str,
+    left_out: str = "",
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
@@ -46,7 +47,7 @@ def summary_of(
         return f"{account} has no cost {when} nor before that matches."
     said = listed([_said(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{account} spent {said} {when} than from {before} ({view.label}){_most(totals, moves)}."
+    return f"{account} spent {said} {when} than from {before} ({view.label}){left_out}{_most(totals, moves)}."
 
 
 def _said(total: ChangeTotal) -> str:

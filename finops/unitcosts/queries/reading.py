@@ -63,7 +63,7 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
-    cost = read_costs(account, cost_question(query, key), deadline=deadline)
+    cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True)
     scope = usage_scope(account, metric, query, cost, only, deadline)
     reader = _UsageReader(account, metric, query, scope, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")

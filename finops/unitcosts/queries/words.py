@@ -53,13 +53,13 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
             if plan.filters or facts.query.customers
             else "There is no cost"
         )
-        return f"{facts.account.name}: {what} {when}, so there is no unit cost of {cut(facts.metric, NAME_LENGTH)}."
+        return f"{facts.account.name}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {cut(facts.metric, NAME_LENGTH)}."
     said = listed([_equation(facts, total) for total in totals])
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     parts = [
-        f"{facts.account.name} {when} ({view}{_filtered(facts)}): {said}.{why}",
+        f"{facts.account.name} {when} ({view}{_filtered(facts)}): {said}{facts.cost.not_final}.{why}",
         meaning,
         _rows_said(rows, facts.query.units),
     ]

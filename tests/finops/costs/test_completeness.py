@@ -6,10 +6,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.allocation.services.splits import SplitDraft, create_split
 from finops.costs import services
+from finops.costs.answers import SpendAnswer
 from finops.costs.completeness import (
     SourceDays,
     documented_settle_days,
@@ -17,7 +20,9 @@ from finops.costs.completeness import (
     partial_days,
 )
 from finops.costs.models import SourceCompleteness
+from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
 from tests.finops.costs.billed import Bills, at, days, line, usage
 
@@ -261,3 +266,116 @@ def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
     bills.source("AWS", settle_days=0)
 
     assert of(known(bills.account), "AWS").partial == set(LATE)
+
+
+# What answers say
+
+
+def asked(account: Account, query: SpendQuery, today: date = TODAY) -> SpendAnswer:
+    with account_scope(account), at(today):
+        return query_spend(account, query)
+
+
+WEEK = SpendQuery(period="last_7_days", compare_to="previous_period")
+
+
+def test_a_week_whose_newest_days_are_partly_there_compares_the_complete_ones(bills: Bills) -> None:
+    """Today it would be 17.9 % less, where nothing has changed."""
+    bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
+
+    answer = asked(bills.account, WEEK)
+
+    (total,) = answer.totals
+    assert total.change is not None
+    assert (total.change.change, total.change.ratio) == (0, 0)
+    assert answer.comparison is not None
+    assert answer.comparison.end_date == ago(3)
+    late = sum((of_day(day) for of_day in three_services(LATE).values() for day in LATE), Decimal(0))
+    assert f"of which {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
+    assert (
+        "Data is complete through 2026-11-18; amounts of later days are missing or will still grow."
+        in answer.warnings
+    )
+
+
+def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> None:
+    """Today it would be "spent 0.00 (100 % less)"."""
+    ahead = line(TODAY + timedelta(days=7), 900, ChargeCategory="Purchase", ChargeFrequency="One-Time")
+    bills.bring("AWS", [*usage(three_services({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
+
+    answer = asked(bills.account, WEEK)
+
+    assert answer.summary == (
+        "Acme has no cost from 2026-11-14 to 2026-11-20; no day is complete from 2026-11-14 on."
+    )
+    assert answer.comparison is None
+    assert [warning for warning in answer.warnings if "nothing to compare" in warning]
+
+
+def test_sources_of_different_lateness_compare_their_own_days(bills: Bills) -> None:
+    def growing(day: date) -> Decimal:
+        return Decimal(100 if day < date(2026, 11, 1) else 110)
+
+    bills.bring("AWS", usage({"Compute": growing}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("Slow SaaS", usage({"Seats": growing}, BEGIN, date(2026, 11, 15)), on=TODAY)
+    bills.source("AWS", settle_days=1)
+    bills.source("Slow SaaS", settle_days=1)
+    query = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["source"])
+
+    answer = asked(bills.account, query)
+
+    (total,) = answer.totals
+    assert total.change is not None
+    assert (total.change.current_amount, total.change.previous_amount) == (110 * (20 + 15), 100 * (20 + 15))
+    changes = {row.group["source"]: row.change for row in answer.rows}
+    assert {name: change.ratio for name, change in changes.items() if change} == {
+        "AWS": Decimal("0.1"),
+        "Slow SaaS": Decimal("0.1"),
+    }
+    own = "'Slow SaaS' over 2026-11-01 to 2026-11-15"
+    assert f"each source is compared over its own complete days: {own}" in answer.summary
+    assert "Days are complete through 2026-11-20 of 'AWS'; through 2026-11-15 of 'Slow SaaS'" in " ".join(
+        answer.warnings
+    )
+
+
+def test_a_source_without_a_complete_day_in_the_period_is_on_neither_side(bills: Bills) -> None:
+    bills.bring("AWS", usage({"Compute": weekly(100)}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("Stopped", usage({"Seats": weekly(500)}, BEGIN, date(2026, 11, 9)), on=TODAY)
+    bills.source("AWS", settle_days=1)
+
+    answer = asked(bills.account, WEEK)
+
+    (total,) = answer.totals
+    assert total.change is not None
+    assert total.change.ratio == 0
+    assert "left out of the comparison, without a complete day in the period: 'Stopped'" in answer.summary
+    assert "no day is complete of 'Stopped' from 2026-11-14" in answer.summary
+
+
+def test_splits_move_the_same_days_as_the_bills(bills: Bills) -> None:
+    """A proportional split leaves the total's comparison and what is not final as they are."""
+    bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
+    bills.bring("Azure", usage({"Compute": weekly(700)}, BEGIN, NEWEST, ProviderName="Azure"), on=TODAY)
+    bills.source("Azure", settle_days=1)
+    with account_scope(bills.account):
+        create_split(
+            account=bills.account,
+            draft=SplitDraft(
+                name="Storage to all",
+                dimension="service",
+                source_value="Storage",
+                method="proportional",
+                targets=(("Compute", ""), ("Database", "")),
+                valid_from=date(2026, 1, 1),
+            ),
+            actor=bills.cast.actor,
+        )
+    before = SpendQuery(period="last_7_days", compare_to="previous_period", group_by=["service"])
+
+    plain, split = asked(bills.account, before), asked(bills.account, replace(before, splits="after"))
+
+    assert split.applied_splits
+    assert split.totals[0].change == plain.totals[0].change
+    assert split.totals[0].amount == plain.totals[0].amount
+    assert split.summary.split("; most")[0] == plain.summary.split("; most")[0]

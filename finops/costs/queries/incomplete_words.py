@@ -1,0 +1,81 @@
+"""What an answer's first sentence says of days that are not complete. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+from finops.costs.coverage import Coverage
+from finops.costs.queries.spend_lake import SpendSum
+from finops.lib.money import added, most_first
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut, listed, money
+
+NAME_LENGTH = 60
+NAMED = 3
+
+
+def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ()) -> dict[str, Decimal]:
+    """What stands on days that are not complete, by currency, the most first; without those where it is nothing."""
+    found: dict[str, list[Decimal]] = {}
+    for part in sums:
+        if part.incomplete and (not categories or part.charge_category in categories):
+            found.setdefault(part.currency, []).append(part.incomplete)
+    amounts = {currency: added(parts) for currency, parts in found.items()}
+    return {currency: amounts[currency] for currency in most_first(amounts) if amounts[currency]}
+
+
+def incomplete_words(
+    coverage: Coverage, days: DateRange, amounts: Mapping[str, Decimal], names: Mapping[int, str]
+) -> str:
+    """A clause for the end of a sentence: what of the days' amount is not final, and what has not come at all.
+
+    Empty where all days are complete, and where only today is missing and has no cost yet.
+    """
+    first_of = coverage.incomplete_from(days)
+    if not first_of:
+        return ""
+    spans = coverage.sources
+    arrived = [first for source, first in first_of.items() if spans[source].last_day >= first]
+    last = min(days.end, max(coverage.today, min(first_of.values())))
+    parts = []
+    if amounts:
+        first = min(arrived, default=min(first_of.values()))
+        said = listed([money(amount, currency) for currency, amount in amounts.items()])
+        verb = "is" if len(amounts) == 1 else "are"
+        parts.append(f", of which {said} on {dated(first, last)} {verb} not final")
+    missing = [
+        source
+        for source, first in first_of.items()
+        if (spans[source].last_day < first or not amounts)
+        and first < min(coverage.today, days.end + timedelta(days=1))
+    ]
+    return "".join(parts) + _missing(coverage, missing, first_of, names)
+
+
+def dated(first: date, last: date) -> str:
+    """A day, or the first and the last of several."""
+    return f"{first}" if first >= last else f"{first} to {last}"
+
+
+def _missing(
+    coverage: Coverage, sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str]
+) -> str:
+    """Which sources have no complete day, or no line, from when on."""
+    if not sources:
+        return ""
+    firsts = {first_of[source] for source in sources}
+    if len(firsts) == 1 and len(sources) == len(coverage.sources):
+        return f"; no day is complete from {next(iter(firsts))} on"
+    named = [
+        f"{cut(names[source], NAME_LENGTH)!r} from {first_of[source]}"
+        for source in sources
+        if source in names
+    ]
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return (
+        f"; no day is complete of {listed(named[:NAMED]) if not more else ', '.join(named[:NAMED])}{more}"
+        if named
+        else ""
+    )
