@@ -161,6 +161,12 @@ class CostImport(AccountOwned):
     actor_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    content_hashes = ArrayField(
+        models.CharField(max_length=64, blank=True),
+        default=list,
+        blank=True,
+        help_text="SHA-256 of each file's content, uncompressed, once it was read.",
+    )
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.UPLOAD)
     decision = models.JSONField(
         default=dict,

@@ -53,13 +53,17 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Whether all months that can be added as corrections are (a command decides before it sees them)."""
     seen: list[Seen] | None = None
     """None: whatever the source has."""
+    copies: list[int] = []
+    """Imports whose copy the files are, as was seen."""
     attempts: int = 0
     """How often the import was begun before."""
 
-    def covers(self, changes: Sequence[MonthChange]) -> bool:
-        """Whether what would be replaced is what was seen."""
+    def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
+        """Whether what would be replaced, and what the files are copies of, is what was seen."""
         if self.seen is None:
             return True
+        if not set(copies) <= set(self.copies):
+            return False
         months = {change.month for change in changes}
         return {each for each in self.seen if each.month in months} == set(seen_in(changes))
 

@@ -107,13 +107,15 @@ class Review(msgspec.Struct, omit_defaults=True):
 
     kind: str
     """change: sums move further than the account lets pass; partial: the files may hold a part of the month only;
-    moved: the source has changed since somebody decided."""
+    copy: another source has the same file; moved: the source has changed since somebody decided."""
     reason: str
     month: str = ""
     action: str = "replace"
     """replace, or add (as corrections): what happens to the month unless somebody decides otherwise."""
     may_choose: bool = False
     """Whether the month can be replaced or added to."""
+    import_id: int = 0
+    """The import that a copy is of."""
 
 
 class ImportReport(msgspec.Struct, omit_defaults=True):

@@ -32,6 +32,7 @@ from finops.costs.models import (
 from finops.costs.replacing import Decision
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
+from finops.costs.services.content import check_different, hashing
 from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
@@ -181,28 +182,33 @@ def _attempt(job: CostImport, told: Told | None) -> None:
 
 
 def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
-    found = normalise(
-        [FocusFile(Path(file["path"]), file["name"]) for file in job.files],
-        folder=folder,
-        source_id=str(job.source_id),
-        defaults=job.defaults,
-        actor_tag_keys=_actor_tag_keys(),
-        chosen=Chosen.of(job.number_format, job.date_order),
-        progress=progress.read,
-    )
-    written: list[NewSegment] = []
-    try:
-        for month in found.months:
-            progress.stage(f"writing {month.month:%Y-%m}")
-            written.append(_write(job, month, progress))
-        settled = settle(job, found, written)
-    except BaseException:
-        segments.discard(written)
-        raise
-    if not settled:
-        segments.discard(written)
-    else:
+    paths = [Path(file["path"]) for file in job.files]
+    names = [file["name"] for file in job.files]
+    with hashing(paths) as hashes:
+        found = normalise(
+            [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
+            folder=folder,
+            source_id=str(job.source_id),
+            defaults=job.defaults,
+            actor_tag_keys=_actor_tag_keys(),
+            chosen=Chosen.of(job.number_format, job.date_order),
+            progress=progress.read,
+        )
+        written: list[NewSegment] = []
+        try:
+            for month in found.months:
+                progress.stage(f"writing {month.month:%Y-%m}")
+                written.append(_write(job, month, progress))
+            contents = list(hashes)
+            check_different(names, contents)
+            settled = settle(job, found, written, contents)
+        except BaseException:
+            segments.discard(written)
+            raise
+    if settled:
         refresh_completeness(job.source)
+    else:
+        segments.discard(written)
     progress.tell()
 
 

@@ -42,7 +42,12 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
         if month not in months or choice not in (ADD, REPLACE):
             raise UserError(f"{month} cannot be imported as {choice!r}.", field="choices", value=choice)
         months[month] = choice
-    decision = Decision(months=months, seen=seen_in(report.changes), attempts=waiting.attempts)
+    decision = Decision(
+        months=months,
+        seen=seen_in(report.changes),
+        copies=[review.import_id for review in report.reviews if review.import_id],
+        attempts=waiting.attempts,
+    )
     waiting.status = CostImport.Status.QUEUED
     waiting.decision = as_json(decision)
     waiting.bytes_done = waiting.rows = 0

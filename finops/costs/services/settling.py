@@ -19,6 +19,7 @@ from finops.costs.focus.report import ImportReport, Review
 from finops.costs.models import ContractCommitment, CostImport, ImportReviewSettings
 from finops.costs.replacing import Decision, Live, Plan, Thresholds, name_of, plan_of
 from finops.costs.services import claims
+from finops.costs.services.content import Copy, copies_of, lock_contents
 from finops.lake import segments
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -32,7 +33,7 @@ AUDITED_MONTHS: Final = 60
 """Changes of months and currencies that an audit entry has; the import's report has all."""
 
 
-def settle(job: CostImport, found: Normalised, written: Sequence[NewSegment]) -> bool:
+def settle(job: CostImport, found: Normalised, written: Sequence[NewSegment], hashes: Sequence[str]) -> bool:
     """Make the written segments count, in one transaction, or keep what would change for a person. False when they do
     not count.
 
@@ -44,8 +45,12 @@ def settle(job: CostImport, found: Normalised, written: Sequence[NewSegment]) ->
         live = _live(job, found, _totals(job, found, known))
         decision = decision_of(job)
         plan = plan_of(found.found, live, thresholds(), decision)
-        report = _report(found.report, plan)
-        if decision is not None and not decision.covers(plan.changes):
+        lock_contents(job.account)
+        names = [file["name"] for file in job.files]
+        report = _report(found.report, plan, job, copies_of(job, dict(zip(hashes, names, strict=True))))
+        claims.update(job, content_hashes=list(hashes))
+        seen = [review.import_id for review in report.reviews if review.import_id]
+        if decision is not None and not decision.covers(plan.changes, seen):
             report.reviews.insert(0, Review(kind="moved", reason=MOVED))
         if _goes_on(job, report, decision):
             _finish(job, found, written, plan, report)
@@ -103,7 +108,7 @@ def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> Live:
     return Live(segment.month, segment.carried_by, sums, totals.days, totals.providers)
 
 
-def _report(report: ImportReport, plan: Plan) -> ImportReport:
+def _report(report: ImportReport, plan: Plan, job: CostImport, copies: Sequence[Copy]) -> ImportReport:
     carried = {name_of(month): name_of(by) for month, by in plan.parts.carried.items()}
     return msgspec.structs.replace(
         report,
@@ -111,8 +116,8 @@ def _report(report: ImportReport, plan: Plan) -> ImportReport:
             msgspec.structs.replace(month, carried_by=carried.get(month.month, "")) for month in report.months
         ],
         changes=plan.changes,
-        reviews=plan.reviews,
-        notes=plan.notes,
+        reviews=[*(copy.review for copy in copies if copy.source_id != job.source_id), *plan.reviews],
+        notes=[*(copy.note for copy in copies if copy.source_id == job.source_id), *plan.notes],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 from decimal import Decimal
@@ -298,3 +299,56 @@ def test_corrections_do_not_make_a_month_look_covered(cast: Cast, source: CostSo
     uploaded(cast, source, busy, line("2026-08", 3, "-1"))
     found = load_sources(cast.account).coverage
     assert (str(found.first_day), found.sources[source.pk].rows) == ("2026-10-01", 61)
+
+
+def test_the_same_content_twice_in_one_import_is_refused_naming_both(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    first = written(tmp_path, bill(SEPTEMBER), "a.csv")
+    second = tmp_path / "b.csv.gz"
+    second.write_bytes(gzip.compress(first.read_bytes()))
+    with pytest.raises(UserError, match=r"a\.csv and b\.csv\.gz have the same content"):
+        imported(cast, source, first, second)
+    assert total(cast.account) is None
+
+
+def test_the_same_content_in_another_source_waits_naming_where_it_is(cast: Cast, source: CostSource) -> None:
+    first = uploaded(cast, source, SEPTEMBER)
+    other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
+    upload = SimpleUploadedFile("copy.csv.gz", gzip.compress(bill(SEPTEMBER).encode()))
+    job = ran(services.queue_import(source=other, uploads=[upload], actor=cast.actor))
+    (review,) = job.report["reviews"]
+    assert (job.status, review["kind"], review["import_id"]) == ("waiting", "copy", first.pk)
+    assert (
+        "copy.csv.gz is in Bills already: the same content was imported there as bill.csv" in review["reason"]
+    )
+    assert total(cast.account) == Decimal(465)
+    services.confirm_import(job=job, actor=cast.actor)
+    assert (ran(job).status, total(cast.account)) == ("done", Decimal(930))
+
+
+def test_content_that_was_replaced_since_is_no_copy(cast: Cast, source: CostSource) -> None:
+    uploaded(cast, source, SEPTEMBER)
+    uploaded(cast, source, month_of("2026-09", "15"))
+    other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
+    assert uploaded(cast, other, SEPTEMBER).status == "done"
+
+
+def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source: CostSource) -> None:
+    for _ in range(2):
+        job = uploaded(cast, source, SEPTEMBER)
+    assert (job.status, total(cast.account)) == ("done", Decimal(465))
+    assert re.search(
+        r"bill\.csv has the same content as bill\.csv, imported on .*: unchanged\.", job.report["notes"][0]
+    )
+
+
+def test_the_command_refuses_a_copy_and_takes_it_when_told(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    path = str(written(tmp_path, bill(SEPTEMBER)))
+    call_command("import_focus", path, "--account", "acme", "--source", "Bills")
+    with pytest.raises(CommandError, match="is in Bills already"):
+        call_command("import_focus", path, "--account", "acme", "--source", "Other")
+    call_command("import_focus", path, "--account", "acme", "--source", "Other", "--confirm")
+    assert total(cast.account) == Decimal(930)
