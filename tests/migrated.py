@@ -1,17 +1,29 @@
-"""One database of a run is migrated, the others are copies of it: a copy takes a tenth of the migrations' seconds."""
+"""One database of a run is migrated, the others are copies of it: a copy takes a tenth of the migrations' seconds.
+
+What migrations make is dumped below `.pytest_cache/`, under a digest of all migration files: the next run restores it,
+in half a second of processor time instead of twelve.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import django
 import psycopg
+from django.apps import apps
+from django.conf import settings
 from django.db import connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
+from finops.embedded.cluster import MAJOR
+from finops.embedded.places import wheel_binaries
 from tests.postgres import RUN_DIR
 
 
@@ -28,7 +40,7 @@ def first_migrates() -> Iterator[None]:
     """Around the setup of a worker's test database. The others wait for the first, whose migrations they copy."""
     with Path(os.environ[RUN_DIR], "migrating").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = template()
+        found = template() or restored()
         if found is None:
             yield
             _keep()
@@ -57,9 +69,66 @@ def _keep() -> None:
     assert isinstance(wrapper, DatabaseWrapper)
     wrapper.close()
     wrapper.close_pool()
-    name = f"migrated_{Path(os.environ[RUN_DIR]).name}"
-    execute(admin, f'CREATE DATABASE "{name}" TEMPLATE "{made}"')
-    _file().write_text(name)
+    execute(admin, f'CREATE DATABASE "{_name()}" TEMPLATE "{made}"')
+    _file().write_text(_name())
+    if (dump := dump_file()) is not None:
+        _write(dump)
+
+
+def restored() -> str | None:
+    """The database of an earlier run with the same migrations, loaded into this run's server; None without one."""
+    dump = dump_file()
+    if dump is None or not dump.exists():
+        return None
+    execute(os.environ["DATABASE_URL"], f'CREATE DATABASE "{_name()}"')
+    try:
+        _client(
+            "psql",
+            "--quiet",
+            "--no-psqlrc",
+            "--set=ON_ERROR_STOP=1",
+            "--output",
+            os.devnull,
+            "--file",
+            str(dump),
+        )
+    except subprocess.CalledProcessError:
+        execute(os.environ["DATABASE_URL"], f'DROP DATABASE "{_name()}"')
+        dump.unlink()
+        return None
+    _file().write_text(_name())
+    return _name()
+
+
+def dump_file() -> Path | None:
+    """Where the dump of these migrations is, or would be; None on a server that is not ours, whose version may differ."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        return None
+    digest = hashlib.sha256(f"{django.__version__} {MAJOR}".encode())
+    for app in apps.get_app_configs():
+        for file in sorted(Path(app.path, "migrations").glob("*.py")):
+            digest.update(f"{app.label}/{file.name}\n".encode() + file.read_bytes())
+    return Path(settings.BASE_DIR, ".pytest_cache", f"migrated-{digest.hexdigest()[:20]}.sql")
+
+
+def _write(dump: Path) -> None:
+    """Whole or not at all; the dumps of other migrations go."""
+    dump.parent.mkdir(exist_ok=True)
+    for old in dump.parent.glob("migrated-*"):
+        old.unlink()
+    unfinished = dump.with_suffix(f".{os.getpid()}")
+    _client("pg_dump", "--no-owner", "--file", str(unfinished))
+    unfinished.rename(dump)
+
+
+def _client(program: str, *arguments: str) -> None:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{_name()}").geturl()
+    command = [str(wheel_binaries() / program), *arguments, "--dbname", url]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _name() -> str:
+    return f"migrated_{Path(os.environ[RUN_DIR]).name}"
 
 
 def _file() -> Path:
