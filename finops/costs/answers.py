@@ -210,6 +210,7 @@ class GlossaryEntry(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
 
 
+# planning_basis: the basis of unit cost, budgets and forecasts, where `view` has that of spend.
 class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
@@ -217,6 +218,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     today: date
     fiscal_start_month: int
     view: ViewUsed
+    planning_basis: str
     currencies: list[str]
     data_from: date | None
     data_through: date | None

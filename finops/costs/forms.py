@@ -150,6 +150,12 @@ class CostViewForm(forms.Form):
         widget=forms.RadioSelect,
         help_text="Billed is what the invoices say. Amortized spreads prepaid commitments over the usage that they cover.",
     )
+    planning_basis = forms.ChoiceField(
+        choices=Basis.choices,
+        required=False,
+        label="Basis of unit cost, budgets and forecasts",
+        help_text="Amortized: an upfront payment does not distort the month that it is paid in. Each page can switch.",
+    )
     charge_categories = forms.MultipleChoiceField(
         choices=[(name, name) for name in CHARGE_CATEGORIES],
         widget=forms.CheckboxSelectMultiple,
@@ -178,6 +184,7 @@ class CostViewForm(forms.Form):
         return cls(
             initial={
                 "basis": view.basis,
+                "planning_basis": view.planning_basis,
                 "charge_categories": view.charge_categories or list(CHARGE_CATEGORIES),
                 "product_key": view.product_key,
                 "actor_tag_keys": "\n".join(view.actor_tag_keys),

@@ -226,6 +226,12 @@ class CostView(AccountOwned):
 
     account = models.OneToOneField("accounts.Account", on_delete=models.CASCADE, related_name="cost_view")
     basis = models.CharField(max_length=10, choices=Basis.choices, default=Basis.BILLED)
+    planning_basis = models.CharField(
+        max_length=10,
+        choices=Basis.choices,
+        default=Basis.AMORTIZED,
+        help_text="Of unit cost, budgets and forecasts.",
+    )
     charge_categories = ArrayField(
         models.CharField(max_length=60),
         default=list,
@@ -244,7 +250,10 @@ class CostView(AccountOwned):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(basis__in=Basis.values), name="cost_view_basis_is_known"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(planning_basis__in=Basis.values), name="cost_view_planning_basis_is_known"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ def forecast_spend(
     deadline: float | None = None,
     sources: Sources | None = None,
 ) -> ForecastAnswer:
-    """What a period will cost, in the account's cost view unless the query overrides it: what was spent, what its other
+    """What a period will cost, in the account's cost view for planning unless the query overrides it: what was spent, what its other
     days are expected to cost, and a band that holds in about 80 % of cases.
 
     Every currency, group and the whole have models of their own, so groups add up to the whole only nearly. An amount
@@ -69,7 +69,7 @@ def forecast_figures(
     sources: Sources | None = None,
 ) -> ForecastFigures:
     """As `forecast_spend`, with the days."""
-    sources, today = sources or load_sources(account), clock.today()
+    sources, today = (sources or load_sources(account)).for_planning, clock.today()
     span = _span(account, query, sources.coverage, today)
     facts, sums = _read(account, query, span, sources, deadline)
     whole = [_outlook(facts, span, sums, currency) for currency in sorted({part.currency for part in sums})]

@@ -32,7 +32,7 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
     """The budgets that a query asks for, the worst first, page by page. Cost as `budget_statuses`, whatever the page."""
     question = (sorted(query.status), sorted(query.scope), clock.today())
     offset = offset_of(query.cursor, *question)
-    sources = load_sources(account)
+    sources = load_sources(account).for_planning
     every = budget_statuses(account, sources=sources, deadline=deadline)
     found = sorted(
         (each for each in every if _is_asked(each, query)),
@@ -50,13 +50,13 @@ def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | Non
         cursor=next_cursor(following, *question) if rest > 0 else "",
         truncated=f"{rest} more budgets: ask again with cursor, or filter by status." if rest > 0 else "",
         warnings=_warnings(account, sources, every),
-        hint=_hint(every, found),
+        hint=_hint(every, found, sources.view.basis),
     )
 
 
 def new_budget_answer(account: Account, budget: Budget, *, deadline: float | None = None) -> BudgetAnswer:
     """A budget that was just made, as the list shows it. One lake query."""
-    sources = load_sources(account)
+    sources = load_sources(account).for_planning
     (status,) = budget_statuses(account, [budget], sources=sources, deadline=deadline)
     return BudgetAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
@@ -91,7 +91,7 @@ def _nearest_values(
     ]
 
 
-def _question(status: BudgetStatus) -> str:
+def _question(status: BudgetStatus, basis: str) -> str:
     """The cost of a budget by service, as querySpend takes it."""
     key, _, value = status.scope_name.partition(": ")
     filters = {
@@ -104,6 +104,7 @@ def _question(status: BudgetStatus) -> str:
         "end_date": status.end_date,
         **({"filters": filters} if filters else {}),
         "group_by": ["service"],
+        "basis": basis,
     }
     return msgspec.json.encode(asked).decode()
 
@@ -157,10 +158,10 @@ def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus])
     return warnings_for(AnswerFacts(account, DateRange(first, today), sources.coverage, sources.health))
 
 
-def _hint(every: Sequence[BudgetStatus], found: Sequence[BudgetStatus]) -> str:
+def _hint(every: Sequence[BudgetStatus], found: Sequence[BudgetStatus], basis: str) -> str:
     if not every:
         return "A person makes budgets on the Budgets page, or create_budget does."
     worst = next((each for each in found if each.status != OK), None)
     if worst is not None:
-        return f"What drives {cut(worst.name, MAX_NAME)!r}: querySpend {_question(worst)}"
+        return f"What drives {cut(worst.name, MAX_NAME)!r}: querySpend {_question(worst, basis)}"
     return "forecastSpend foretells any other scope; querySpend says what a budget's cost is made of."

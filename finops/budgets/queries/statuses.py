@@ -57,7 +57,7 @@ def budget_statuses(
 ) -> list[BudgetStatus]:
     """Where budgets stand in the period that `day` (today) is in, in their order; all of the account without `budgets`.
 
-    Amounts are exact, in the account's cost view, before splits. `day` in the past knows no later line. Raises
+    Amounts are exact, in the account's cost view for planning, before splits. `day` in the past knows no later line. Raises
     UserError of the lake. Cost: one lake query for budgets of the account and its sources, one for those of teams, one
     for each cost tag, over the last 365 days and the current periods; PostgreSQL: two for budgets, one for sources.
     """
@@ -80,7 +80,7 @@ def budget_figures(
     periods are those that were read anyway."""
     if not budgets:
         return []
-    sources = sources or load_sources(account)
+    sources = (sources or load_sources(account)).for_planning
     asked = _Asked(account, day or clock.today(), sources, with_past=with_past)
     costs = daily_costs(account, [asked.wanted(budget) for budget in budgets], sources, deadline=deadline)
     return [_figures(asked, budget, costs[budget.pk]) for budget in budgets]

@@ -44,7 +44,7 @@ def suggestion(
     account: Account, budget: Budget, *, currency: str = "", deadline: float | None = None
 ) -> Suggestion:
     """For a budget that need not be saved: its scope's last periods. One lake query. Raises UserError of the lake."""
-    sources = load_sources(account)
+    sources = load_sources(account).for_planning
     kind = budget.period if budget.period in MONTHS else Budget.Period.MONTHLY.value
     now = period_of(kind, clock.today(), account.fiscal_start_month)
     periods = [shifted(kind, now, -back) for back in range(1, LOOKED_AT[kind] + 1)]

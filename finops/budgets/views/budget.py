@@ -16,6 +16,7 @@ from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.scopes import filters_of
 from finops.costs.dependants import going_with
+from finops.costs.models import Basis
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import Sources, load_sources
@@ -38,7 +39,7 @@ def page(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
     context: dict[str, Any] = {"budget": budget, "going_with_it": partial(going_with, budget)}
     try:
-        sources = load_sources(request.account)
+        sources = load_sources(request.account).for_planning
         (figures,) = budget_figures(request.account, [budget], sources=sources, with_past=True)
         status = figures.status
         context |= {
@@ -64,6 +65,7 @@ def _drivers(
         end_date=min(clock.today(), status.end_date),
         group_by=["service"],
         filters=filters_of(budget),
+        basis="amortized" if sources.view.basis == Basis.AMORTIZED else "billed",
         compare_to="previous_period",
         top=TOP_SERVICES,
     )

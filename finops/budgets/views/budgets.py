@@ -18,6 +18,8 @@ from finops.budgets.charts import Bar, bar_of
 from finops.budgets.judging import EXCEEDED, OK, STATUSES, WARNING
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
+from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
@@ -62,7 +64,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=` and `?scope=` narrow the list; the worst come first."""
     context: dict[str, Any] = {"cap": settings.BUDGETS_PER_ACCOUNT, "scopes": Budget.Scope.choices}
     try:
-        statuses = budget_statuses(request.account)
+        sources = load_sources(request.account).for_planning
+        statuses = budget_statuses(request.account, sources=sources)
     except UserError as problem:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
     chosen = {name: request.GET.get(name, "") for name in ("status", "scope")}
@@ -74,6 +77,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context |= {
         "listing": shown,
         "count": len(statuses),
+        "view": view_used(sources.view, basis=None, charge_categories=()),
         "chosen": chosen,
         "counts": [(status, counts[status]) for status in (EXCEEDED, WARNING, OK)],
         "mcp_arguments": as_arguments(BudgetsQuery(status=_statuses(chosen["status"]))),

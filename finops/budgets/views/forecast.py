@@ -17,8 +17,10 @@ from finops.budgets.forecast_charts import ForecastChart, charts_of
 from finops.budgets.forecast_query import DEFAULT_TOP, ForecastQuery
 from finops.budgets.queries import forecast_figures, forecast_spend
 from finops.costs.dimensions import registry
+from finops.costs.models import Basis
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.views.choices import BASES, OPS, SPLITS, dimension_choices
+from finops.costs.queries.sources import load_sources
+from finops.costs.views.choices import BASES, OPS, SPLITS, default_basis, dimension_choices
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
@@ -41,6 +43,7 @@ TOPS = [(count, f"Top {count}") for count in (5, 10, 25)]
 def index(request: AccountRequest) -> HttpResponseBase:
     """The whole page, its result alone for htmx, or its figures as CSV. A bad question: 400 with what to mend."""
     query, status, error = FIRST_QUESTION, 200, ""
+    figures = None
     context: dict[str, Any] = {}
     try:
         query = _asked(dict(request.GET.lists()))
@@ -55,6 +58,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         status, error = 400, problem.message
     context |= {"query": query, "error": error, "params": query.to_params()}
+    context["default_basis"] = default_basis(query.basis, figures.answer.view if figures else None)
     return answer_page(
         request,
         page="budgets/forecast.html",
@@ -68,9 +72,12 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @account_page()
 @require_safe
 def month_end(request: AccountRequest) -> HttpResponse:
-    """The part of the overview that htmx brings after it: what the month will come to."""
+    """The part of the overview that htmx brings after it: what the month will come to, in the basis of the spend that the
+    overview shows beside it."""
     try:
-        context: dict[str, Any] = {"answer": forecast_spend(request.account, ForecastQuery())}
+        sources = load_sources(request.account)
+        query = ForecastQuery(basis="amortized" if sources.view.basis == Basis.AMORTIZED else "billed")
+        context: dict[str, Any] = {"answer": forecast_spend(request.account, query, sources=sources)}
     except UserError as problem:
         context = {"error": problem.message}
     return render(request, "budgets/_month_end.html", context)
@@ -95,7 +102,7 @@ def _choices(request: AccountRequest, query: ForecastQuery) -> dict[str, Any]:
         "bases": BASES,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
-        "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
+        "more": bool(query.charge_categories or query.top != DEFAULT_TOP),
         "ops": OPS,
         "tops": TOPS,
     }

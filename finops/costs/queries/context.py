@@ -62,6 +62,7 @@ def account_context(
         today=coverage.today,
         fiscal_start_month=account.fiscal_start_month,
         view=view_used(sources.view, basis=None, charge_categories=()),
+        planning_basis=sources.view.planning_basis,
         currencies=currencies,
         data_from=coverage.first_day,
         data_through=coverage.complete_through,

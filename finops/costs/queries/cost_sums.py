@@ -11,7 +11,7 @@ from functools import cached_property
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
 from finops.costs.queries.buckets import Bucket, buckets_of
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import (
     SpendFacts,
@@ -116,14 +116,19 @@ class CostRead:
 
 
 def read_costs(
-    account: Account, query: SpendQuery, *, deadline: float | None = None, together: bool = False
+    account: Account,
+    query: SpendQuery,
+    *,
+    deadline: float | None = None,
+    together: bool = False,
+    sources: Sources | None = None,
 ) -> CostRead:
     """The cost that a query asks for, by every value of its dimension, in the account's cost view.
 
     `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
     lake query, one or two more with filters; after splits as `read_sums_of` says; PostgreSQL as for `query_spend`.
     """
-    sources = load_sources(account)
+    sources = sources or load_sources(account)
     question = resolve_query(account, query, sources, together=together)
     plan = replace(plan_of(question), top=ALL_GROUPS)
     sums, split = read_sums_of(account, question, plan, deadline)

@@ -18,20 +18,29 @@ ALL = "all"
 
 
 class CostViewSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How an account looks at cost. Empty `charge_categories` means all."""
+    """How an account looks at cost. Empty `charge_categories` means all. `planning_basis`: of unit cost, budgets and
+    forecasts."""
 
     basis: str = Basis.BILLED.value
+    planning_basis: str = Basis.AMORTIZED.value
     charge_categories: tuple[str, ...] = ()
     product_key: str = ""
 
 
 def cost_view(account: Account) -> CostViewSettings:
-    """The account's cost view; billed and all charge categories when it never chose. One query."""
-    chosen = CostView.objects.filter(account=account).values_list("basis", "charge_categories", "product_key")
+    """The account's cost view; when it never chose, all charge categories, billed, and amortized for planning. One query."""
+    chosen = CostView.objects.filter(account=account).values_list(
+        "basis", "planning_basis", "charge_categories", "product_key"
+    )
     return next(
         (
-            CostViewSettings(basis=basis, charge_categories=tuple(categories), product_key=product_key)
-            for basis, categories, product_key in chosen
+            CostViewSettings(
+                basis=basis,
+                planning_basis=planning_basis,
+                charge_categories=tuple(categories),
+                product_key=product_key,
+            )
+            for basis, planning_basis, categories, product_key in chosen
         ),
         CostViewSettings(),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
@@ -47,6 +47,11 @@ class Sources:
         """Names by id as cost lines have it."""
         return {str(source_id): source.name for source_id, source in self.health.items()}
 
+    @property
+    def for_planning(self) -> Sources:
+        """The same with the cost view in which unit cost, budgets and forecasts count."""
+        return replace(self, view=msgspec.structs.replace(self.view, basis=self.view.planning_basis))
+
 
 def source_health(account: Account) -> list[SourceHealth]:
     """Every cost source, by name. One query."""
@@ -55,7 +60,7 @@ def source_health(account: Account) -> list[SourceHealth]:
 
 # By hand and as one text, because every answer about cost reads it: Django's ORM took four queries and 3 ms.
 _STATE = f"""
-SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.charge_categories, v.product_key))
+SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_basis, v.charge_categories, v.product_key))
     FROM costs_costview v WHERE v.account_id = %(account)s)::text, (
     SELECT json_agg(json_build_array(s.id, s.name, s.kind, i.status, i.file_name,
         coalesce(i.finished_at, i.created_at), left(i.error, {ERROR_LENGTH}), s.settle_days, CASE WHEN c.id IS NOT NULL
@@ -94,7 +99,7 @@ class _Days(msgspec.Struct, array_like=True):
     partial_days: list[date]
 
 
-_decode_views = msgspec.json.Decoder(list[tuple[str, tuple[str, ...], str]]).decode
+_decode_views = msgspec.json.Decoder(list[tuple[str, str, tuple[str, ...], str]]).decode
 _decode_rows = msgspec.json.Decoder(list[_Row]).decode
 
 
@@ -114,8 +119,10 @@ def _sources(manifest: Manifest, views: str, rows: str, today: date) -> Sources:
     covered = coverage_of_days(manifest, today, days)
     health = {row.id: _health(row, covered, today) for row in decoded}
     found = [
-        CostViewSettings(basis=basis, charge_categories=categories, product_key=product)
-        for basis, categories, product in _decode_views(views)
+        CostViewSettings(
+            basis=basis, planning_basis=planning, charge_categories=categories, product_key=product
+        )
+        for basis, planning, categories, product in _decode_views(views)
     ]
     return Sources(manifest, covered, MappingProxyType(health), found[0] if found else CostViewSettings())
 

@@ -28,8 +28,10 @@ def change_cost_view(
     charge_categories: Sequence[str],
     product_key: str | None = None,
     actor_tag_keys: Sequence[str] | None = None,
+    planning_basis: str | None = None,
 ) -> CostView:
     """Set basis and counting charge categories (none, or `all`: all), and what else is given; None keeps it.
+    `planning_basis` is the basis of unit cost, budgets and forecasts.
 
     Pages, tools, budgets and forecasts count by it from the next answer on; nothing stored changes. Actor tag keys
     apply to files imported later. Raises UserError for an unknown category or cost tag, ValidationError for an unknown
@@ -39,6 +41,8 @@ def change_cost_view(
     before = _said(view)
     view.basis = basis
     view.charge_categories = charge_categories_of(charge_categories)
+    if planning_basis:
+        view.planning_basis = planning_basis
     if product_key is not None:
         view.product_key = _product_key(account, product_key.strip())
     if actor_tag_keys is not None:
@@ -76,6 +80,7 @@ def _actor_keys(keys: Sequence[str]) -> list[str]:
 def _said(view: CostView) -> dict[str, Any]:
     return {
         "basis": view.basis,
+        "planning_basis": view.planning_basis,
         "charge_categories": list(view.charge_categories),
         "product_key": view.product_key,
         "actor_tag_keys": list(view.actor_tag_keys),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+from finops.costs.answers import ViewUsed
 from finops.costs.dimensions import DimensionKind
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
 from finops.lib.choices import PERIODS as PERIODS
@@ -34,6 +35,11 @@ class DimensionChoices:
 
     plain: list[tuple[str, str]]
     tags: list[tuple[str, str]]
+
+
+def default_basis(basis: str | None, used: ViewUsed | None) -> str:
+    """What the choice of no basis is called: with the account's own where an answer counted by it."""
+    return f"{used.basis.capitalize()} (account's default)" if used and not basis else "Account's default"
 
 
 def dimension_choices(

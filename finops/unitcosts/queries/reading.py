@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.queries.cost_sums import CostRead, read_costs
+from finops.costs.queries.sources import load_sources
 from finops.lib.periods import DateRange
 from finops.unitcosts.queries.customers import (
     aliases_of,
@@ -63,7 +64,8 @@ def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"
     key = needed_customer_key(account, why=_why(query)) if by_customer or only else ""
-    cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True)
+    sources = load_sources(account).for_planning
+    cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True, sources=sources)
     scope = usage_scope(account, metric, query, cost, only, deadline)
     reader = _UsageReader(account, metric, query, scope, deadline)
     usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")

@@ -23,6 +23,7 @@ from finops.costs.views.choices import (
     OPS,
     PERIODS,
     SPLITS,
+    default_basis,
     dimension_choices,
 )
 from finops.lake import queries as lake_queries
@@ -75,6 +76,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
         status, context["error"] = 400, problem.message
     params = {**query.to_params(), **({"saved": [str(saved.pk)]} if saved else {})}
     context |= {"query": query, "params": params, "saved": saved}
+    answer = context.get("answer")
+    context["default_basis"] = default_basis(query.basis, answer.view if answer else None)
     context["saved_changed"] = saved is not None and is_changed(saved, query)
     return answer_page(
         request,
@@ -165,7 +168,7 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
         "splits": SPLITS,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
-        "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
+        "more": bool(query.charge_categories or query.top != DEFAULT_TOP),
         "ops": OPS,
         "tops": TOPS,
     }

@@ -64,7 +64,7 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
         "(untagged)": ("no_customer", 42, None, None),
     }
     assert answer.summary == (
-        "Acme from 2026-03-01 to 2026-03-10 (billed, all charge categories): 150.00 USD ÷ 750 requests = 0.20 USD "
+        "Acme from 2026-03-01 to 2026-03-10 (amortized, all charge categories): 150.00 USD ÷ 750 requests = 0.20 USD "
         "for each."
     )
 

@@ -1,0 +1,89 @@
+"""Unit cost, budgets and forecasts count amortized in a new account, beside spend that is billed.
+
+One upfront fee of 90 is billed on 1 March and worth 3 a day; usage bills 1 a day, so ten days are 100 billed, 40 amortized.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from accounts.models import Account
+from finops.costs.migrations import __name__ as migrations
+from finops.costs.models import CostView
+from finops.costs.services import change_cost_view
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import Line
+from tests.finops.unitcosts.world import MARCH, fill, spent, used
+from tests.mcpserver.door import Door, mint
+
+
+@pytest.fixture
+def prepaid(acme: Account) -> Account:
+    fee = spent(1, 90, charge_category="Purchase", charge_frequency="One-Time", effective_cost=Decimal(0))
+    days: list[Line] = [spent(number, 1, effective_cost=Decimal(4)) for number in range(1, 11)]
+    fill(acme, [fee, *days], [used(number, "acme", 10) for number in range(1, 11)])
+    return acme
+
+
+def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Account) -> None:
+    door = Door(mint(cast, "read_write"))
+    days = {name: str(day) for name, day in MARCH.items()}
+
+    def answer(tool: str, **arguments: object) -> dict[str, object]:
+        found: dict[str, object] = door.call(tool, **arguments)["structuredContent"]
+        return found
+
+    spend = answer("querySpend", **days)
+    unit = answer("queryUnitCost", usage_metric="requests", **days)
+    forecast = answer("forecastSpend")
+    made = answer("create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account")
+    listed = answer("listBudgets")
+
+    assert spend["totals"][0]["amount"] == 100  # type: ignore[index]
+    assert unit["totals"][0]["unit_cost"] == 0.4  # type: ignore[index]
+    assert forecast["totals"][0]["actual"] == 40  # type: ignore[index]
+    assert made["budget"]["spent"] == 40  # type: ignore[index]
+    assert listed["budgets"][0]["spent"] == 40  # type: ignore[index]
+    bases = [each["view"]["basis"] for each in (spend, unit, forecast, made, listed)]  # type: ignore[index]
+    assert bases == ["billed", *["amortized"] * 4]
+    assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listed))  # type: ignore[index]
+    assert answer("getAccountContext")["planning_basis"] == "amortized"
+
+
+def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: Account) -> None:
+    client = signed_in(cast.admin)
+    economics = "/a/acme/unit-economics/?usage_metric=requests&start_date=2026-03-01&end_date=2026-03-10"
+
+    assert "Amortized (account&#x27;s default)" in client.get(economics).content.decode()
+    assert "Amortized (account&#x27;s default)" in client.get("/a/acme/forecast/").content.decode()
+    assert (
+        "billed, all charge categories): 100.00 USD"
+        in client.get(f"{economics}&basis=billed").content.decode()
+    )
+    form = {"basis": "billed", "planning_basis": "billed", "charge_categories": ["Usage", "Purchase"]}
+    assert client.post("/a/acme/settings/cost-view/", form).status_code == 302
+    assert CostView.objects.get().planning_basis == "billed"
+    assert "Billed (account&#x27;s default)" in client.get(economics).content.decode()
+
+
+def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, prepaid: Account) -> None:
+    page = signed_in(cast.viewer).get("/a/acme/forecast/month-end/")
+
+    assert page.context["answer"].view.basis == "billed"
+
+
+def test_an_account_from_before_keeps_its_basis(cast: Cast, acme: Account) -> None:
+    change_cost_view(account=acme, actor=cast.actor, basis="amortized", charge_categories=())
+    state = MigrationLoader(connection).project_state(("costs", "0006_planning_basis")).apps
+    migration = __import__(f"{migrations}.0006_planning_basis", fromlist=["*"])
+
+    migration.keep_the_basis_of_today(state, None)
+
+    view_model = state.get_model("costs", "CostView")
+    found = {view.account.slug: (view.basis, view.planning_basis) for view in view_model.objects.all()}
+    assert found.pop("acme") == ("amortized", "amortized")
+    assert set(found.values()) == {("billed", "billed")}
