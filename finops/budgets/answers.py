@@ -59,6 +59,7 @@ class BudgetStatus(msgspec.Struct, frozen=True, kw_only=True):
     other_currencies: list[MoneyAmount]
     past: list[PastPeriod]
     warnings: list[str]
+    not_final: Decimal = Decimal(0)  # what of `spent` is of days that are not complete
 
 
 # The same, short: 50 of them fit into one answer.

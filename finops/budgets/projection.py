@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
+from finops.budgets.lateness import Filled
 from finops.lib.forecasting import Band, Forecast, Unforecastable, forecast
 from finops.lib.money import added, subtracted
 from finops.lib.periods import DateRange
@@ -32,6 +33,8 @@ class Projection:
     spent: Decimal
     forecast: Forecast
     extra: Mapping[date, Decimal]
+    slack: Decimal = Decimal(0)
+    """By how much what is known may be off, where some of it is expected of sources that are late."""
 
     @property
     def days(self) -> DateRange:
@@ -63,7 +66,8 @@ class Projection:
         mean = added([shift, band.mean])
         # What is spent stays spent, unless the forecast itself sees credits coming.
         floor = min(self.spent, mean)
-        return Band(mean, max(added([shift, band.lower]), floor), added([shift, band.upper]))
+        lower, upper = subtracted(band.lower, self.slack), added([band.upper, self.slack])
+        return Band(mean, max(added([shift, lower]), floor), added([shift, upper]))
 
 
 def projected(
@@ -73,17 +77,20 @@ def projected(
     *,
     as_of: date,
     through: date | None,
+    late: Filled | None = None,
 ) -> tuple[Projection | None, str]:
     """The projection of a period, or why there is none.
 
     `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without cost is 0.
     The history begins on the first day with cost, for what did not exist cost nothing. `through` is the last complete
-    day, before `as_of`; both lie before the period's end.
+    day, before `as_of`; both lie before the period's end. `late` is `costs` with what is expected, up to `through`, of
+    sources that are complete to an earlier day only.
     """
-    first = next((day for day in covered if day in costs), None)
+    known_costs, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
+    first = next((day for day in covered if day in known_costs), None)
     if through is None or first is None:
         return None, NO_HISTORY
-    history = {day: costs.get(day, Decimal(0)) for day in covered if day >= first}
+    history = {day: known_costs.get(day, Decimal(0)) for day in covered if day >= first}
     horizon = DateRange(max(through + timedelta(days=1), period.start), period.end)
     found = forecast(history, horizon)
     if isinstance(found, Unforecastable):
@@ -93,9 +100,9 @@ def projected(
         for day, mean in zip(_days(horizon), found.means, strict=True)
         if day in costs and costs[day] > mean
     }
-    known = added(cost for day, cost in costs.items() if period.start <= day < horizon.start)
+    known = added(cost for day, cost in known_costs.items() if period.start <= day < horizon.start)
     spent = added(cost for day, cost in costs.items() if period.start <= day <= as_of)
-    return Projection(known, spent, found, extra), ""
+    return Projection(known, spent, found, extra, slack), ""
 
 
 def _days(days: DateRange) -> list[date]:

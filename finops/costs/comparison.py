@@ -83,20 +83,15 @@ def compared_by_source(
         if end is None or (together and end < main_end):
             if (days.start - last).days <= RECENT_DAYS:
                 apart.append(Apart(source, None, None))
-        elif end != main_end and not together and (end < main_end or not _by_the_month(source, coverage)):
+        elif end != main_end and not together and (end < main_end or not coverage.by_the_month(source)):
             own = until(end)
             apart.append(Apart(source, own.current, own.previous))
     return replace(until(main_end), apart=tuple(apart))
 
 
-def _by_the_month(source: int, coverage: Coverage) -> bool:
-    known = coverage.days_of.get(source)
-    return known is not None and known.by_the_month
-
-
 def _most(ends: Mapping[int, date], coverage: Coverage) -> date:
     """The end of most sources with daily usage, the later of two."""
-    daily = [end for source, end in ends.items() if not _by_the_month(source, coverage)]
+    daily = [end for source, end in ends.items() if not coverage.by_the_month(source)]
     counts = Counter(daily or ends.values())
     return max(counts, key=lambda end: (counts[end], end))
 

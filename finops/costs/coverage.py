@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -93,9 +94,24 @@ class Coverage:
         return min(self.delivering.values(), default=None)
 
     @cached_property
-    def newest_through(self) -> date | None:
-        """The last day that is complete for some source."""
-        return max(self.throughs.values(), default=None)
+    def most_through(self) -> date | None:
+        """The last day that is complete for most delivering sources with daily usage, the later of two; of those that bill
+        by the month where there are no others."""
+        daily = [end for source, end in self.delivering.items() if not self.by_the_month(source)]
+        counts = Counter(daily or self.delivering.values())
+        return max(counts, key=lambda end: (counts[end], end), default=None)
+
+    def by_the_month(self, source: int) -> bool:
+        known = self.days_of.get(source)
+        return known is not None and known.by_the_month
+
+    @cached_property
+    def ends(self) -> tuple[tuple[date, tuple[int, ...]], ...]:
+        """The last complete days that there are, each with its sources."""
+        found: dict[date, list[int]] = {}
+        for source, last in self.throughs.items():
+            found.setdefault(last, []).append(source)
+        return tuple((last, tuple(sorted(found[last]))) for last in sorted(found))
 
     def incomplete_from(self, days: DateRange) -> dict[int, date]:
         """The first of these days that is not complete, of each source whose end falls short of them."""

@@ -116,6 +116,7 @@ class CellsBuild:
 def _bill(plan: SpendPlan, lines: Any) -> Any:
     """The source of a line, where the plan tells days of sources apart."""
     known = {str(each.source_id) for each in plan.apart} | {str(source) for source, _ in plan.incomplete}
+    known |= {str(source) for _, sources in plan.ends for source in sources}
     if not known:
         return ibis.null("string")
     return ibis.ifelse(lines.source.isin(sorted(known)), lines.source, ibis.null("string"))
@@ -177,6 +178,7 @@ def when_of(plan: SpendPlan, day: date, source: int | None = None) -> When:
         compared=_is_in(own.current if own else plan.compared, day),
         previous=_is_in(own.previous if own else plan.previous, day),
         incomplete=incomplete is not None and day >= incomplete,
+        end=next((place for place, (_, sources) in enumerate(plan.ends) if source in sources), -1),
     )
 
 

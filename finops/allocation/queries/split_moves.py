@@ -224,9 +224,9 @@ class _Added:
 def _sums(
     plan: SpendPlan, dimensions: Sequence[SplitDimension], found: Moving, labels: Labels, names: Names
 ) -> list[SpendSum]:
-    sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...]], _Added] = {}
+    sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...], int], _Added] = {}
     for lot, keys, amount, allocated in found.moves:
-        key = (keys, lot.currency, lot.when.bucket, lot.other)
+        key = (keys, lot.currency, lot.when.bucket, lot.other, lot.when.end)
         side = sums.get(key)
         if side is None:
             side = sums[key] = _Added()
@@ -256,8 +256,9 @@ def _sums(
             previous=unscaled(side.previous) if side.previous else _NOTHING,
             allocated=unscaled(side.allocated) if side.allocated else _NOTHING,
             incomplete=unscaled(side.incomplete) if side.incomplete else _NOTHING,
+            end=end,
         )
-        for (keys, currency, bucket, other), side in sums.items()
+        for (keys, currency, bucket, other, end), side in sums.items()
     ]
 
 

@@ -30,6 +30,7 @@ class When(NamedTuple):
     compared: bool = False
     previous: bool = False
     incomplete: bool = False
+    end: int = -1
 
 
 class Lot(NamedTuple):

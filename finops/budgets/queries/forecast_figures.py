@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from finops.budgets.forecast_answers import BackTest, ForecastRow, ForecastTotal
+from finops.budgets.lateness import Filled
 from finops.budgets.projection import Projection
 from finops.budgets.queries.spent import spent_in
 from finops.costs.answers import Change, Series
@@ -38,8 +39,8 @@ class Span:
 
     @cached_property
     def covered(self) -> list[date]:
-        """The complete days of the last year, in order."""
-        through = self.coverage.complete_through
+        """The complete days of the last year, in order; late sources are filled up to them."""
+        through = self.coverage.most_through
         if through is None:
             return []
         first = self.today - timedelta(days=365)
@@ -62,6 +63,14 @@ class Outlook:
     projection: Projection | None
     reason: str
     other_groups: int = 0
+    late: Filled | None = None
+    incomplete: Decimal = Decimal(0)
+    """What of the cost so far is of days that are not complete."""
+
+    @property
+    def known_costs(self) -> Mapping[date, Decimal]:
+        """With what is expected of sources that are late."""
+        return self.late.costs if self.late else self.costs
 
 
 def total_of(outlook: Outlook, span: Span, granularity: str) -> ForecastTotal:
@@ -156,7 +165,7 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
 
 
 def _known(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
-    spent = spent_in(outlook.costs, DateRange(days.start, min(days.end, span.today)))
+    spent = spent_in(outlook.known_costs, DateRange(days.start, min(days.end, span.today)))
     return spent if spent or bucket.has_data else None
 
 
@@ -166,8 +175,13 @@ def band_of(outlook: Outlook, days: DateRange) -> Band | None:
     if found is None or days.end < found.days.start:
         return None
     ahead = DateRange(max(days.start, found.days.start), days.end)
-    known = {day: cost for day, cost in outlook.costs.items() if days.start <= day < ahead.start}
+    known = {day: cost for day, cost in outlook.known_costs.items() if days.start <= day < ahead.start}
+    slack = found.slack if days.start < found.days.start else Decimal(0)
     extra = (more for day, more in found.extra.items() if ahead.start <= day <= ahead.end)
     shift = added([*known.values(), *extra])
     band = found.forecast.total(ahead)
-    return Band(*(added([shift, each]) for each in (band.mean, band.lower, band.upper)))
+    return Band(
+        added([shift, band.mean]),
+        subtracted(added([shift, band.lower]), slack),
+        added([shift, band.upper, slack]),
+    )

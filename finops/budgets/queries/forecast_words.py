@@ -19,7 +19,9 @@ from finops.lib.spoken import listed, money, percent
 TWO_MONTHS: Final = 62
 
 
-def summary_of(account: Account, span: Span, facts: SpendFacts, totals: Sequence[ForecastTotal]) -> str:
+def summary_of(
+    account: Account, span: Span, facts: SpendFacts, totals: Sequence[ForecastTotal], not_final: str = ""
+) -> str:
     """One plain sentence: what the period will come to, within what, how much of it is spent, and what moved."""
     when = f"from {span.period.start} to {span.period.end}"
     filtered = " on what the filters choose" if facts.plan.filters else ""
@@ -30,7 +32,7 @@ def summary_of(account: Account, span: Span, facts: SpendFacts, totals: Sequence
     if not known:
         return f"{account.name}'s spend{filtered} {when} cannot be forecast: {totals[0].reason}"
     said = listed([_said(total) for total in known])
-    return f"{account.name} is expected to spend {said}{filtered} {when} ({facts.view.label})."
+    return f"{account.name} is expected to spend {said}{filtered} {when} ({facts.view.label}){not_final}."
 
 
 def _said(total: ForecastTotal) -> str:

@@ -12,12 +12,14 @@ from accounts.models import Account
 from finops.budgets.cycles import period_of, shifted
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
+from finops.budgets.lateness import Part, filled, incomplete_in, together
 from finops.budgets.projection import projected
 from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
 from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
 from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
 from finops.costs.queries.filter_values import FilterFindings, look_up
+from finops.costs.queries.incomplete_words import NAME_LENGTH, NAMED, incomplete_words
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import SpendFacts
@@ -27,6 +29,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, previous_period
+from finops.lib.spoken import cut, listed
 
 HISTORY_DAYS: Final = 365
 STALE_DAYS: Final = 45
@@ -79,7 +82,7 @@ def forecast_figures(
     rows = _ordered([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=summary_of(account, span, facts, totals),
+        summary=summary_of(account, span, facts, totals, _not_final(facts, span, whole)),
         view=facts.view,
         period=ForecastPeriodUsed(
             start_date=span.period.start,
@@ -102,6 +105,19 @@ def forecast_figures(
     )
     order = {total.currency: place for place, total in enumerate(totals)}
     return ForecastFigures(answer, sorted(whole, key=lambda each: order[each.currency]), span)
+
+
+def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
+    """A clause on what of the cost so far is not final, and on late sources that count as expected."""
+    amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
+    said = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
+    through, since = span.coverage.most_through, span.coverage.complete_through
+    late = [
+        f"{cut(facts.names[source], NAME_LENGTH)!r} after {end}"
+        for source, end in span.coverage.delivering.items()
+        if through and since and since <= end < through and source in facts.names
+    ]
+    return said + (f"; {listed(late[:NAMED])} counted as expected" if late else "")
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:
@@ -140,7 +156,12 @@ def _read(
     )
     question = resolve_query(account, asked, sources)
     first = min(span.previous.start, span.today - timedelta(days=HISTORY_DAYS))
-    plan = replace(plan_of(question), days=DateRange(first, span.period.end))
+    plan = replace(
+        plan_of(question),
+        days=DateRange(first, span.period.end),
+        incomplete=(),
+        ends=sources.coverage.ends,
+    )
     sums, splitting = read_sums_of(account, question, plan, deadline)
     facts = SpendFacts(
         account=account,
@@ -176,16 +197,16 @@ def _outlook(
     facts: SpendFacts, span: Span, sums: Sequence[SpendSum], currency: str, *, groups: int = 0
 ) -> Outlook:
     """The days of these sums in one currency, and their projection."""
-    parts: dict[date, list[Decimal]] = {}
     mine = [part for part in sums if part.currency == currency]
-    for part in mine:
-        if part.bucket is not None:
-            parts.setdefault(part.bucket, []).append(part.amount)
-    costs = {day: added(amounts) for day, amounts in sorted(parts.items())}
-    reason, through = _stale(span), span.coverage.complete_through
-    projection = None
-    if not reason:
-        projection, reason = projected(costs, span.covered, span.period, as_of=span.today, through=through)
+    parts = _parts(facts.plan, mine)
+    costs = together(parts)
+    reason, through, since = _stale(span), span.coverage.most_through, span.coverage.complete_through
+    projection, late = None, None
+    if not reason and through is not None and since is not None:
+        late = filled(parts, span.covered, through, since, span.period)
+        projection, reason = projected(
+            costs, span.covered, span.period, as_of=span.today, through=through, late=late
+        )
     is_other = bool(groups) and mine[0].place >= facts.plan.top
     return Outlook(
         key=None if is_other or not mine[0].keys else mine[0].keys[0],
@@ -195,11 +216,28 @@ def _outlook(
         projection=projection,
         reason=reason,
         other_groups=groups - facts.plan.top if is_other else 0,
+        late=late,
+        incomplete=incomplete_in(parts, span.so_far),
     )
 
 
+def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[Part]:
+    """The sums by day, those apart that are complete to another day."""
+    found: dict[int, dict[date, list[Decimal]]] = {}
+    for each in sums:
+        if each.bucket is not None:
+            found.setdefault(each.end, {}).setdefault(each.bucket, []).append(each.amount)
+    return [
+        Part(
+            plan.ends[end][0] if end >= 0 else None,
+            {day: added(amounts) for day, amounts in sorted(days.items())},
+        )
+        for end, days in sorted(found.items())
+    ]
+
+
 def _stale(span: Span) -> str:
-    through = span.coverage.complete_through
+    through = span.coverage.most_through
     if through is None:
         return "There is no cost data yet."
     behind = (span.today - through).days

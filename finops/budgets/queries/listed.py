@@ -21,10 +21,12 @@ from finops.costs.queries.values import MAX_LIMIT, list_dimension_values
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import nearest
+from finops.lib.money import ratio
 from finops.lib.periods import DateRange, month_start
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import cut, listed, money
 
 MAX_NAME = 60
+NAMED = 3
 _WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
 
 
@@ -147,7 +149,20 @@ def _summary(account: Account, every: Sequence[BudgetStatus], found: Sequence[Bu
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
     asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
-    return f"{account.name} has {len(every)} {noun}: {listed(parts)}{asked}."
+    return f"{account.name} has {len(every)} {noun}: {listed(parts)}{asked}{_not_final(found)}."
+
+
+def _not_final(found: Sequence[BudgetStatus]) -> str:
+    """A clause on budgets of which a part of what is spent is not final, the one with the largest such share first."""
+    late = sorted(
+        (each for each in found if each.not_final),
+        key=lambda each: -abs(ratio(each.not_final, each.amount) or 0),
+    )
+    named = [
+        f"{money(each.not_final, each.currency)} of {cut(each.name, MAX_NAME)!r}" for each in late[:NAMED]
+    ]
+    more = f" and of {len(late) - NAMED} more" if len(late) > NAMED else ""
+    return f"; not final, on days that are not complete: {', '.join(named)}{more}" if late else ""
 
 
 def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus]) -> list[str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
+import ibis
 import pyarrow as pa
 
 from accounts.models import Account
@@ -21,7 +22,7 @@ from finops.costs.dimensions import Column, Dimension, DimensionContext, registr
 from finops.costs.filters import ResolvedFilter
 from finops.costs.numbers import folded, numbers_of
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, end_of
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
@@ -42,6 +43,8 @@ class ScopeCosts:
 
     costs: ByCurrency
     problem: str = ""
+    ends: Mapping[int, ByCurrency] = field(default_factory=dict)
+    """The same by the place of the sources' last complete day in the coverage's `ends`, -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,11 @@ def _of_grouping(
         return {each.budget.pk: ScopeCosts({}, error.message) for each in members}
     days = DateRange(min(each.days.start for each in members), max(each.days.end for each in members))
     build = _DailyBuild(
-        dimension, _values(members), sources.view.basis, tuple(sources.view.charge_categories)
+        dimension,
+        _values(members),
+        sources.view.basis,
+        tuple(sources.view.charge_categories),
+        sources.coverage.ends,
     )
     table = engine.run(
         context.account,
@@ -105,7 +112,7 @@ def _of_grouping(
         deadline=deadline,
     )
     sums = _read(table, dimension)
-    return {each.budget.pk: ScopeCosts(_costs_of(each.budget, sums)) for each in members}
+    return {each.budget.pk: _costs_of(each.budget, sums) for each in members}
 
 
 def _dimension(context: DimensionContext, grouping: str) -> Dimension:
@@ -141,6 +148,7 @@ class _DailyBuild:
     values: tuple[str, ...]
     basis: str
     categories: tuple[str, ...]
+    ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(counts(table, self.categories)) if self.categories else table
@@ -153,11 +161,12 @@ class _DailyBuild:
             key=numbers.number(lines) if numbers else self.dimension.value(lines),
             day=lines.charge_date,
             amount=lines[COST_COLUMNS[self.basis]],
+            end=end_of(lines, self.ends) if self.ends else ibis.literal(-1),
         )
-        return rows.group_by(["key", "currency", "day"]).aggregate(amount=rows.amount.sum())
+        return rows.group_by(["key", "currency", "day", "end"]).aggregate(amount=rows.amount.sum())
 
 
-Sums = Mapping[str, ByCurrency]
+Sums = Mapping[str, Mapping[int, ByCurrency]]
 
 
 def _read(table: pa.Table, dimension: Dimension) -> Sums:
@@ -166,19 +175,24 @@ def _read(table: pa.Table, dimension: Dimension) -> Sums:
     for key in table["key"].unique().to_pylist():
         text = numbers.text_at(key) if numbers else key
         names[key] = folded(dimension.absent if text is None else text)
-    found: dict[str, dict[str, dict[date, Decimal]]] = {}
-    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "amount"))
-    for value, currency, day, amount in zip(*columns, strict=True):
-        days = found.setdefault(names[value], {}).setdefault(currency or NO_CURRENCY, {})
+    found: dict[str, dict[int, dict[str, dict[date, Decimal]]]] = {}
+    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "end", "amount"))
+    for value, currency, day, end, amount in zip(*columns, strict=True):
+        days = found.setdefault(names[value], {}).setdefault(end, {}).setdefault(currency or NO_CURRENCY, {})
         if amount is not None:
             days[day] = added([days.get(day, Decimal(0)), amount])
     return found
 
 
-def _costs_of(budget: Budget, sums: Sums) -> ByCurrency:
+def _costs_of(budget: Budget, sums: Sums) -> ScopeCosts:
     if budget.scope == Budget.Scope.ACCOUNT:
-        return _together(sums.values())
-    return sums.get(value_of(budget), {})
+        ends = {end for found in sums.values() for end in found}
+        by_end = {end: _together(found.get(end, {}) for found in sums.values()) for end in ends}
+    else:
+        by_end = dict(sums.get(value_of(budget), {}))
+    return ScopeCosts(
+        _together(by_end.values()) if len(by_end) != 1 else next(iter(by_end.values())), ends=by_end
+    )
 
 
 def _together(parts: Iterable[ByCurrency]) -> ByCurrency:

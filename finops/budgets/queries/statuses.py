@@ -13,16 +13,19 @@ from accounts.models import Account
 from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.cycles import period_of, shifted
 from finops.budgets.judging import Standing, reason_of, status_of
+from finops.budgets.lateness import Part, filled, incomplete_in
 from finops.budgets.models import Budget
 from finops.budgets.projection import Projection, projected
 from finops.budgets.queries.spent import ScopeCosts, Wanted, daily_costs, spent_in
 from finops.budgets.scopes import scope_name
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
+from finops.costs.queries.incomplete_words import when_incomplete
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
 from finops.lib.money import added, ratio
 from finops.lib.periods import DateRange
+from finops.lib.spoken import money
 
 HISTORY_DAYS: Final = 365
 """Days before today that a forecast looks at: the weekly pattern, month ends, and a year's worth of them."""
@@ -92,6 +95,7 @@ class _Asked:
     def __init__(self, account: Account, day: date, sources: Sources, *, with_past: bool) -> None:
         self.account, self.day, self.with_past = account, day, with_past
         coverage = sources.coverage
+        self._sources = sources
 
         @cache
         def known(source_id: int | None) -> _Known:
@@ -99,6 +103,21 @@ class _Asked:
             return _Known(coverage.of_sources(mine, today=day), day)
 
         self.known: Callable[[int | None], _Known] = known
+
+    def parts(self, found: ScopeCosts, known: _Known, currency: str) -> list[Part]:
+        """A scope's cost by day, apart for sources that are complete to another day."""
+        return [
+            Part(self._end(end, known), costs.get(currency, {})) for end, costs in sorted(found.ends.items())
+        ]
+
+    def _end(self, place: int, known: _Known) -> date | None:
+        """The last complete day of the sources at this place, as of the day that is asked about."""
+        if place < 0:
+            return None
+        sources = self._sources.coverage.ends[place][1]
+        return next(
+            (known.coverage.throughs[each] for each in sources if each in known.coverage.throughs), None
+        )
 
     def period(self, budget: Budget) -> DateRange:
         return period_of(budget.period, self.day, self.account.fiscal_start_month)
@@ -118,7 +137,8 @@ class _Known:
 
     def __init__(self, coverage: Coverage, day: date) -> None:
         self.coverage = coverage
-        self.through = coverage.complete_through
+        self.through = coverage.most_through
+        self.since = coverage.complete_through
         self.days = self._days(day)
 
     def _days(self, day: date) -> list[date]:
@@ -139,7 +159,15 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
     so_far = DateRange(period.start, asked.day)
     spent, spent_reason = _spent(found, known, costs, so_far)
     inside = {day: amount for day, amount in sorted(costs.items()) if period.start <= day <= period.end}
-    projection, why_not = projected(costs, known.days, period, as_of=asked.day, through=known.through)
+    parts = asked.parts(found, known, budget.currency)
+    late = (
+        filled(parts, known.days, known.through, known.since, period)
+        if known.through and known.since
+        else None
+    )
+    projection, why_not = projected(
+        costs, known.days, period, as_of=asked.day, through=known.through, late=late
+    )
     if found.problem:
         why_not = found.problem
     amount = amount_of(budget, period)
@@ -174,14 +202,25 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         forecast_percent=_percent(total.mean if total else None, amount),
         forecast_reason=why_not,
         status=status_of(standing),
-        status_reason=reason_of(standing, crosses_on=crosses_on),
+        status_reason=reason_of(standing, crosses_on=crosses_on)
+        + _not_final(parts, so_far, known, budget.currency),
         crosses_on=crosses_on,
-        data_through=known.through,
+        data_through=known.since,
         other_currencies=_others(found, budget.currency, so_far),
         past=_past(asked, budget, known.coverage, costs),
         warnings=_warnings(found, budget, known),
+        not_final=incomplete_in(parts, so_far),
     )
     return BudgetFigures(budget, status, inside, projection)
+
+
+def _not_final(parts: Sequence[Part], days: DateRange, known: _Known, currency: str) -> str:
+    """A sentence on what of the spent amount is of days that are not complete; empty where it is nothing."""
+    amount = incomplete_in(parts, days)
+    if not amount:
+        return ""
+    when = when_incomplete(known.coverage, days)
+    return f" Of what is spent {money(amount, currency)} on {when} is not final."
 
 
 def amount_of(budget: Budget, period: DateRange) -> Decimal:

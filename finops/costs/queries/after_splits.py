@@ -35,6 +35,7 @@ class _Key(NamedTuple):
     bucket: date | None
     charge_category: str | None
     part: str | None
+    end: int = -1
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class _Total:
         self.incomplete = _plus(self.incomplete, other.incomplete)
 
     def as_sum(self, key: _Key, place: int, groups: int) -> SpendSum:
-        (keys, currency), bucket, charge_category, part = key
+        (keys, currency), bucket, charge_category, part, end = key
         return SpendSum(
             keys=keys,
             labels=self.labels,
@@ -74,6 +75,7 @@ class _Total:
             previous=self.previous,
             allocated=self.allocated,
             incomplete=self.incomplete,
+            end=end,
         )
 
 
@@ -89,7 +91,7 @@ def _merged(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
     found: dict[_Key, _Total] = {}
     for each in parts:
         for part in each:
-            key = _Key((part.keys, part.currency), part.bucket, part.charge_category, part.part)
+            key = _Key((part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end)
             known = found.get(key)
             if known is None:
                 known = found[key] = _Total(part.labels)

@@ -37,14 +37,11 @@ def incomplete_words(
     if not first_of:
         return ""
     spans = coverage.sources
-    arrived = [first for source, first in first_of.items() if spans[source].last_day >= first]
-    last = min(days.end, max(coverage.today, min(first_of.values())))
     parts = []
     if amounts:
-        first = min(arrived, default=min(first_of.values()))
         said = listed([money(amount, currency) for currency, amount in amounts.items()])
         verb = "is" if len(amounts) == 1 else "are"
-        parts.append(f", of which {said} on {dated(first, last)} {verb} not final")
+        parts.append(f", of which {said} on {when_incomplete(coverage, days)} {verb} not final")
     missing = [
         source
         for source, first in first_of.items()
@@ -52,6 +49,16 @@ def incomplete_words(
         and first < min(coverage.today, days.end + timedelta(days=1))
     ]
     return "".join(parts) + _missing(coverage, missing, first_of, names)
+
+
+def when_incomplete(coverage: Coverage, days: DateRange) -> str:
+    """From the first day that is not complete for a source and has lines of it to the last."""
+    first_of, spans = coverage.incomplete_from(days), coverage.sources
+    found = {
+        source: first for source, first in first_of.items() if spans[source].last_day >= first
+    } or first_of
+    last = max((min(spans[source].last_day, days.end) for source in found), default=days.end)
+    return dated(min(found.values(), default=days.start), last)
 
 
 def dated(first: date, last: date) -> str:

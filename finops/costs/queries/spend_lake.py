@@ -59,6 +59,8 @@ class SpendPlan:
     """Sources that pair other days of the comparison."""
     incomplete: tuple[tuple[int, date], ...] = ()
     """Sources with the first of their days that are not complete."""
+    ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
+    """Sources by their last complete day, where the sums are to tell these apart."""
 
     @property
     def ranges(self) -> list[DateRange]:
@@ -149,6 +151,7 @@ def _lines(plan: SpendPlan, table: Any) -> Any:
         currency=lines.currency.coalesce(NO_CURRENCY),
         bucket=_bucket(plan, lines),
         part=part_of(lines, amount),
+        **_end(plan, lines),
         **_measures(plan, lines, amount.coalesce(_zero())),
         **_group_keys(plan, lines),
         **_labels(plan, lines),
@@ -171,6 +174,20 @@ def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
             is_incomplete(lines, plan.incomplete), measures["amount"], _zero()
         )
     return measures
+
+
+def _end(plan: SpendPlan, lines: Any) -> dict[str, Any]:
+    """Which of the plan's ends a line's source has."""
+    return {"end": end_of(lines, plan.ends)} if plan.ends else {}
+
+
+def end_of(lines: Any, ends: Sequence[tuple[date, tuple[int, ...]]]) -> Any:
+    """The place of the end that a line's source has, -1 for none."""
+    places = [
+        (lines.source.isin([str(source) for source in sources]), place)
+        for place, (_, sources) in enumerate(ends)
+    ]
+    return ibis.cases(*places, else_=-1)
 
 
 def on_side(lines: Any, days: DateRange, apart: Mapping[int, DateRange | None]) -> Any:
@@ -229,7 +246,7 @@ def _zero() -> Any:
 
 
 def _sums(plan: SpendPlan, rows: Any) -> Any:
-    keys = [*_key_names(plan), "currency", "bucket", "charge_category", "part"]
+    keys = [*_key_names(plan), "currency", "bucket", "charge_category", "part", "end"]
     return rows.group_by([name for name in [*keys, *_PLACES] if name in rows.columns]).aggregate(
         **_added(rows)
     )
@@ -288,6 +305,8 @@ class SpendSum(NamedTuple):
     """What of the amount a shared-cost split brought here."""
     incomplete: Decimal = _NOTHING
     """What of the amount is of days that are not complete."""
+    end: int = -1
+    """Which of the plan's ends the sources have."""
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
@@ -310,4 +329,5 @@ def _read(row: dict[str, Any], width: int, top: int) -> SpendSum:
         compared=row.get("compared", _NOTHING),
         previous=row.get("previous", _NOTHING),
         incomplete=row.get("incomplete", _NOTHING),
+        end=row.get("end", -1),
     )

@@ -1,0 +1,90 @@
+"""Days that some sources have completed and others have not: what is there, with what is expected of the rest. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from finops.lib.forecasting import Forecast, forecast
+from finops.lib.money import added, subtracted
+from finops.lib.periods import DateRange
+
+ByDay = Mapping[date, Decimal]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The cost by day of sources that are complete to the same day; None: of a source of which that is not known."""
+
+    end: date | None
+    costs: ByDay
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The cost by day of all sources as if all were complete to the same day; `slack` is by how much the expectation
+    that is in it may be off, in the days of the period."""
+
+    costs: ByDay
+    slack: Decimal = Decimal(0)
+
+
+def together(parts: Sequence[Part]) -> dict[date, Decimal]:
+    """The cost of each day, of all parts."""
+    days: dict[date, list[Decimal]] = {}
+    for part in parts:
+        for day, amount in part.costs.items():
+            days.setdefault(day, []).append(amount)
+    return {day: added(amounts) for day, amounts in sorted(days.items())}
+
+
+def filled(
+    parts: Sequence[Part], covered: Sequence[date], through: date, since: date, period: DateRange
+) -> Filled:
+    """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not before `since`:
+    those have stopped. A day has at least what has come of it. `covered` are the days that have data, in order."""
+    costs, slack = together(parts), Decimal(0)
+    for part in parts:
+        if part.end is None or not since <= part.end < through:
+            continue
+        found = _expected(part, covered, through)
+        if found is None:
+            continue
+        for offset, mean in enumerate(found.means):
+            day = part.end + timedelta(days=1 + offset)
+            lacking = subtracted(mean, part.costs.get(day, Decimal(0)))
+            if lacking > 0:
+                costs[day] = added([costs.get(day, Decimal(0)), lacking])
+        slack = added([slack, _half_width(found, period)])
+    return Filled(dict(sorted(costs.items())), slack)
+
+
+def _expected(part: Part, covered: Sequence[date], through: date) -> Forecast | None:
+    assert part.end is not None  # noqa: S101 for the type checker
+    known = [day for day in covered if day <= part.end]
+    first = next((day for day in known if day in part.costs), None)
+    if first is None:
+        return None
+    history = {day: part.costs.get(day, Decimal(0)) for day in known if day >= first}
+    found = forecast(history, DateRange(part.end + timedelta(days=1), through))
+    return found if isinstance(found, Forecast) else None
+
+
+def _half_width(found: Forecast, period: DateRange) -> Decimal:
+    days = DateRange(max(found.horizon.start, period.start), min(found.horizon.end, period.end))
+    if days.start > days.end:
+        return Decimal(0)
+    band = found.total(days)
+    return max(subtracted(band.upper, band.mean), subtracted(band.mean, band.lower))
+
+
+def incomplete_in(parts: Sequence[Part], days: DateRange) -> Decimal:
+    """What of the cost of these days is of days that are not complete."""
+    return added(
+        amount
+        for part in parts
+        for day, amount in part.costs.items()
+        if days.start <= day <= days.end and (part.end is None or day > part.end)
+    )

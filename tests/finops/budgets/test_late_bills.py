@@ -1,0 +1,173 @@
+"""Forecasts, budgets, anomalies and health of bills that come late, each by real imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from accounts.scoping import account_scope
+from finops.budgets.budgets_query import BudgetsQuery
+from finops.budgets.forecast_answers import ForecastAnswer
+from finops.budgets.forecast_query import ForecastQuery
+from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
+from finops.insights.data_health.queries import data_health
+from finops.insights.models import Anomaly
+from finops.insights.services.detecting import detect_if_due
+from tests.cast import Cast
+from tests.finops.budgets.world import make, of_source
+from tests.finops.costs.billed import Bills, at, line, usage
+
+TODAY = date(2026, 11, 21)
+NEWEST = date(2026, 11, 20)
+BEGIN = date(2026, 6, 1)
+LATE = {NEWEST: Decimal("0.10"), NEWEST - timedelta(days=1): Decimal("0.55")}
+THREE = {"Compute": 5000, "Storage": 2000, "Database": 1500}
+MONTH = ForecastQuery(period="month")
+
+
+@pytest.fixture
+def bills(cast: Cast, tmp_path: Path) -> Iterator[Bills]:
+    with account_scope(cast.account):
+        yield Bills(cast, tmp_path)
+
+
+def weekly(base: int) -> Callable[[date], Decimal]:
+    return lambda day: Decimal(base) * (Decimal("0.7") if day.weekday() > 4 else 1) + day.day % 3 * 10
+
+
+def three(shares: dict[date, Decimal]) -> dict[str, Callable[[date], Decimal]]:
+    def of(base: int) -> Callable[[date], Decimal]:
+        return lambda day: weekly(base)(day) * shares.get(day, Decimal(1))
+
+    return {name: of(base) for name, base in THREE.items()}
+
+
+def whole_month(services: dict[str, Callable[[date], Decimal]]) -> Decimal:
+    return sum(
+        (of_day(date(2026, 11, day)) for of_day in services.values() for day in range(1, 31)), Decimal(0)
+    )
+
+
+def forecast(bills: Bills) -> ForecastAnswer:
+    with account_scope(bills.account), at(TODAY):
+        return forecast_spend(bills.account, MONTH)
+
+
+def off(answer: ForecastAnswer, truth: Decimal) -> Decimal:
+    (total,) = answer.totals
+    assert total.expected is not None
+    assert total.lower is not None
+    assert total.upper is not None
+    assert total.lower <= truth <= total.upper
+    return abs(total.expected - truth) / truth
+
+
+def test_newest_days_that_are_partly_there_do_not_lower_the_forecast(bills: Bills) -> None:
+    bills.bring("AWS", usage(three(LATE), BEGIN, NEWEST), on=TODAY)
+
+    answer = forecast(bills)
+
+    assert off(answer, whole_month(three({}))) < Decimal("0.02")
+    late = sum((of_day(day) for of_day in three(LATE).values() for day in LATE), Decimal(0))
+    assert f"of which {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
+
+
+def test_one_slow_source_does_not_cut_the_actuals_of_the_others(bills: Bills) -> None:
+    """What the others cost from the slow one's last day on stays counted, and the slow one as it is expected."""
+    step = date(2026, 11, 15)  # what the slow source's lateness would hide
+
+    def grown(day: date) -> Decimal:
+        return weekly(1000)(day) + (800 if day >= step else 0)
+
+    bills.bring("AWS", usage({"Compute": grown}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
+    bills.source("AWS", settle_days=1)
+
+    answer = forecast(bills)
+
+    (total,) = answer.totals
+    here = sum((grown(date(2026, 11, day)) for day in range(1, 21)), Decimal(0))
+    slow = sum((weekly(300)(date(2026, 11, day)) for day in range(1, 15)), Decimal(0))
+    assert total.actual == here + slow
+    assert total.expected is not None
+    expected_slow = sum((weekly(300)(date(2026, 11, day)) for day in range(15, 31)), Decimal(0))
+    assert total.expected > here + slow + expected_slow * Decimal("0.97") + 9 * 1000
+    assert "'Slow SaaS' after 2026-11-14 counted as expected" in answer.summary
+    alone = sum((grown(date(2026, 11, day)) for day in range(21, 31)), Decimal(0))
+    assert total.expected <= (here + slow + expected_slow + alone) * Decimal("1.03")
+
+
+def test_a_stale_source_with_a_purchase_ahead_is_forecast_of_its_usage(bills: Bills) -> None:
+    ahead = line(TODAY + timedelta(days=7), 900, ChargeCategory="Purchase", ChargeFrequency="One-Time")
+    bills.bring("AWS", [*usage(three({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
+
+    answer = forecast(bills)
+
+    assert off(answer, whole_month(three({}))) < Decimal("0.03")
+    with account_scope(bills.account), at(TODAY):
+        health = data_health(bills.account)
+    assert [each.status for each in health.connections] == ["stale"]
+    assert "needs attention" in health.summary
+
+
+def test_a_partial_day_is_no_drop_and_health_is_not_well(bills: Bills) -> None:
+    bills.bring("AWS", usage(three(LATE), BEGIN, NEWEST), on=TODAY)
+    bills.source("AWS", settle_days=0)
+
+    with account_scope(bills.account), at(TODAY):
+        detect_if_due(bills.account)
+        found = list(Anomaly.objects.all())
+        health = data_health(bills.account)
+
+    assert found == []
+    assert health.connections[0].status == "partial"
+    assert "1 of 1 connection of Acme needs attention: AWS (partial)" in health.summary
+
+
+def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills) -> None:
+    def ended(day: date) -> Decimal:
+        return weekly(2000)(day) if day < date(2026, 11, 14) else Decimal(0)
+
+    bills.bring("AWS", usage({**three({}), "Storage": ended}, BEGIN, NEWEST), on=TODAY)
+
+    with account_scope(bills.account), at(TODAY):
+        detect_if_due(bills.account)
+        (found,) = Anomaly.objects.all()
+
+    assert (found.value, found.kind, found.first_day) == ("Storage", "drop", date(2026, 11, 14))
+
+
+def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) -> None:
+    bills.bring("AWS", usage(three(LATE), BEGIN, NEWEST), on=TODAY)
+    with account_scope(bills.account), at(TODAY):
+        make(bills.account, "Small", 1000)
+        (status,) = budget_statuses(bills.account)
+        answer = list_budgets(bills.account, BudgetsQuery())
+
+    late = sum((of_day(day) for of_day in three(LATE).values() for day in LATE), Decimal(0))
+    assert status.status == "exceeded"
+    assert status.not_final == late
+    assert (
+        f"Of what is spent {late:,.2f} USD on 2026-11-19 to 2026-11-20 is not final." in status.status_reason
+    )
+    assert f"not final, on days that are not complete: {late:,.2f} USD of 'Small'" in answer.summary
+
+
+def test_a_budget_of_a_source_has_the_days_of_that_source(bills: Bills) -> None:
+    bills.bring("AWS", usage({"Compute": weekly(1000)}, BEGIN, NEWEST), on=TODAY)
+    slow = bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
+    bills.source("AWS", settle_days=1)
+
+    with account_scope(bills.account), at(TODAY):
+        make(bills.account, "Seats", 100_000, scope=of_source(slow))
+        (status,) = budget_statuses(bills.account)
+
+    assert status.data_through == date(2026, 11, 14)
+    assert status.not_final == 0
+    expected = sum((weekly(300)(date(2026, 11, day)) for day in range(1, 31)), Decimal(0))
+    assert status.forecast is not None
+    assert abs(status.forecast - expected) < expected * Decimal("0.03")
