@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 
 import msgspec
 
@@ -156,7 +157,7 @@ def _not_final(found: Sequence[BudgetStatus]) -> str:
     """A clause on budgets of which a part of what is spent is not final, the one with the largest such share first."""
     late = sorted(
         (each for each in found if each.not_final),
-        key=lambda each: -abs(ratio(each.not_final, each.amount) or 0),
+        key=lambda each: -(ratio(each.not_final, each.amount) or Decimal(0)),
     )
     named = [
         f"{money(each.not_final, each.currency)} of {cut(each.name, MAX_NAME)!r}" for each in late[:NAMED]
