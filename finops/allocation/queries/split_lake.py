@@ -14,6 +14,7 @@ import ibis
 import pyarrow as pa
 
 from finops.allocation.splits import Cell, Lot, SplitDimension, When, scaled
+from finops.costs.dated_names import dated
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import all_of
 from finops.costs.queries.spend_lake import (
@@ -70,7 +71,7 @@ class CellsBuild:
         for place, dimension in enumerate(self.plan.dimensions):
             columns[f"key{place}"] = dimension.value(lines).coalesce(dimension.absent)
             if dimension.label is not None:
-                columns[f"label{place}"] = dimension.label(lines)
+                columns[f"label{place}"] = dated(lines, dimension.label(lines))
         for index, each in enumerate(self.dimensions):
             if each.filters:
                 columns[f"passes{index}"] = reduce(and_, all_of(lines, each.filters)).fill_null(False)
@@ -202,7 +203,7 @@ class WeightsBuild:
             day=lines.charge_date,
             currency=lines.currency.coalesce(NO_CURRENCY),
             value=self.dimension.value(lines).coalesce(self.dimension.absent),
-            label=label,
+            label=dated(lines, label),
             amount=lines[COST_COLUMNS[self.basis]].coalesce(_zero()),
         )
         return rows.group_by(["day", "currency", "value"]).aggregate(

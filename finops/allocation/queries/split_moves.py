@@ -16,6 +16,7 @@ from finops.allocation.queries.split_lake import CellsBuild, Labels, WeightsBuil
 from finops.allocation.queries.split_rules import split_of
 from finops.allocation.splits import Moving, Split, SplitDimension, Weights, moved, scaled, unscaled
 from finops.allocation.splits.rules import USAGE
+from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries.spend import MAX_SUMS
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
@@ -67,7 +68,7 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
     if not cells:
         return Splitting(effects=effects_of(dimensions, question.plan, Moving()))
     weights, names = _weights(question, dimensions)
-    found = moved(cells, dimensions, weights, names)
+    found = moved(cells, dimensions, weights, {key: undated(name) for key, name in names.items()})
     effects = effects_of(dimensions, question.plan, found)
     return Splitting(
         moves=_sums(question.plan, dimensions, found, labels, names),
@@ -157,7 +158,7 @@ def _span(plan: SpendPlan) -> DateRange:
 
 
 Names = dict[tuple[str, str], str]
-"""Readable names of targets by (dimension, value)."""
+"""Readable names of targets by (dimension, value), with the day they are of."""
 
 
 def _weights(question: SplitQuestion, dimensions: Sequence[SplitDimension]) -> tuple[Weights, Names]:

@@ -21,6 +21,7 @@ from finops.allocation.splits.answers import (
 )
 from finops.allocation.splits.rules import Split
 from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
+from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import Sources, load_sources
@@ -219,9 +220,11 @@ def _effect_total(
     split: SharedCostSplit, sums: Sequence[SpendSum], moves: Sequence[SpendSum], currency: str
 ) -> EffectTotal:
     before, moved = _by_value(sums, currency), _by_value(moves, currency)
-    labels = {part.keys[0]: part.labels[0] for part in [*sums, *moves] if part.labels[0]}
+    labels: dict[str | None, str] = {}
+    for part in [*sums, *moves]:
+        labels[part.keys[0]] = max(labels.get(part.keys[0], ""), part.labels[0] or "")
     shown = {split.source_value, *(target["value"] for target in split.targets), *moved}
-    rows = [_effect_row(name, labels.get(name), before, moved, currency) for name in shown]
+    rows = [_effect_row(name, undated(labels.get(name)), before, moved, currency) for name in shown]
     others = [amount for name, amount in before.items() if name not in shown]
     return EffectTotal(
         currency=currency,

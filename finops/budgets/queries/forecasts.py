@@ -18,6 +18,7 @@ from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total
 from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
 from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
+from finops.costs.dated_names import undated
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.incomplete_words import NAME_LENGTH, NAMED, incomplete_words
 from finops.costs.queries.sources import Sources, load_sources
@@ -210,7 +211,7 @@ def _outlook(
     is_other = bool(groups) and mine[0].place >= facts.plan.top
     return Outlook(
         key=None if is_other or not mine[0].keys else mine[0].keys[0],
-        label=max((part.labels[0] or "" for part in mine if part.labels), default=""),
+        label=undated(max((part.labels[0] or "" for part in mine if part.labels), default="")),
         currency=currency,
         costs=costs,
         projection=projection,

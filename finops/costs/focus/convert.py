@@ -239,6 +239,11 @@ def _from_text(
     if pc.any(missing).as_py():
         findings.cells("null_text", column, missing, values)
         values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
+        if known is not NumberFormat.COMMA:
+            try:
+                return values.cast(MONEY), None
+            except pa.ArrowInvalid:
+                pass
     if formats and known is None and _has_separators(values):
         known = formats.number_format_midway()
     found = _of_usual_form(values, column, findings, known or NumberFormat.POINT)
@@ -319,10 +324,10 @@ def period(values: pa.Array, column: str, findings: Findings, formats: Formats) 
     if pa.types.is_timestamp(values.type):
         moments = _utc(values, column, findings).cast(pa.timestamp("us"), safe=False)
         return _within(_in_named_month(moments), column)
-    days = day(values, column, findings, formats)
     if pa.types.is_date(values.type):
-        return days
-    encoded = text(values, column, Findings())
+        return day(values, column, findings, formats)
+    encoded = text(values, column, findings)
+    days = _days_of_text(encoded, column, findings, formats)
     shifted = [_shifted(value) for value in encoded.dictionary.to_pylist()]
     if not any(shifted):
         return days

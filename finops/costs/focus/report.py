@@ -28,6 +28,7 @@ FINDINGS: Final[dict[str, str]] = {
     "tags_unreadable": "Tags that are no JSON object were left out.",
     "tag_key_trimmed": "Spaces around a tag key were dropped.",
     "tag_key_collision": "Two tag keys became the same without their spaces; the first with a value was kept.",
+    "tag_key_repeated": "A line has a tag key twice; the first with a value was kept.",
     "tags_over_limit": "More tag keys than the lake keeps (1,000): the least used were left out.",
     "value_not_needed": "The value given for a missing column was not needed; the file has the column.",
 }

@@ -6,6 +6,8 @@ no escaping, is the same for equal tag sets, and splits quickly when a month is 
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -21,6 +23,7 @@ from finops.lake.schema import MAX_KEYS
 BETWEEN_TAGS, BETWEEN_KEY_AND_VALUE = "\x1e", "\x1f"
 MAX_KEY_LENGTH: Final = 256
 _REMEMBERED: Final = 50_000
+_AFTER_KEY: Final = re.compile(r'"\s*:')
 _CONTROL: Final = dict.fromkeys((*range(32), 127))
 _VALUE_CONTROL: Final = dict.fromkeys((0, 30, 31))
 _NULLS: Final = frozenset({"", "NULL", "null", "Null"})
@@ -34,6 +37,7 @@ class TagSet(NamedTuple):
     flat: str | None
     trimmed: bool = False
     collided: bool = False
+    repeated: bool = False
     unreadable: bool = False
 
 
@@ -52,6 +56,7 @@ class Tags:
             ("tags_unreadable", [tags.unreadable for tags in sets]),
             ("tag_key_trimmed", [tags.trimmed for tags in sets]),
             ("tag_key_collision", [tags.collided for tags in sets]),
+            ("tag_key_repeated", [tags.repeated for tags in sets]),
         ):
             if any(flags):
                 findings.cells(kind, column, pa.array(flags).take(encoded.indices), encoded)
@@ -96,21 +101,36 @@ def read_tags(raw: str) -> TagSet:
     if text in _NULLS:
         return TagSet(None)
     try:
-        found = _items(_decoded(text))
+        found = _items(_decoded("{" + text + "}" if text.startswith('"') else text))  # Azure leaves them out
         return TagSet(None, unreadable=True) if found is None else _tag_set(found)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return TagSet(None, unreadable=True)
 
 
 def _decoded(text: str) -> Any:
-    if text.startswith('"'):  # Azure's own exports leave the braces out
-        text = "{" + text + "}"
-    return _decoder.decode(text)
+    """JSON; an object that may have a key twice as its list of pairs, because the decoder keeps only the last."""
+    found = _decoder.decode(text)
+    if not isinstance(found, dict) or len(_AFTER_KEY.findall(text)) <= len(found):
+        return found
+    outermost: list[tuple[str, Any]] = []
+
+    def ended(pairs_of_object: list[tuple[str, Any]]) -> dict[str, Any]:
+        outermost[:] = pairs_of_object
+        return dict(pairs_of_object)
+
+    json.loads(text, object_pairs_hook=ended, parse_float=str)
+    return _Pairs(outermost)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object in their order."""
 
 
 def _items(found: Any) -> Iterable[Any] | None:
     if found is None:
         return ()
+    if isinstance(found, _Pairs):
+        return found
     if isinstance(found, dict):
         return found.items()
     if isinstance(found, list) and all(isinstance(item, dict) for item in found):
@@ -125,17 +145,21 @@ def _first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _tag_set(items: Iterable[Any]) -> TagSet:
     tags: dict[str, str] = {}
-    trimmed = collided = False
+    written: set[str] = set()
+    trimmed = collided = repeated = False
     for key, value in items:
+        again = key in written
+        repeated |= again
+        written.add(key)
         clean = key.translate(_CONTROL).strip()[:MAX_KEY_LENGTH]
         trimmed |= clean != key
         words = _value(value)
         if not clean or words is None:
             continue
-        collided |= clean in tags
+        collided |= clean in tags and not again
         tags.setdefault(clean, words)
     flat = BETWEEN_TAGS.join(f"{key}{BETWEEN_KEY_AND_VALUE}{value}" for key, value in tags.items())
-    return TagSet(flat or None, trimmed, collided)
+    return TagSet(flat or None, trimmed, collided, repeated)
 
 
 def _value(value: Any) -> str | None:

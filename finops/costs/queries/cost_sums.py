@@ -10,6 +10,7 @@ from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
+from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
@@ -108,6 +109,8 @@ class CostRead:
             if part.bucket is not None:
                 before = cost.buckets.get(part.bucket, Decimal(0))
                 cost.buckets[part.bucket] = added([before, part.amount])
+        for cost in found.values():
+            cost.label = undated(cost.label)
         return list(found.values())
 
     def warnings(self, totals: Sequence[SpendTotal]) -> list[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
+from finops.costs.dated_names import dated, undated
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
@@ -117,7 +118,7 @@ def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: boo
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
     wanted = item.matches(lines) if only_wanted else value.notnull()
-    chosen = lines.filter(wanted).select(value=value, label=label)
+    chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
     distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
     shown = distinct.select(
         place=ibis.literal(index, "int64"), value=distinct["value"], label=distinct["label"]
@@ -129,7 +130,7 @@ def _by_filter(table: pa.Table) -> dict[int, Found]:
     found: dict[int, Found] = {}
     for row in table.to_pylist():
         if row["value"] is not None:
-            found.setdefault(row["place"], {})[row["value"]] = row["label"] or ""
+            found.setdefault(row["place"], {})[row["value"]] = undated(row["label"])
     return found
 
 

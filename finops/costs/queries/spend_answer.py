@@ -22,6 +22,7 @@ from finops.costs.answers import (
 )
 from finops.costs.comparison import Compared, apart_words, comparison_used
 from finops.costs.coverage import Coverage
+from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words
@@ -196,12 +197,12 @@ def _is_comparable(total: SpendTotal) -> bool:
 
 
 def _labels(names: Sequence[str], groups: Sequence[SpendSum]) -> dict[str, str]:
-    """The name of each id, the last by alphabet when it changed in the period."""
+    """The name of each id, the newest when it changed in the period."""
     found = {}
     for index, name in enumerate(names):
         labels = [label for group in groups if (label := group.labels[index])]
-        if labels and max(labels) != groups[0].keys[index]:
-            found[name] = max(labels)
+        if labels and undated(max(labels)) != groups[0].keys[index]:
+            found[name] = undated(max(labels))
     return found
 
 

@@ -21,6 +21,7 @@ import ibis
 import pyarrow as pa
 
 from finops.costs.comparison import Apart
+from finops.costs.dated_names import dated
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.lib.periods import DateRange
@@ -226,7 +227,7 @@ def _key_names(plan: SpendPlan) -> list[str]:
 
 def _labels(plan: SpendPlan, lines: Any) -> dict[str, Any]:
     return {
-        f"label{index}": dimension.label(lines)
+        f"label{index}": dated(lines, dimension.label(lines))
         for index, dimension in enumerate(plan.dimensions)
         if dimension.label is not None
     }
@@ -253,7 +254,7 @@ def _sums(plan: SpendPlan, rows: Any) -> Any:
 
 
 def _added(rows: Any) -> dict[str, Any]:
-    """Measures summed, labels by their last in the alphabet."""
+    """Measures summed, and the newest labels."""
     sums = {name: rows[name].sum() for name in _MEASURES if name in rows.columns}
     return {**sums, **{name: rows[name].max() for name in rows.columns if name.startswith("label")}}
 
@@ -285,7 +286,7 @@ def _ranked(plan: SpendPlan, rows: Any) -> Any:
 
 class SpendSum(NamedTuple):
     """What lines of one listed group, or of the rest (`keys` all None), add up to in one currency, bucket, charge
-    category and part. `place` is the group's rank from 0; `groups` how many its currency has, 0 for the rest.
+    category and part. `labels` are names of ids with the day they are of (`dated_names`). `place` is the group's rank from 0; `groups` how many its currency has, 0 for the rest.
 
     A tuple, because there can be 200,000: a frozen dataclass takes five times as long to make.
     """

@@ -15,6 +15,7 @@ from finops.costs.aliases import candidates
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount
 from finops.costs.coverage import Coverage
+from finops.costs.dated_names import dated, undated
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
@@ -168,7 +169,7 @@ def _lines(page: _Page, table: Any) -> Any:
     lines = table.filter(_found(page, value) | _found(page, label)) if page.search else table
     return lines.select(
         value=value.coalesce(page.dimension.absent),
-        label=label,
+        label=dated(lines, label),
         currency=lines.currency.coalesce(NO_CURRENCY),
         amount=ibis.ifelse(counts(lines, page.categories), lines[COST_COLUMNS[page.basis]], _zero()),
     )
@@ -196,9 +197,10 @@ def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
     total = 0
     for row in sorted(table.to_pylist(), key=_listing_order):
         total = row["total"]
-        label = row["label"] if row["label"] != row["value"] else None
+        label = undated(row["label"])
         known = found.setdefault(
-            row["place"], DimensionValue(value=row["value"], amounts=[], label=label or "")
+            row["place"],
+            DimensionValue(value=row["value"], amounts=[], label=label if label != row["value"] else ""),
         )
         known.amounts.append(MoneyAmount(amount=row["amount"], currency=row["currency"]))
     return list(found.values()), total

@@ -12,6 +12,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
+from finops.costs.dated_names import newest
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS
 
@@ -58,7 +59,7 @@ class CommitmentBuild:
         return keyed.group_by(list(_KEYS)).aggregate(
             **sums,
             **missing,
-            name=keyed.commitment_name.max(),
+            name=newest(keyed, keyed.commitment_name),
             term=keyed.charge_description.max(),
             first_day=keyed.charge_date.min(),
             last_day=keyed.charge_date.max(),

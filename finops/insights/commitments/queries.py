@@ -305,7 +305,7 @@ def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentR
     return CommitmentRow(
         **_utilization(figures, currency),
         commitment=first.commitment if one else "",
-        name=max(each.name for each in figures.sums) if one else "",
+        name=_newest_name(figures.sums) if one else "",
         type=max(map(_type, figures.sums)),
         category=_only({each.category for each in figures.sums}),
         provider=_only({each.provider for each in figures.sums}),
@@ -340,6 +340,10 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
 def _term(facts: CommitmentFacts, figures: Figures) -> Term:
     names = {text for each in figures.sums for text in (each.name, each.type, each.description) if text}
     return term_of(sorted(names), facts.history.bought.get(figures.sums[0].commitment))
+
+
+def _newest_name(sums: Sequence[CommitmentSum]) -> str:
+    return max(sums, key=lambda each: (bool(each.name), each.last_day, each.name)).name
 
 
 def _only(values: set[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import ibis
 
 from accounts.models import Account
+from finops.costs.dated_names import dated, undated
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, part_of, within
@@ -58,7 +59,7 @@ class DailyBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(reduce(and_, [is_ordinary(table), *all_of(table, self.filters)]))
-        label = {} if self.dimension.label is None else {"label": self.dimension.label(lines)}
+        label = {} if self.dimension.label is None else {"label": dated(lines, self.dimension.label(lines))}
         selected = lines.select(
             source=lines.source,
             value=self.dimension.value(lines).coalesce(self.dimension.absent),
@@ -98,6 +99,8 @@ def daily_costs(
         cost = found.setdefault(ScopeKey(int(row["source"]), row["value"], row["currency"]), DailyCost())
         cost.days[row["day"]] = row["amount"] or Decimal(0)
         cost.label = max(cost.label, row.get("label") or "")
+    for cost in found.values():
+        cost.label = undated(cost.label)
     return found
 
 
@@ -129,7 +132,7 @@ class CausesBuild:
             f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
         }
         labels = {
-            f"label{at}": each.label(lines)
+            f"label{at}": dated(lines, each.label(lines))
             for at, each in enumerate(self.dimensions)
             if each.label is not None
         }
@@ -175,4 +178,6 @@ def _folded(rows: Sequence[Mapping[str, Any]], place: int) -> dict[str, ValueSid
         side.actual = added([side.actual, row["actual"]])
         side.before = added([side.before, row["before"]])
         side.label = max(side.label, row.get(f"label{place}") or "")
+    for side in found.values():
+        side.label = undated(side.label)
     return found

@@ -98,7 +98,8 @@ def _unused(group: Sequence[DailySum]) -> Candidate:
     cost, wasted = added(each.cost for each in group), _wasted(group)
     unused = [each for each in group if each.status == "Unused"]
     services = frozenset(each.service for each in unused)
-    name = max(each.name for each in group) or first.commitment
+    newest = max(group, key=lambda each: (bool(each.name), each.day, each.name))
+    name = newest.name or first.commitment
     days = len({each.day for each in unused})
     line = LineKey(first.source, first.currency, "", "", "Unused", first.commitment)
     used = ratio(subtracted(cost, wasted), cost) or Decimal(0)

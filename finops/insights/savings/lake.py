@@ -10,6 +10,7 @@ from typing import Any
 
 import ibis
 
+from finops.costs.dated_names import newest
 from finops.costs.queries.spend_lake import NO_CURRENCY, part_of
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, IN_ANY
 from finops.lake.schema import tag_column
@@ -82,8 +83,8 @@ class ResourceBuild:
             weekend_cost=ibis.ifelse(weekend, lines.effective_cost, 0).sum(),
             weekdays=ibis.ifelse(weekend, nothing, lines.charge_date).nunique(),
             weekend_days=ibis.ifelse(weekend, lines.charge_date, nothing).nunique(),
-            resource_name=lines.resource_name.max(),
-            account_name=lines.account_name.max(),
+            resource_name=newest(lines, lines.resource_name),
+            account_name=newest(lines, lines.account_name),
         )
         return sums.order_by(sums.cost.desc()).limit(MAX_ROWS)
 
@@ -106,7 +107,9 @@ class GrowthBuild:
             sums[f"quantity{place}"] = ibis.ifelse(inside, lines.consumed_quantity, 0).sum()
             sums[f"cost{place}"] = ibis.ifelse(inside, lines.effective_cost, 0).sum()
         found = lines.group_by(list(_KEYS)).aggregate(
-            **sums, resource_name=lines.resource_name.max(), account_name=lines.account_name.max()
+            **sums,
+            resource_name=newest(lines, lines.resource_name),
+            account_name=newest(lines, lines.account_name),
         )
         return found.order_by(found[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
 
@@ -162,7 +165,7 @@ class DailyBuild:
             contracted=lines.contracted_cost.sum(),
             lines=lines.count(),
             priced=lines.contracted_cost.count(),
-            name=lines.commitment_name.max(),
+            name=newest(lines, lines.commitment_name),
             first_account=name_of_account(lines).min(),
             last_account=name_of_account(lines).max(),
         )  # fmt: skip

@@ -14,6 +14,7 @@ from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, ViewUsed
 from finops.costs.comparison import Compared, apart_words
+from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import dated
@@ -229,12 +230,12 @@ def _why(items: Sequence[Weighed]) -> str:
 
 
 def _labels(names: Sequence[str], items: Sequence[Weighed]) -> dict[str, str]:
-    """The name of each id, the last by alphabet when it changed."""
+    """The name of each id, the newest when it changed."""
     found = {}
     for at, name in enumerate(names):
         labels = [label for item in items if (label := item.sum.labels[at])]
-        if labels and max(labels) != items[0].sum.keys[at]:
-            found[name] = max(labels)
+        if labels and undated(max(labels)) != items[0].sum.keys[at]:
+            found[name] = undated(max(labels))
     return found
 
 

@@ -14,6 +14,7 @@ import ibis
 import pyarrow as pa
 
 from finops.costs.comparison import Apart
+from finops.costs.dated_names import dated
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import (
@@ -67,7 +68,7 @@ class ChangePlan:
                 f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
             },
             **{
-                f"label{at}": each.label(lines)
+                f"label{at}": dated(lines, each.label(lines))
                 for at, each in enumerate(self.dimensions)
                 if each.label is not None
             },

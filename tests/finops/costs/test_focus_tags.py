@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from finops.costs.focus.tags import pairs, read_tags
-from tests.finops.costs.reading import Read, as_csv
+from tests.finops.costs.reading import ROW, Read, as_csv
 
 
 def tags(raw: str) -> dict[str, str]:
@@ -53,6 +56,38 @@ def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
     read = Read(as_csv({"Tags": '{"org ": null, " org": "x", "org": "y"}'}))
     assert read.row["tag:org"] == "x"
     assert read.finding("tag_key_collision").rows == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "found"),
+    [
+        ('{"env": "a", "env": "b", "x": "y"}', {"env": "a", "x": "y"}),
+        ('{"env": null, "env" : "b", "env": "c"}', {"env": "b"}),
+        ('"env": "a", "env": "b"', {"env": "a"}),
+        ('[{"key": "env", "value": "a"}, {"key": "env", "value": "b"}]', {"env": "a"}),
+        ('{"n": {"a": [{"b": 1.50}]}, "env": "a", "env": "a"}', {"n": '{"a":[{"b":"1.50"}]}', "env": "a"}),
+    ],
+)
+def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(raw: str, found: dict[str, str]) -> None:
+    read = Read(as_csv({"Tags": raw}, {"Tags": '{"env": "z"}'}))
+    assert tags(raw) == found
+    assert read.kinds == {"tag_key_repeated"}
+    assert read.finding("tag_key_repeated").rows == 1
+    assert read.finding("tag_key_repeated").first.startswith("focus.csv row 2, Tags: ")
+
+
+def test_a_key_twice_in_a_parquet_map_is_counted() -> None:
+    columns = {name: [value] for name, value in ROW.items()}
+    tags_ = pa.array([[("env", "a"), ("env", "b")]], pa.map_(pa.string(), pa.string()))
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({**columns, "Tags": tags_}), buffer)
+    read = Read(buffer.getvalue())
+    assert (read.row["tag:env"], read.finding("tag_key_repeated").rows) == ("a", 1)
+
+
+@pytest.mark.parametrize("raw", ['{"a": "x\\": y", "b": "c"}', '{"n": {"a": 1, "b": 2}}'])
+def test_colons_and_objects_in_values_are_no_key_twice(raw: str) -> None:
+    assert Read(as_csv({"Tags": raw})).kinds == set()
 
 
 def test_of_more_than_a_thousand_keys_the_least_used_are_left_out() -> None:

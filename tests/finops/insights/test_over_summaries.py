@@ -60,6 +60,8 @@ lines = st.builds(
             "contracted_cost": maybe,
             "consumed_quantity": maybe,
             "consumed_unit": st.sampled_from(["Hours", None]),
+            "account_id": st.just("1"),
+            "account_name": st.sampled_from(["Old name", "New name", None]),
             "tags": st.sampled_from([{}, {"env": "prod"}, {"env": "dev"}]),
         }
     ),
@@ -88,7 +90,8 @@ QUESTIONS: dict[str, Callable[[Account], Any]] = {
     "change by service": lambda acme: change(acme, group_by=["service"], top=1),
     "change by tag": lambda acme: change(acme, group_by=["tag:env"], basis="amortized"),
     "commitments": lambda acme: commitment_utilization(acme, CommitmentQuery(**DAYS, granularity="week")),
-    "values": lambda acme: list_dimension_values(acme, "service"),
+    "values": lambda acme: list_dimension_values(acme, "account"),
+    "by renamed account": lambda acme: spend(acme, group_by=["account"], granularity="week"),
 }
 
 
