@@ -123,6 +123,7 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 # The answer of `query_spend`. Without group_by `rows` is empty and the totals say it all.
+# spread: what spreading charges over their periods adds to each total, against the days they were charged on.
 class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
     summary: str
@@ -140,6 +141,7 @@ class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
+    spread: list[MoneyAmount] = []
 
 
 # One value that a dimension has in the data, and its cost: one amount for each currency.

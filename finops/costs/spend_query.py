@@ -116,6 +116,9 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
     splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"
+    spread: Annotated[
+        Literal["none", "charge_period"], Meta(description="Monthly charges (tax, seats) evenly by day.")
+    ] = "none"
 
 
 def read_period(name: str | None) -> Period | None:

@@ -40,13 +40,14 @@ class SplitEffect:
 
 @dataclass(frozen=True)
 class Splitting:
-    """What the splits of a plan do. `moves` are added to the plan's sums and add up to 0 where no filter parts them;
+    """What the splits of a plan do, or spreading its charges. `moves` are added to the plan's sums and add up to 0 where no filter parts them;
     `brought` are the values that got cost, by dimension."""
 
     moves: list[SpendSum] = field(default_factory=list)
     effects: list[SplitEffect] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     brought: Mapping[str, Collection[str]] = field(default_factory=dict)
+    spread: Sequence[MoneyAmount] = ()
 
     @property
     def applied(self) -> list[AppliedSplit]:

@@ -16,6 +16,7 @@ from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendBuild, SpendPlan, SpendSum, read_sums
+from finops.costs.queries.spreading import spread_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.splitting import SplitQuestion, Splitting, splitting_of
 from finops.lake import engine
@@ -82,8 +83,11 @@ def read_sums_of(
     Before splits: the one lake query of `run_plan`. After: one query of PostgreSQL more; where a split is on one of the
     question's dimensions, one lake query by day over the lines of its source, one over the targets of proportional
     splits, and one of usage for each usage metric; and all groups are read, because the splits decide which are large.
+    Spread: all groups, and the lake query of `spread_of`.
     """
     manifest = question.context.manifest
+    if question.query.spread == "charge_period":
+        return _spread(account, question, plan, deadline)
     if question.query.splits == "before":
         return run_plan(account, plan, deadline, manifest), Splitting()
     found = splitting_of(SplitQuestion(account, plan, question.context, deadline, manifest))
@@ -91,6 +95,23 @@ def read_sums_of(
         return run_plan(account, plan, deadline, manifest), found
     sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
     return after_splits(plan, sums, found.moves), found
+
+
+def _spread(
+    account: Account, question: Question, plan: SpendPlan, deadline: float | None
+) -> tuple[list[SpendSum], Splitting]:
+    if question.query.splits == "after":
+        raise UserError(
+            "spread charge_period is before shared-cost splits only: leave out splits, or spread.",
+            field="spread",
+        )
+    manifest = question.context.manifest
+    sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
+    found = spread_of(account, plan, deadline, manifest)
+    return (
+        after_splits(plan, sums, found.moves),
+        Splitting(warnings=found.warnings, spread=found.change),
+    )
 
 
 def find_values(

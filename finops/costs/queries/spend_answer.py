@@ -33,6 +33,7 @@ from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
 from finops.costs.splitting import Splitting
 from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
+from finops.lib.spoken import listed, money
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -72,7 +73,9 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     comparison = facts.comparison
     return SpendAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=summary_of(facts.account, facts.plan, facts.view, totals, rows, not_final(facts, sums)),
+        summary=summary_of(
+            facts.account, facts.plan, facts.view, totals, rows, spread_words(facts) + not_final(facts, sums)
+        ),
         view=facts.view,
         period=period_of(facts),
         granularity=facts.plan.granularity,
@@ -86,7 +89,24 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         warnings=warnings_of(facts, totals, buckets),
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.splitting.applied,
+        spread=list(facts.splitting.spread),
     )
+
+
+def spread_words(facts: SpendFacts) -> str:
+    """A clause on what spreading adds to the totals; empty without it."""
+    if facts.query.spread == "none":
+        return ""
+    moved = [each for each in facts.splitting.spread if each.amount]
+    if not moved:
+        return "; charges of several days are spread evenly over their period, which moves nothing across these days"
+    said = listed(
+        [
+            f"{money(abs(each.amount), each.currency)} {'more' if each.amount > 0 else 'less'}"
+            for each in moved
+        ]
+    )
+    return f"; charges of several days are spread evenly over their period: {said} than on the days they were charged"
 
 
 def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:

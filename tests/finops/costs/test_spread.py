@@ -1,0 +1,134 @@
+"""Charges of several days, counted evenly by day over their charge period, against plain division by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.models import Account
+from finops.costs.queries import query_spend
+from finops.costs.queries.spreading import amount_within
+from finops.costs.spend_query import Filter, SpendQuery
+from finops.lib.errors import UserError
+from finops.lib.periods import DateRange
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import Line, add_source, cost
+from tests.mcpserver.door import Door, mint
+
+MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
+
+
+def charged(day: date, amount: str, days: int, /, **columns: Any) -> Line:
+    """A charge whose period is so many days from its day on."""
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    given = {"service": "Support", "charge_category": "Purchase", "charge_frequency": "Recurring", **columns}
+    return cost(
+        day, amount, **given, charge_period_start=start, charge_period_end=start + timedelta(days=days)
+    )
+
+
+@pytest.fixture
+def billed(acme: Account) -> Account:
+    """1 USD of usage a day from 1 February to 15 March; support of 280 in February and of 310 in March."""
+    usage = [
+        charged(date(2026, 2, 1) + timedelta(days=n), "1", 1, service="EC2", charge_category="Usage")
+        for n in range(43)
+    ]
+    add_source(acme, [*usage, charged(date(2026, 2, 1), "280", 28), charged(MARCH_1, "310", 31)])
+    return acme
+
+
+def spread(account: Account, **asked: Any) -> Any:
+    given = {"start_date": MARCH_1, "end_date": MARCH_10, "spread": "charge_period", **asked}
+    return query_spend(account, SpendQuery(**given))
+
+
+def test_a_monthly_charge_counts_by_the_day(cast: Cast, billed: Account) -> None:
+    """Ten days of March: 10 of usage, and 10 / 31 of the 310 of support, where the bill has all of it on the first."""
+    answer = spread(billed, group_by=["service"], granularity="day")
+
+    (total,) = answer.totals
+    assert total.amount == 110
+    assert set(total.series.values()) == {Decimal(11)}
+    assert {row.group["service"]: row.amount for row in answer.rows} == {"EC2": 10, "Support": 100}
+    assert [(each.amount, each.currency) for each in answer.spread] == [(Decimal(-210), "USD")]
+    assert "210.00 USD less than on the days they were charged" in answer.summary.partition(";")[2]
+    tool = Door(mint(cast)).call(
+        "querySpend", start_date="2026-03-01", end_date="2026-03-10", spread="charge_period"
+    )["structuredContent"]
+    assert (tool["totals"][0]["amount"], tool["spread"][0]["amount"]) == (110, -210)
+
+
+def test_a_charge_from_before_the_days_counts_its_share(billed: Account) -> None:
+    answer = spread(billed, start_date=date(2026, 2, 20), end_date=date(2026, 3, 5), granularity="week")
+
+    # 14 days of usage, 9 of February's 10 a day, 5 of March's 10 a day.
+    assert answer.totals[0].amount == 14 + 90 + 50
+    assert answer.totals[0].series["2026-02-23"] == 7 + 60 + 10
+
+
+def test_a_comparison_of_part_of_a_month_has_the_charge_on_both_sides(billed: Account) -> None:
+    days = {"start_date": date(2026, 2, 25), "end_date": MARCH_10, "compare_to": "previous_period"}
+
+    (plain,) = spread(billed, spread="none", **days).totals
+    (even,) = spread(billed, **days).totals
+
+    assert plain.change is not None
+    assert [plain.change.current_amount, plain.change.previous_amount] == [324, 14]
+    assert even.change is not None
+    assert [even.change.current_amount, even.change.previous_amount] == [14 + 40 + 100, 14 + 140]
+
+
+def test_filters_charge_categories_and_other_currencies_keep_to_themselves(billed: Account) -> None:
+    add_source(billed, [charged(MARCH_1, "62", 31, currency="EUR")], name="Another")
+
+    support = spread(billed, filters=[Filter(dimension="service", values=["Support"])])
+    usage = spread(billed, charge_categories=["Usage"])
+
+    assert {total.currency: total.amount for total in support.totals} == {"USD": 100, "EUR": 20}
+    dollars = next(total for total in usage.totals if total.currency == "USD")
+    assert [dollars.amount, dollars.left_out_amount, dollars.whole_amount] == [10, 100, 110]
+
+
+def test_where_no_charge_is_long_it_is_said_and_splits_are_refused(billed: Account) -> None:
+    only_usage = [Filter(dimension="service", values=["EC2"])]
+
+    assert any("spread moved nothing" in each for each in spread(billed, filters=only_usage).warnings)
+    with pytest.raises(UserError, match="before shared-cost splits only"):
+        spread(billed, splits="after")
+
+
+def test_the_explorer_has_the_choice(cast: Cast, billed: Account) -> None:
+    url = "/a/acme/cost-explorer/?start_date=2026-03-01&end_date=2026-03-10&group_by=service"
+    page = signed_in(cast.viewer).get(f"{url}&spread=charge_period")
+    table = b"".join(signed_in(cast.viewer).get(f"{url}&spread=charge_period&format=csv"))
+
+    assert "Spread monthly charges" in page.content.decode()
+    assert page.context["answer"].totals[0].amount == 110
+    assert b"Support,Support,USD,100.000" in table
+
+
+amounts = st.decimals(min_value="-9e15", max_value="9e15", places=18, allow_nan=False)
+
+
+@given(amounts, st.integers(1, 366), st.lists(st.integers(0, 366), max_size=6))
+def test_the_days_of_a_charge_add_up_to_it_however_they_are_cut(
+    amount: Decimal, days: int, cuts: list[int]
+) -> None:
+    edges = sorted({0, days, *(cut for cut in cuts if cut < days)})
+    parts = [
+        amount_within(
+            amount, MARCH_1, days, DateRange(MARCH_1 + timedelta(days=one), MARCH_1 + timedelta(days=two - 1))
+        )
+        for one, two in pairwise(edges)
+    ]
+
+    assert sum(map(Fraction, parts)) == Fraction(amount)
+    assert all(Fraction(part) * 10**18 % 1 == 0 for part in parts)
