@@ -186,6 +186,9 @@ class CostImport(AccountOwned):
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    overlaps_looked_for_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its months were looked for in other sources."
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -258,6 +261,33 @@ class CostView(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.account_id}: {self.basis}"
+
+
+class SourceOverlap(AccountOwned):
+    """Cost of a billing month that two sources are likely to hold both, so that it is counted twice. Looked for after each
+    import into one of them; `source` is the one with the smaller id."""
+
+    source = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="+")
+    other = models.ForeignKey(CostSource, on_delete=models.CASCADE, related_name="+")
+    month = models.DateField()
+    currency = models.CharField(max_length=60)
+    amount = models.DecimalField(max_digits=38, decimal_places=18, help_text="Billed cost that both have.")
+    share = models.DecimalField(
+        max_digits=7, decimal_places=6, help_text="Of the smaller source's billed cost of the month."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "other", "month", "currency"], name="source_overlap_unique"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(source__lt=models.F("other")), name="source_overlap_in_order"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} of {self.month:%Y-%m}"
 
 
 class ImportReviewSettings(AccountOwned):

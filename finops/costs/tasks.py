@@ -23,9 +23,11 @@ def run_cost_import(account_id: int, import_id: int) -> None:
 
 @shared_task(name="costs.run_due_imports")
 def run_due_imports() -> None:
-    """Every minute: imports whose message was lost, or whose process died. One that runs elsewhere is skipped."""
+    """Every minute: imports whose message was lost, or whose process died. One that runs elsewhere is skipped.
+    And what finished imports have left to look for."""
     for job in services.due_imports():
         services.run_import(job.pk)
+    services.find_due_overlaps()
 
 
 @shared_task(name="costs.remove_forgotten_uploads")

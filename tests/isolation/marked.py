@@ -136,4 +136,6 @@ def _value(field: pa.Field, day: date, source_id: int, amount: Decimal) -> objec
         return "Usage"
     if field.name == "currency":
         return "USD"
+    if pa.types.is_timestamp(field.type):
+        return None
     return amount if pa.types.is_decimal(field.type) else f"{MARK} {field.name}"

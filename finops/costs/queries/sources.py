@@ -173,7 +173,9 @@ def _newest_day(span: SourceSpan, days: SourceDays | None, today: date) -> date:
 def _status(span: SourceSpan | None, days: SourceDays | None, last: _Row, today: date) -> tuple[str, str]:
     if last.status == CostImport.Status.FAILED:
         return FAILING, f"Its newest import ({last.file_name}) failed; what it had before still counts."
-    if span is None and last.status not in (None, CostImport.Status.DONE):
+    if span is None and last.status == CostImport.Status.WAITING:
+        return NO_DATA, f"Its first import ({last.file_name}) needs review on its page."
+    if span is None and last.status in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):
         return IMPORTING, "Its first import is under way."
     if span is None:
         return NO_DATA, "It has brought no cost line yet. Import a FOCUS file on the Connections page."

@@ -11,6 +11,7 @@ from finops.costs.services.imports import (
     queue_import,
     run_import,
 )
+from finops.costs.services.overlaps import find_due_overlaps
 from finops.costs.services.reviews import (
     change_import_review,
     confirm_import,
@@ -35,6 +36,7 @@ __all__ = [
     "discard_forgotten_imports",
     "discard_import",
     "due_imports",
+    "find_due_overlaps",
     "import_file",
     "import_files",
     "queue_import",

@@ -33,6 +33,7 @@ from finops.costs.replacing import Decision
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
 from finops.costs.services.content import check_different, hashing
+from finops.costs.services.overlaps import find_overlaps
 from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
@@ -207,6 +208,7 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
             raise
     if settled:
         refresh_completeness(job.source)
+        find_overlaps(job.source)
     else:
         segments.discard(written)
     progress.tell()

@@ -27,6 +27,7 @@ from finops.costs.answers import SourceHealth
 from finops.costs.dependants import going_with
 from finops.costs.forms import SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
+from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
@@ -70,7 +71,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return csv_of("connections", COLUMNS, shown.rows)
     imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
-    return render(request, "costs/connections.html", {"listing": shown, "imports": imports})
+    context = {"listing": shown, "imports": imports, "notices": import_notices(request.account)}
+    return render(request, "costs/connections.html", context)
 
 
 IMPORT_COLUMNS: list[Column[CostImport]] = [

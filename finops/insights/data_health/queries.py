@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from accounts.models import Account
 from finops.costs.answers import AccountRef
 from finops.costs.queries.deliveries import cost_deliveries
+from finops.costs.queries.import_notices import ImportNotices, import_notices
 from finops.costs.queries.sources import Sources, load_sources
 from finops.insights.data_health.answers import ConnectionHealth, HealthAnswer
 from finops.insights.data_health.connections import (
@@ -32,22 +33,23 @@ NAMED = 5
 def data_health(account: Account, *, deadline: float | None = None, shown: int = SHOWN) -> HealthAnswer:
     """Every connection of the account and how it is, those that need somebody first; and whether usage is stuck.
 
-    Six queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
+    Seven queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
     sources, usage = load_sources(account), flushing.stuck(account)
+    notices = import_notices(account)
     gaps_unknown, connections = _connections(account, sources, deadline)
     unwell = [each for each in connections if needs_attention(each)]
     return HealthAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, sources, connections, unwell)
+        summary=_summary(account, sources, connections, unwell, notices)
         + (" Moving usage to the lake is stuck." if usage else ""),
         today=sources.coverage.today,
         data_from=sources.coverage.first_day,
         data_through=sources.coverage.complete_through,
         connections=connections[:shown],
         truncated=_truncated(len(connections), shown),
-        warnings=[*_warnings(unwell[:shown], usage), *gaps_unknown],
+        warnings=[*notices.said, *_warnings(unwell[:shown], usage), *gaps_unknown],
         hint=_hint(connections, unwell),
     )
 
@@ -122,6 +124,7 @@ def _summary(
     sources: Sources,
     connections: Sequence[ConnectionHealth],
     unwell: Sequence[ConnectionHealth],
+    notices: ImportNotices,
 ) -> str:
     count = len(connections)
     if not count:
@@ -130,11 +133,12 @@ def _summary(
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     noun = "connection" if count == 1 else "connections"
     if not unwell:
-        return f"{account.name} has {count} {noun}, all well; {data}."
+        well = "all delivering" if notices.summary else "all well"
+        return f"{account.name} has {count} {noun}, {well}; {data}{notices.summary}."
     names = listed([f"{each.name} ({_word(each)})" for each in unwell[:NAMED]])
     more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
     verb = "needs" if len(unwell) == 1 else "need"
-    return f"{len(unwell)} of {count} {noun} of {account.name} {verb} attention: {names}{more}; {data}."
+    return f"{len(unwell)} of {count} {noun} of {account.name} {verb} attention: {names}{more}; {data}{notices.summary}."
 
 
 def _truncated(count: int, shown: int) -> str:

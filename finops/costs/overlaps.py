@@ -1,0 +1,131 @@
+"""Whether two sources hold the same cost: which of their lines are alike. Questions to the lake, and what is made of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import ibis
+
+from finops.lib.money import added, ratio
+
+LIKELY_SHARE: Final = Decimal("0.1")
+"""Of the smaller source's cost of the month in that currency: less than this in common is said by nobody."""
+FEWEST: Final = 3
+"""Days and resources that are alike, unless they are half of the smaller source and name an account or a resource."""
+MOST_ACCOUNTS: Final = 200
+"""Sub-accounts that the second question filters by; of more it reads all lines."""
+
+_CENT: Final = 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a source has of a month by whose bill it is."""
+
+    source: str
+    provider: str | None
+    billing_account_id: str | None
+    account_id: str | None
+    service: str | None
+    currency: str
+    billed: Decimal
+
+    @property
+    def key(self) -> tuple[str | None, ...]:
+        return self.provider, self.account_id, self.service, self.currency
+
+
+@dataclass(frozen=True)
+class PartsBuild:
+    """The billed cost of a billing month by source and by whose bill it is; equal by value, so it compiles once."""
+
+    month: date
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(table.billing_period == ibis.literal(self.month))
+        keys = ["source", "provider", "billing_account_id", "account_id", "service", "currency"]
+        return lines.group_by(keys).aggregate(billed=lines.billed_cost.sum())
+
+
+@dataclass(frozen=True)
+class AlikeBuild:
+    """What two sources both have of a billing month: days of a resource (or of a service, where a line names none) whose
+    billed cost is the same to the cent."""
+
+    month: date
+    source: str
+    other: str
+    accounts: tuple[str, ...] | None
+    """Sub-accounts to look at; None for all."""
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(
+            (table.billing_period == ibis.literal(self.month)) & table.source.isin([self.source, self.other])
+        )
+        if self.accounts is not None:
+            lines = lines.filter(lines.account_id.isin(self.accounts))
+        days = lines.group_by(
+            ["charge_date", "provider", "account_id", "service", "resource_id", "currency"]
+        ).aggregate(
+            mine=lines.billed_cost.sum(where=lines.source == self.source),
+            theirs=lines.billed_cost.sum(where=lines.source == self.other),
+        )
+        same = (days.mine == days.theirs) | (days.mine.round(_CENT) == days.theirs.round(_CENT))
+        alike = days.filter(same & (days.mine.round(_CENT) != 0))
+        named = alike.account_id.notnull() | alike.resource_id.notnull()
+        return alike.group_by("currency").aggregate(
+            amount=alike.mine.sum(), groups=alike.count(), named=named.cast("int64").sum()
+        )
+
+
+@dataclass(frozen=True)
+class Alike:
+    """What two sources both have in one currency."""
+
+    currency: str
+    amount: Decimal
+    groups: int
+    named: int
+
+
+def sharing(parts: Iterable[Part], source: str) -> dict[str, set[str | None]]:
+    """Other sources with cost of the same provider, sub-account and service, and those sub-accounts.
+
+    Not where both name billing accounts and they differ.
+    """
+    mine: dict[tuple[str | None, ...], set[str | None]] = defaultdict(set)
+    parts = [part for part in parts if part.billed]
+    for part in parts:
+        if part.source == source:
+            mine[part.key].add(part.billing_account_id)
+    found: dict[str, set[str | None]] = defaultdict(set)
+    for part in parts:
+        known = mine.get(part.key) if part.source != source else None
+        if known and (part.billing_account_id in known | {None} or None in known):
+            found[part.source].add(part.account_id)
+    return dict(found)
+
+
+def accounts_of(shared: Collection[str | None]) -> tuple[str, ...] | None:
+    """What `AlikeBuild` filters by."""
+    named = sorted(account for account in shared if account is not None)
+    return None if None in shared or len(named) > MOST_ACCOUNTS else tuple(named)
+
+
+def likely(alike: Alike, parts: Iterable[Part], source: str, other: str) -> Decimal | None:
+    """The share of the smaller source that both have, if it is likely that they are the same lines; else None."""
+    sizes: dict[str, Decimal] = defaultdict(Decimal)
+    for part in parts:
+        if part.currency == alike.currency:
+            sizes[part.source] = added([sizes[part.source], part.billed])
+    smaller = min(abs(sizes[source]), abs(sizes[other]))
+    if not smaller:
+        return None
+    share = min(Decimal(1), ratio(abs(alike.amount), smaller) or Decimal(0))
+    few = alike.groups < FEWEST and not (alike.named and share >= Decimal("0.5"))
+    return None if few or share < LIKELY_SHARE else share

@@ -1,0 +1,102 @@
+"""Looking for sources that hold the same cost, after each import."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+from decimal import Decimal
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.models import CostImport, CostSource, SourceOverlap
+from finops.costs.overlaps import Alike, AlikeBuild, Part, PartsBuild, accounts_of, likely, sharing
+from finops.costs.replacing import month_of
+from finops.lake import engine
+from finops.lake.manifest import Manifest, cost_manifest
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+
+def find_overlaps(source: CostSource) -> None:
+    """Look where the months of a source's newest imports are in another source too. What fails is logged and tried again
+    by `find_due_overlaps`.
+
+    Cost: nothing where no other source has the month. Else one lake query over the month, and one for each source with
+    the same provider, sub-account and service.
+    """
+    try:
+        with account_scope(source.account), transaction.atomic():
+            _lock(source.account)
+            _find(source)
+    except (UserError, DatabaseError):
+        logger.warning("costs: overlaps of source %s were not looked for", source.pk, exc_info=True)
+
+
+def find_due_overlaps() -> None:
+    """What imports that died after their last step have left to look for."""
+    # Unscoped: the task serves every account.
+    due = CostImport.objects.unscoped().filter(_UNLOOKED).values("source")
+    for source in CostSource.objects.unscoped().select_related("account").filter(pk__in=due):
+        find_overlaps(source)
+
+
+_UNLOOKED = Q(status=CostImport.Status.DONE, overlaps_looked_for_at=None)
+
+
+def _find(source: CostSource) -> None:
+    imports = CostImport.objects.filter(_UNLOOKED, source=source)
+    reports = list(imports.values_list("pk", "report"))
+    names = {change["month"] for _, report in reports for change in report.get("changes", ())}
+    names |= {month["month"] for _, report in reports for month in report.get("months", ())}
+    manifest = cost_manifest(source.account)
+    for month in sorted(month_of(name) for name in names):
+        SourceOverlap.objects.filter(Q(source=source) | Q(other=source), month=month).delete()
+        SourceOverlap.objects.bulk_create(_of_month(source, month, manifest))
+    CostImport.objects.filter(pk__in=[pk for pk, _ in reports]).update(overlaps_looked_for_at=clock.now())
+
+
+def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[SourceOverlap]:
+    segments = [each for each in manifest.segments if each.month == month]
+    sources = {each.source_id for each in segments}
+    if source.pk not in sources or len(sources) < 2:
+        return []
+    days = min(each.first_day for each in segments), max(each.last_day for each in segments)
+    account, mine = source.account, str(source.pk)
+    table = engine.run(account, Kind.COST, *days, PartsBuild(month), summed=True, manifest=manifest)
+    parts = [Part(**row) for row in table.to_pylist()]
+    found = []
+    for other, accounts in sharing(parts, mine).items():
+        build = AlikeBuild(month, mine, other, accounts_of(accounts))
+        for row in engine.run(account, Kind.COST, *days, build, summed=True, manifest=manifest).to_pylist():
+            alike = Alike(**row)
+            share = likely(alike, parts, mine, other)
+            if share is not None:
+                found.append(_row(source, int(other), month, alike, share))
+    return found
+
+
+def _row(source: CostSource, other: int, month: date, alike: Alike, share: Decimal) -> SourceOverlap:
+    first, second = sorted((source.pk, other))
+    return SourceOverlap(
+        account=source.account,
+        source_id=first,
+        other_id=second,
+        month=month,
+        currency=alike.currency,
+        amount=alike.amount,
+        share=share,
+    )
+
+
+def _lock(account: Account) -> None:
+    """Wait for others who look in this account, until the transaction ends: the last one sees all imports."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"cost overlaps {account.pk}"]
+        )

@@ -1,0 +1,103 @@
+"""Two sources that hold the same cost are named, with the amount that may be counted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from accounts.scoping import account_scope
+from finops.costs import services, tasks
+from finops.costs.models import CostImport, CostSource, SourceOverlap
+from finops.costs.queries.import_notices import import_notices
+from finops.insights.data_health.queries import data_health
+from tests.cast import Cast, signed_in
+from tests.finops.costs.bills import bill, month_of
+from tests.finops.costs.importing import imported, written
+from tests.finops.costs.test_connections_page import text_of
+
+SEPTEMBER = month_of("2026-09", "15.5", account="123", resource="bucket")
+OTHERS = month_of("2026-09", "3.25", account="456", resource="disk")
+
+
+def other_source(cast: Cast) -> CostSource:
+    return services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
+
+
+def brought(cast: Cast, source: CostSource, folder: Path, *lines: Sequence[str]) -> CostImport:
+    return imported(cast, source, written(folder, bill(*lines)))
+
+
+def overlaps() -> list[tuple[str, Decimal, Decimal]]:
+    return [
+        (f"{each.month:%Y-%m}", each.amount, each.share) for each in SourceOverlap.objects.order_by("month")
+    ]
+
+
+def test_the_same_lines_in_two_sources_are_named_with_their_amount(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    brought(cast, source, tmp_path, SEPTEMBER, OTHERS)
+    brought(cast, other_source(cast), tmp_path, SEPTEMBER)
+    assert overlaps() == [("2026-09", Decimal(465), Decimal(1))]
+    health = data_health(cast.account)
+    said = "465.00 USD of 2026-09 may be counted twice: Bills and Other have the same cost"
+    assert said in health.warnings[0]
+    assert "465.00 USD may be counted twice" in health.summary
+    assert said in text_of(signed_in(cast.viewer).get("/a/acme/connections/"))
+
+
+def test_an_overlap_goes_when_the_month_is_restated_or_the_source_deleted(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    brought(cast, source, tmp_path, SEPTEMBER)
+    other = other_source(cast)
+    brought(cast, other, tmp_path, SEPTEMBER, OTHERS)
+    assert overlaps()
+    brought(cast, other, tmp_path, OTHERS)
+    assert overlaps() == []
+    brought(cast, other, tmp_path, SEPTEMBER)
+    assert len(overlaps()) == 1
+    services.delete_cost_source(source=other, actor=cast.actor)
+    assert import_notices(cast.account).overlaps == []
+
+
+def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    brought(cast, source, tmp_path, SEPTEMBER)
+    other = other_source(cast)
+    for lines in (
+        OTHERS,
+        month_of("2026-09", "15.4", account="123", resource="bucket"),
+        month_of("2026-09", "15.5", account="123", resource="bucket", provider="Azure"),
+        month_of("2026-10", "15.5", account="123", resource="bucket"),
+        month_of("2026-09", "15.5", account="123", resource="bucket", currency="EUR"),
+    ):
+        brought(cast, other, tmp_path, lines)
+        assert overlaps() == []
+
+
+def test_other_billing_accounts_are_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
+    def of(payer: str) -> Path:
+        rows = bill(SEPTEMBER).splitlines()
+        text = "\n".join([rows[0] + ",BillingAccountId", *(f"{row},{payer}" for row in rows[1:])])
+        return written(tmp_path, text + "\n")
+
+    imported(cast, source, of("payer-1"))
+    other = other_source(cast)
+    imported(cast, other, of("payer-2"))
+    assert overlaps() == []
+    imported(cast, other, of("payer-1"))
+    assert len(overlaps()) == 1
+
+
+def test_an_overlap_that_was_not_looked_for_is_by_the_task(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    brought(cast, source, tmp_path, SEPTEMBER)
+    brought(cast, other_source(cast), tmp_path, SEPTEMBER)
+    SourceOverlap.objects.all().delete()
+    CostImport.objects.update(overlaps_looked_for_at=None)
+    tasks.run_due_imports()
+    assert len(overlaps()) == 1
+    with account_scope(cast.account):
+        assert not CostImport.objects.filter(overlaps_looked_for_at=None).exists()
