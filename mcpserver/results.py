@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from finops.lib.answers import largest_that_fits
 from finops.lib.money import rounded
 from finops.lib.spoken import cut
 
@@ -49,6 +51,22 @@ MAX_ANSWER_BYTES = 25_000
 def fits(answer: msgspec.Struct) -> bool:
     """Whether an answer is small enough for an assistant's context."""
     return len(encode_answer(answer)) <= MAX_ANSWER_BYTES
+
+
+Page = TypeVar("Page", bound=msgspec.Struct)
+
+
+def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
+    """`make(limit)`, or made with half as many rows until the answer fits; `truncated` then says so and why."""
+
+    def made(count: int) -> Page:
+        answer = make(count)
+        if count == limit:
+            return answer
+        note = f"{count} of the {limit} asked for: one answer holds {MAX_ANSWER_BYTES // 1_000} KB."
+        return msgspec.structs.replace(answer, truncated=f"{note} {getattr(answer, 'truncated', '')}".strip())
+
+    return largest_that_fits(made, limit, fits)
 
 
 _LENGTHS = (2000, 500, 200, 80, 40)

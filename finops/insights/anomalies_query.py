@@ -6,14 +6,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
+
+from finops.insights.cost_scope import CostScope
 
 StateName = Literal["open", "expected", "resolved", "all"]
 STATES: tuple[StateName, ...] = ("open", "expected", "resolved", "all")
 
 
-class AnomaliesQuery(msgspec.Struct, frozen=True, kw_only=True):
+class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
+    __doc__ = None
     state: Annotated[StateName, Meta(description="expected: meant to be so.")] = "open"
     start_date: Annotated[date | None, Meta(description="With days from here on.")] = None
     end_date: Annotated[date | None, Meta(description="... and up to here.")] = None

@@ -51,6 +51,7 @@ class AnomalyRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     marked_by: str = ""
     also_seen_as: list[str] = []
+    impact_in_scope: Decimal | None = None
 
 
 class AnomaliesAnswer(msgspec.Struct, frozen=True, kw_only=True):

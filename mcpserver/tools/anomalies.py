@@ -7,11 +7,10 @@ from msgspec.structs import replace
 from finops.insights import queries
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer
-from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import page_that_fits
 
 PAGE = "anomalies/"
 MAX_TEXT = 300
@@ -28,13 +27,13 @@ MAX_TEXT = 300
     examples=[{}, {"state": "all", "min_impact": 10, "currency": "USD", "limit": 5}],
 )
 def list_anomalies(call: ToolCall, arguments: AnomaliesQuery) -> AnomaliesAnswer:
-    url = call.console_url(PAGE, {"state": arguments.state})
+    url = call.console_url(PAGE, {"state": arguments.state, **arguments.scope_values})
 
     def made(limit: int) -> AnomaliesAnswer:
-        answer = queries.list_anomalies(call.account, replace(arguments, limit=limit))
+        answer = queries.list_anomalies(call.account, replace(arguments, limit=limit), deadline=call.deadline)
         return _short(replace(answer, console_url=url))
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 def _short(answer: AnomaliesAnswer) -> AnomaliesAnswer:

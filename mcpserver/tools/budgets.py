@@ -15,10 +15,9 @@ from finops.budgets.answers import BudgetAnswer, BudgetsAnswer
 from finops.budgets.budgets_query import BudgetsQuery, ScopeName
 from finops.budgets.scopes import ScopeDraft, ScopeRows, named_scope
 from finops.budgets.services import BudgetDraft
-from finops.lib.answers import largest_that_fits
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import page_that_fits
 
 PAGE = "budgets/"
 
@@ -40,7 +39,7 @@ def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
         asked = replace(arguments, limit=limit)
         return replace(queries.list_budgets(call.account, asked, deadline=call.deadline), console_url=url)
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 def _page(call: ToolCall, asked: BudgetsQuery) -> str:

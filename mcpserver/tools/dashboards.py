@@ -21,13 +21,12 @@ from finops.dashboards.catalogue import CATALOGUE, WidgetType, find_type
 from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import COLUMNS, Place
-from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.spoken import cut
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import page_that_fits
 from mcpserver.schema import Schema, arguments_schema
 
 PAGE = "dashboards/"
@@ -60,7 +59,7 @@ def list_dashboards(call: ToolCall, arguments: ListDashboardsArguments) -> Dashb
         rows = [replace(row, console_url=_url(call, row.id)) for row in answer.dashboards]
         return replace(answer, dashboards=rows, console_url=call.console_url(PAGE))
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,11 +7,10 @@ from msgspec.structs import replace
 from finops.insights.savings.answers import SavingsAnswer
 from finops.insights.savings.queries import list_savings
 from finops.insights.savings.question import SavingsQuery
-from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import page_that_fits
 
 PAGE = "savings/"
 MAX_TEXT = 300
@@ -29,8 +28,8 @@ EVIDENCE = 3
     examples=[{}, {"status": "all", "rule": "unused_commitment", "limit": 5}],
 )
 def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> SavingsAnswer:
-    params = {"status": arguments.status, **({"rule": arguments.rule} if arguments.rule else {})}
-    url = call.console_url(PAGE, params)
+    rule = {"rule": arguments.rule} if arguments.rule else {}
+    url = call.console_url(PAGE, {"status": arguments.status, **rule, **arguments.scope_values})
 
     def made(limit: int) -> SavingsAnswer:
         answer = list_savings(
@@ -38,7 +37,7 @@ def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> Sav
         )
         return _short(replace(answer, console_url=url))
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 def _short(answer: SavingsAnswer) -> SavingsAnswer:

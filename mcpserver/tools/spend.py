@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
 from finops.costs.spend_query import Filter, SpendQuery, read_period
-from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import fits, page_that_fits
 
 EXPLORER = "cost-explorer/"
 MAX_URL = 4_000
@@ -110,7 +109,7 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
         )
         return replace(answer, console_url=_values_url(call, arguments, answer))
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 def _values_url(call: ToolCall, asked: ListDimensionValuesArguments, answer: DimensionValuesAnswer) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from finops.lib.answers import largest_that_fits
 from finops.lib.spoken import cut
 from ingestion import queries
 from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent, UsageRow
 from ingestion.usage_query import EventsQuery, UsageQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
-from mcpserver.results import fits
+from mcpserver.results import fits, page_that_fits
 
 PAGE = "usage/"
 CONNECTIONS = "connections/"
@@ -99,7 +98,7 @@ def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
             console_url=_events_url(call, arguments),
         )
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return page_that_fits(made, arguments.limit)
 
 
 def _events_url(call: ToolCall, query: EventsQuery) -> str:

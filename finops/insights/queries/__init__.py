@@ -1,6 +1,7 @@
 """Reads about what changed, what is wrong and how well the data is. The account must be in scope."""
 
 from finops.insights.queries.anomalies import (
+    anomalies_in_scope,
     anomaly_settings,
     causes_of_row,
     change_events,
@@ -12,6 +13,7 @@ from finops.insights.queries.anomalies import (
 )
 
 __all__ = [
+    "anomalies_in_scope",
     "anomaly_settings",
     "causes_of_row",
     "change_events",

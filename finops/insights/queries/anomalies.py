@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -12,15 +12,19 @@ from operator import or_
 import msgspec
 from django.db.models import Case, IntegerField, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Abs, Cast, Coalesce
+from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
+from finops.costs.queries.sources import load_sources
 from finops.insights.anomalies.causes import Causes, top_causes
 from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer, AnomalyRow, RootCause
+from finops.insights.cost_scope import CostScope, resolve_scope
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
+from finops.insights.queries.anomalies_within import impacts_within
 from finops.lib import spoken
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
@@ -30,13 +34,49 @@ SHOWN_CAUSES = 3
 SEVERITIES = ("high", "medium", "low")
 
 
-def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
-    """The incidents that a query asks for, the most severe first, then the newest. Five queries, none of the lake.
+MAX_IN_SCOPE = 500
+"""Anomalies, the most severe first, that are looked through for those of a scope."""
+
+
+@dataclass(frozen=True)
+class InScope:
+    """The anomalies of a scope, how much of each one's impact is of it, and what to say of values that no line has."""
+
+    impacts: Mapping[int, Decimal]
+    warnings: list[str]
+
+
+def anomalies_in_scope(
+    account: Account, rows: QuerySet[Anomaly], scope: CostScope, *, deadline: float | None = None
+) -> InScope:
+    """Which of the rows are of a scope: those in whose days its cost moved too. Two queries, one more of the lake and one
+    for each dimension that the rows are of. Raises UserError for a scope that the account does not know."""
+    sources = load_sources(account)
+    filters, unknown = resolve_scope(account, sources, scope, deadline=deadline)
+    looked_at = list(_in_order(rows)[: MAX_IN_SCOPE + 1])
+    if len(looked_at) > MAX_IN_SCOPE:
+        unknown = [
+            *unknown,
+            f"Only the {MAX_IN_SCOPE} most severe are looked through: narrow by days or state.",
+        ]
+    impacts = impacts_within(account, sources, looked_at[:MAX_IN_SCOPE], filters, deadline=deadline)
+    return InScope(impacts, unknown)
+
+
+def list_anomalies(
+    account: Account, query: AnomaliesQuery, *, deadline: float | None = None
+) -> AnomaliesAnswer:
+    """The incidents that a query asks for, the most severe first, then the newest. Five queries, none of the lake; for a
+    team, source, account or provider those of `anomalies_in_scope` too.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
-    question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search]
+    question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
+                query.scope_text]  # fmt: skip
     offset = offset_of(query.cursor, *question)
     rows = _asked(query)
+    scope = anomalies_in_scope(account, rows, query, deadline=deadline) if query.scope_values else None
+    if scope is not None:
+        rows = rows.filter(pk__in=list(scope.impacts))
     total = rows.count()
     shown = list(
         _in_order(rows).select_related("source").prefetch_related("views")[offset : offset + query.limit]
@@ -46,14 +86,17 @@ def list_anomalies(account: Account, query: AnomaliesQuery) -> AnomaliesAnswer:
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, query, shown, total),
-        anomalies=[row_of(each) for each in shown],
+        anomalies=[
+            replace(row_of(each), impact_in_scope=scope.impacts[each.pk]) if scope else row_of(each)
+            for each in shown
+        ],
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
         data_through=run.data_through if run else None,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
-        warnings=[*_warnings(run), *_overlapping(shown)],
+        warnings=[*(scope.warnings if scope else []), *_warnings(run), *_overlapping(shown)],
         hint=_hint(total),
     )
 
@@ -218,14 +261,14 @@ def state_counts() -> Counter[str]:
 def _summary(account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int) -> str:
     state = "" if query.state == "all" else f"{query.state} "
     if not total:
-        return f"{account.name} has no {state}anomaly of that kind."
+        return f"{account.name} has no {state}anomaly{query.scope_text or ' of that kind'}."
     noun = "anomaly" if total == 1 else "anomalies"
     worst = shown[0] if shown else None
     if worst is None:
-        return f"{account.name} has {total} {state}{noun}."
+        return f"{account.name} has {total} {state}{noun}{query.scope_text}."
     sign = "+" if worst.impact > 0 else ""
     return (
-        f"{account.name} has {total} {state}{noun}; listed first: {worst.label or worst.value} of "
+        f"{account.name} has {total} {state}{noun}{query.scope_text}; listed first: {worst.label or worst.value} of "
         f"{worst.source.name}, {worst.first_day} to {worst.last_day}, {sign}"
         f"{spoken.money(worst.impact, worst.currency)} against what was expected"
         f"{', and it goes on' if worst.ongoing else ''}."

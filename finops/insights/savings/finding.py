@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from accounts.models import Account
+from finops.costs.aliases import candidates
+from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.sources import Sources
+from finops.insights.cost_scope import WHOLE_ACCOUNT, CostScope
 from finops.insights.models import ImportedSaving
 from finops.insights.savings.candidates import WINDOW_DAYS, Candidate, names_of
 from finops.insights.savings.compute import DailySum, read_daily, steady_on_demand, unused_commitments
@@ -42,27 +47,44 @@ class Found:
     warnings: list[str] = field(default_factory=list)
 
 
+Build = ResourceBuild | GrowthBuild | DailyBuild | OutcomeBuild
+
+
+@dataclass(frozen=True)
+class FilteredBuild:
+    """A build over the lines that pass filters."""
+
+    build: Build
+    filters: tuple[ResolvedFilter, ...]
+
+    def __call__(self, table: Any) -> Any:
+        return self.build(table.filter(reduce(and_, all_of(table, self.filters))))
+
+
 @dataclass(frozen=True)
 class Reader:
-    """Asks the lake about one account."""
+    """Asks the lake about one account, or about the lines of it that pass the filters of a scope."""
 
     account: Account
     sources: Sources
     deadline: float | None
+    scope: CostScope = WHOLE_ACCOUNT
+    filters: tuple[ResolvedFilter, ...] = ()
 
     def __call__(
         self,
         days: DateRange,
-        build: ResourceBuild | GrowthBuild | DailyBuild | OutcomeBuild,
+        build: Build,
         tag_keys: Sequence[str] = (),
     ) -> list[dict[str, Any]]:
+        keys = [*tag_keys, *(key for item in self.filters for key in item.dimension.tag_keys)]
         table = engine.run(
             self.account,
             Kind.COST,
             days.start,
             days.end,
-            build,
-            tag_keys=tag_keys,
+            FilteredBuild(build, self.filters) if self.filters else build,
+            tag_keys=list(dict.fromkeys(keys)),
             manifest=self.sources.manifest,
             deadline=self.deadline,
         )
@@ -127,7 +149,29 @@ def _resource_rules(read: Reader, days: DateRange) -> tuple[list[Candidate], lis
             f"The newest recommendation imported from AWS Cost Optimization Hub is of {old}: import a newer export."
         )
     rules = [*weekends_off(resources, days), *successors(resources), *growing_storage(stored, months)]
-    return [*hub_candidates(imported), *rules], warnings
+    hub, left_out = _imported_within(read, hub_candidates(imported))
+    return [*hub, *rules], [*warnings, *left_out]
+
+
+def _imported_within(read: Reader, imported: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
+    """Imported recommendations name source, account and provider, and no team."""
+    scope = read.scope
+    wanted = {name: value.casefold() for name, value in scope.scope_values.items()}
+    inside = [each for each in imported if _is_within(each, wanted, read.sources.names)]
+    if not scope.team or not inside:
+        return inside, []
+    some = "1 recommendation" if len(inside) == 1 else f"{len(inside)} recommendations"
+    return [], [f"Left out: {some} of AWS Cost Optimization Hub, whose imports do not say a resource's team."]
+
+
+def _is_within(each: Candidate, wanted: Mapping[str, str], names: Mapping[str, str]) -> bool:
+    accounts = {each.account_name.casefold(), *(piece.line.account.casefold() for piece in each.pieces)}
+    providers = [name.casefold() for name in candidates("provider", wanted.get("provider", ""))]
+    return (
+        wanted.get("source") in (None, names.get(each.source, "").casefold())
+        and ("account" not in wanted or wanted["account"] in accounts)
+        and ("provider" not in wanted or each.provider.casefold() in providers)
+    )
 
 
 def _rest(counted: Sequence[Candidate]) -> DailyBuild:

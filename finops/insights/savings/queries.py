@@ -10,6 +10,7 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
 from finops.costs.queries.sources import load_sources
+from finops.insights.cost_scope import resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.answers import (
     Evidence,
@@ -43,18 +44,21 @@ def list_savings(
     """What could be saved, the largest first; amortized cost of the last 30 days that every source has delivered.
 
     `evidence`: how many resources each names. Totals are of the open ones of the rule, saving and currency
-    asked for, whatever the status asked for. Raises UserError for a
-    cursor of another question. Cost: three lake queries, a fourth when something was acted on two weeks ago or more;
-    each is kept while no file changes.
+    asked for, whatever the status asked for. With a scope, the rules read its cost lines alone, and amounts are of
+    those. Raises UserError for a cursor of another question and a scope that the account does not know. Cost: three
+    lake queries, a fourth when something was acted on two weeks ago or more, a small one for a scope; each is kept
+    while no file changes.
     """
-    question = [query.status, query.rule, query.min_saving, query.currency]
+    question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
-    read = Reader(account, sources, deadline)
+    filters, unknown = resolve_scope(account, sources, query, deadline=deadline)
+    read = Reader(account, sources, deadline, query, filters)
     found = find(read, [key for key, row in marks.items() if row.status == DISMISSED])
     everything = _everything(found, marks, outcomes(read, marks.values()), sources.names, evidence)
-    narrowed = [row for row in everything if _is_of(row, query)]
+    gone = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
+    narrowed = [row for row in everything if _is_of(row, query) and row.id not in gone]
     rows = [row for row in narrowed if query.status in ("all", row.status)]
     shown = rows[offset : offset + query.limit]
     more = offset + len(shown) < len(rows)
@@ -70,7 +74,7 @@ def list_savings(
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
-        warnings=found.warnings,
+        warnings=[*unknown, *found.warnings],
         hint=_hint(rows),
     )
 
@@ -306,6 +310,7 @@ def _waste(totals: Sequence[SavingsTotal]) -> str:
 def _narrowed(query: SavingsQuery) -> str:
     """What was asked for besides the status."""
     parts = [
+        query.scope_text,
         f" of rule {query.rule}" if query.rule else "",
         f" of {query.min_saving} a month or more" if query.min_saving is not None else "",
         f" in {query.currency.strip().upper()}" if query.currency.strip() else "",

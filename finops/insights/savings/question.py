@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
+
+from finops.insights.cost_scope import CostScope
 
 Status = Literal["open", "dismissed", "acted", "all"]
 STATUSES: tuple[Status, ...] = ("open", "dismissed", "acted", "all")
@@ -22,7 +23,7 @@ RuleName = Literal[
 ]
 
 
-class SavingsQuery(msgspec.Struct, frozen=True, kw_only=True):
+class SavingsQuery(CostScope, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None

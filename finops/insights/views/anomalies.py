@@ -15,7 +15,9 @@ from finops.insights import queries
 from finops.insights.anomalies_query import STATES, AnomaliesQuery
 from finops.insights.anomaly_charts import spark_values
 from finops.insights.answers import AnomalyRow
+from finops.insights.cost_scope import CostScope, scope_from_params
 from finops.insights.models import AnomalyRun
+from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
@@ -65,12 +67,19 @@ COLUMNS: list[Column[Line]] = [
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?state=` narrows the list: open by default; the most severe come first."""
+    """`?state=` and the parameters of a scope narrow the list: open by default; the most severe come first."""
     asked = request.GET.get("state", "")
     state = asked if asked in STATES else "open"
     rows = queries.listed().select_related("source").prefetch_related("views")
     if state != "all":
         rows = rows.filter(state=state)
+    scope, error = scope_from_params(request.GET.dict()), ""
+    if scope:
+        try:
+            found = queries.anomalies_in_scope(request.account, rows, CostScope(**scope))
+            rows = rows.filter(pk__in=list(found.impacts))
+        except UserError as problem:
+            scope, error = {}, problem.message
     lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]
     shown = listing(request, lines, COLUMNS, order="severity")
     if wants_csv(request):
@@ -83,9 +92,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "states": [(each, counts.total() if each == "all" else counts[each]) for each in STATES],
         "known": counts.total(),
         "run": run,
-        "mcp_arguments": as_arguments(AnomaliesQuery(state=state)),
+        "mcp_arguments": as_arguments(AnomaliesQuery(state=state, **scope)),
+        "scope": scope,
+        "error": error,
     }
-    return render(request, "insights/anomalies.html", context)
+    return render(request, "insights/anomalies.html", context, status=400 if error else 200)
 
 
 @account_page()

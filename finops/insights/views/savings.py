@@ -12,10 +12,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings.answers import Recommendation
 from finops.insights.savings.queries import ALL_ROWS, list_savings
 from finops.insights.savings.question import STATUSES, SavingsQuery
 from finops.insights.savings.rules import PRECEDENCE, RULES
+from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
 
@@ -59,12 +61,20 @@ def realised(row: Recommendation) -> Decimal | None:
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    """`?status=`, `?rule=` and `?service=` narrow the list; the largest saving comes first."""
+    """`?status=`, `?rule=`, `?service=` and the parameters of a scope narrow the list; the largest saving comes first."""
     asked = request.GET.get("status", "")
     status = asked if asked in STATUSES else "open"
     rule = request.GET.get("rule", "")
     service = request.GET.get("service", "")
-    answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
+    scope = scope_from_params(request.GET.dict())
+    error = ""
+    try:
+        answer = list_savings(
+            request.account, SavingsQuery(status="all", limit=ALL_ROWS, **scope), evidence=3
+        )
+    except UserError as problem:
+        error, scope = problem.message, {}
+        answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
     ours = [row for row in answer.recommendations if _is_asked(row, rule, service)]
     rows = [row for row in ours if status in ("all", row.status)]
     shown = listing(request, rows, COLUMNS, order="-saving")
@@ -81,13 +91,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
         "labels": {each.name: each.label for each in PRECEDENCE},
         "service": service,
         "services": [(name, name) for name in _services(answer.recommendations)],
-        "mcp_arguments": as_arguments(_question(status, rule)),
+        "mcp_arguments": as_arguments(_question(status, rule, scope)),
+        "scope": scope,
+        "error": error,
     }
-    return render(request, "insights/savings.html", context)
+    return render(request, "insights/savings.html", context, status=400 if error else 200)
 
 
-def _question(status: str, rule: str) -> SavingsQuery:
-    return msgspec.convert({"status": status, "rule": rule if rule in RULES else None}, SavingsQuery)
+def _question(status: str, rule: str, scope: dict[str, str]) -> SavingsQuery:
+    return msgspec.convert({"status": status, "rule": rule if rule in RULES else None, **scope}, SavingsQuery)
 
 
 def _is_asked(row: Recommendation, rule: str, service: str) -> bool:

@@ -1,0 +1,87 @@
+"""Part of an account's cost, by team, source, account and provider: what the lists of anomalies and savings are narrowed to.
+
+Each is a filter as in `querySpend`: aliases and names count, and a value that the data lacks is named with the nearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from accounts.models import Account
+from finops.costs.dimensions import DimensionContext
+from finops.costs.filters import ResolvedFilter, resolve_filters
+from finops.costs.queries.filter_values import look_up
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_lake import SpendPlan
+from finops.costs.spend_query import Filter
+from finops.lib.periods import DateRange
+from finops.lib.spoken import cut, listed
+
+NAME_LENGTH = 60
+
+
+class CostScope(msgspec.Struct, frozen=True, kw_only=True):
+    """All four empty: the whole account."""
+
+    __doc__ = None
+    team: Annotated[str, Meta(description="Its name.")] = ""
+    source: Annotated[str, Meta(description="Its name.")] = ""
+    account: Annotated[str, Meta(description="Id or name.")] = ""
+    provider: Annotated[str, Meta(description="Such as AWS.")] = ""
+
+    @property
+    def scope_values(self) -> dict[str, str]:
+        """The dimensions that narrow, each with its value."""
+        values = {
+            "team": self.team,
+            "source": self.source,
+            "account": self.account,
+            "provider": self.provider,
+        }
+        return {name: value.strip() for name, value in values.items() if value.strip()}
+
+    @property
+    def scope_text(self) -> str:
+        """` of team 'Core' and provider 'AWS'`; empty for the whole account."""
+        parts = [f"{name} {cut(value, NAME_LENGTH)!r}" for name, value in self.scope_values.items()]
+        return f" of {listed(parts)}" if parts else ""
+
+
+WHOLE_ACCOUNT = CostScope()
+
+
+def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a CostScope that a page's URL names."""
+    return {name: params[name] for name in ("team", "source", "account", "provider") if params.get(name)}
+
+
+def resolve_scope(
+    account: Account, sources: Sources, scope: CostScope, *, deadline: float | None = None
+) -> tuple[tuple[ResolvedFilter, ...], list[str]]:
+    """The scope as filters of cost lines, and sentences about values that no line has. One lake query, none for the
+    whole account. Raises UserError for a value that the account does not know."""
+    if not scope.scope_values:
+        return (), []
+    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    filters = tuple(
+        resolve_filters(
+            context, [Filter(dimension=name, values=[value]) for name, value in scope.scope_values.items()]
+        )
+    )
+    first, last = sources.coverage.first_day, sources.coverage.last_day
+    if first is None or last is None:
+        return filters, []
+    plan = SpendPlan(
+        days=DateRange(first, last),
+        dimensions=(),
+        filters=filters,
+        basis="amortized",
+        categories=(),
+        granularity="none",
+        top=1,
+    )
+    return filters, look_up(account, plan, deadline, sources.manifest).warnings
