@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -130,6 +130,8 @@ def _value(field: pa.Field, day: date, source_id: int, amount: Decimal) -> objec
         return day
     if field.name == "billing_period":
         return month_start(day)
+    if pa.types.is_timestamp(field.type):
+        return datetime.combine(day, time(), UTC) + timedelta(days=field.name.endswith("_end"))
     if field.name == "source":
         return str(source_id)
     if field.name == "charge_category":
