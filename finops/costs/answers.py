@@ -39,6 +39,7 @@ class PartAmount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # What moved between the compared days. `ratio` is of the size of the earlier amount: 0.1 is +10 %, also of credits.
+# one_sided: what of the change are charges for a month or once that one side alone has, where they decide it.
 class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """ratio: change ÷ previous_amount."""
 
@@ -48,6 +49,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ratio: Decimal | None
     currency: str
     reason: str = ""
+    one_sided: Decimal | None = None
 
 
 Series = dict[str, Decimal | None]

@@ -204,14 +204,14 @@ def _year_before(day: date) -> date:
 
 def previous_year(days: DateRange) -> DateRange:
     """The same days a year earlier; whole months stay whole months."""
-    if _whole_months(days):
+    if whole_months(days):
         return DateRange(add_months(days.start, -12), month_end(add_months(days.end, -12)))
     return DateRange(_year_before(days.start), _year_before(days.end))
 
 
 def previous_period(days: DateRange) -> DateRange:
     """The range just before: as many whole months for whole months, else as many days."""
-    if _whole_months(days):
+    if whole_months(days):
         count = (days.end.year - days.start.year) * 12 + days.end.month - days.start.month + 1
         return DateRange(add_months(days.start, -count), days.start - timedelta(days=1))
     return DateRange(days.start - timedelta(days=days.days), days.start - timedelta(days=1))
@@ -223,5 +223,6 @@ def whole_period(name: str, days: DateRange) -> DateRange:
     return DateRange(days.start, add_months(days.start, months) - timedelta(days=1)) if months else days
 
 
-def _whole_months(days: DateRange) -> bool:
+def whole_months(days: DateRange) -> bool:
+    """Whether they are calendar months, first day to last."""
     return days.start.day == 1 and days.end == month_end(days.end)

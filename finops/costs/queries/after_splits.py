@@ -36,6 +36,7 @@ class _Key(NamedTuple):
     charge_category: str | None
     part: str | None
     end: int = -1
+    lump: str | None = None
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class _Total:
         self.incomplete = _plus(self.incomplete, other.incomplete)
 
     def as_sum(self, key: _Key, place: int, groups: int) -> SpendSum:
-        (keys, currency), bucket, charge_category, part, end = key
+        (keys, currency), bucket, charge_category, part, end, lump = key
         return SpendSum(
             keys=keys,
             labels=self.labels,
@@ -76,6 +77,7 @@ class _Total:
             allocated=self.allocated,
             incomplete=self.incomplete,
             end=end,
+            lump=lump,
         )
 
 
@@ -91,7 +93,9 @@ def _merged(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
     found: dict[_Key, _Total] = {}
     for each in parts:
         for part in each:
-            key = _Key((part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end)
+            key = _Key(
+                (part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end, part.lump
+            )
             known = found.get(key)
             if known is None:
                 known = found[key] = _Total(part.labels)

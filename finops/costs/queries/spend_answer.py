@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import (
@@ -26,6 +28,7 @@ from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words
+from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
@@ -150,9 +153,23 @@ def total_of(
         left_out=_by_category(left, currency),
         left_out_amount=added(part.amount for part in left),
         whole_amount=added(part.amount for part in parts),
-        change=_change(facts, counted, currency),
+        change=_with_one_sided(facts, counted, _change(facts, counted, currency)),
         series=_series(counted, buckets),
     )
+
+
+def _with_one_sided(facts: SpendFacts, counted: Sequence[SpendSum], change: Change | None) -> Change | None:
+    """A total's change with what decides it of charges for a month or once; spread charges are on both sides."""
+    if change is None or change.previous_amount is None or change.change is None:
+        return change
+    if facts.query.spread != "none":
+        return change
+    charges = [
+        ((part.lump, part.charge_category, part.keys), (part.compared, part.previous))
+        for part in counted
+        if part.lump is not None
+    ]
+    return replace(change, one_sided=one_sided_of(change.current_amount, change.previous_amount, charges))
 
 
 def _counts(plan: SpendPlan, part: SpendSum) -> bool:

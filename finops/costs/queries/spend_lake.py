@@ -24,7 +24,7 @@ from finops.costs.comparison import Apart
 from finops.costs.dated_names import dated
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
-from finops.lib.periods import DateRange
+from finops.lib.periods import DateRange, whole_months
 
 NO_CURRENCY = "(none)"
 """What a line without a currency is counted in; imports refuse such lines."""
@@ -72,6 +72,12 @@ class SpendPlan:
             DateRange(min(each.start for each in earlier), max(each.end for each in earlier)),
             self.days,
         ]
+
+    @property
+    def compares_parts(self) -> bool:
+        """Whether a side of the comparison is not of whole months, so that it may miss what is charged once a month."""
+        sides = [self.compared, self.previous]
+        return any(side is not None and not whole_months(side) for side in sides)
 
     @property
     def ranks_first(self) -> bool:
@@ -153,10 +159,27 @@ def _lines(plan: SpendPlan, table: Any) -> Any:
         bucket=_bucket(plan, lines),
         part=part_of(lines, amount),
         **_end(plan, lines),
+        **_lump(plan, lines),
         **_measures(plan, lines, amount.coalesce(_zero())),
         **_group_keys(plan, lines),
         **_labels(plan, lines),
     )
+
+
+def _lump(plan: SpendPlan, lines: Any) -> dict[str, Any]:
+    """The service of a charge that is no day's usage, for a comparison of parts of months."""
+    return {"lump": lump_service(lines)} if plan.compares_parts else {}
+
+
+def lump_service(table: Any) -> Any:
+    """The service of a charge that comes once or once a month: tax, fees, subscriptions, seats. Null for others. A fee
+    of every day is on both sides of a comparison, so it decides none."""
+    regular = (table.charge_category == "Purchase") & (table.charge_frequency == "Recurring")
+    once = table.charge_frequency == "One-Time"
+    lump = (
+        (table.charge_category == "Tax").fill_null(False) | regular.fill_null(False) | once.fill_null(False)
+    )
+    return ibis.ifelse(lump, table.service.coalesce(""), ibis.null("string"))
 
 
 def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
@@ -247,7 +270,7 @@ def _zero() -> Any:
 
 
 def _sums(plan: SpendPlan, rows: Any) -> Any:
-    keys = [*_key_names(plan), "currency", "bucket", "charge_category", "part", "end"]
+    keys = [*_key_names(plan), "currency", "bucket", "charge_category", "part", "end", "lump"]
     return rows.group_by([name for name in [*keys, *_PLACES] if name in rows.columns]).aggregate(
         **_added(rows)
     )
@@ -308,6 +331,8 @@ class SpendSum(NamedTuple):
     """What of the amount is of days that are not complete."""
     end: int = -1
     """Which of the plan's ends the sources have."""
+    lump: str | None = None
+    """The service of charges that come once or once a month, in a comparison of parts of months."""
 
 
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
@@ -330,5 +355,6 @@ def _read(row: dict[str, Any], width: int, top: int) -> SpendSum:
         compared=row.get("compared", _NOTHING),
         previous=row.get("previous", _NOTHING),
         incomplete=row.get("incomplete", _NOTHING),
+        lump=row.get("lump"),
         end=row.get("end", -1),
     )

@@ -9,6 +9,7 @@ from functools import partial
 from accounts.models import Account
 from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
+from finops.costs.queries.one_sided import one_sided_words
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import SpendQuery
 from finops.lib.spoken import by_currency, cut, largest_parts, listed, money, percent
@@ -58,7 +59,12 @@ def _moved(total: SpendTotal) -> str:
     if not change.change:
         return f" (the same as before: {earlier})"
     part = "" if change.current_amount == total.amount else ", on complete days"
-    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before{part})"
+    once = (
+        one_sided_words(change.current_amount, change.previous_amount, change.one_sided, change.currency)
+        if change.one_sided is not None
+        else ""
+    )
+    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before{part}{once})"
 
 
 def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:

@@ -64,6 +64,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     other_groups: int = 0
 
 
+# one_sided: what of the change are charges for a month or once that one side alone has, where they decide it.
 class ChangeTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One currency."""
 
@@ -74,6 +75,7 @@ class ChangeTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     currency: str
     ratio_reason: str = ""
     effects: Effects | None = None
+    one_sided: Decimal | None = None
 
 
 # Something that was found beside the change: an anomaly of these days, a connection's restated month …

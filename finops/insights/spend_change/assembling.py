@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -18,6 +18,7 @@ from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import dated
+from finops.costs.queries.one_sided import Sides, one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
 from finops.insights.spend_change import words
@@ -152,7 +153,15 @@ def _total(facts: ChangeFacts, currency: str, items: Sequence[Weighed]) -> Chang
         ratio_reason=reason,
         currency=currency,
         effects=_effects(parts, currency) if facts.metered else None,
+        one_sided=one_sided_of(now, before, _lumps(items)),
     )
+
+
+def _lumps(items: Sequence[Weighed]) -> Iterator[tuple[Hashable, Sides]]:
+    """Charges for a month or once, by group and service."""
+    for item in items:
+        if item.sum.lump is not None:
+            yield (item.sum.keys, item.sum.lump, item.sum.part), (item.sum.now.amount, item.sum.before.amount)
 
 
 def _moves(facts: ChangeFacts, items: Sequence[Weighed], top: int) -> list[Move]:

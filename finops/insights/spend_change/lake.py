@@ -23,10 +23,11 @@ from finops.costs.queries.spend_lake import (
     NO_CURRENCY,
     REFUNDS,
     counts,
+    lump_service,
     on_side,
     part_of,
 )
-from finops.lib.periods import DateRange
+from finops.lib.periods import DateRange, whole_months
 
 _SIDES = ("now", "before")
 
@@ -49,6 +50,11 @@ class ChangePlan:
     """Sources that pair other days."""
 
     @property
+    def compares_parts(self) -> bool:
+        """Whether a side is not of whole months, so that it may miss what is charged once a month."""
+        return not (whole_months(self.current) and whole_months(self.previous))
+
+    @property
     def tag_keys(self) -> list[str]:
         used = [*self.dimensions, *(item.dimension for item in self.filters)]
         return list(dict.fromkeys(key for dimension in used for key in dimension.tag_keys))
@@ -64,6 +70,7 @@ class ChangePlan:
         selected = lines.select(
             currency=lines.currency.coalesce(NO_CURRENCY),
             part=_credit_or_refund(lines, amount),
+            **({"lump": lump_service(lines)} if self.compares_parts else {}),
             **{
                 f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
             },
@@ -97,7 +104,13 @@ class ChangePlan:
         return DateRange(min(side.start for side in sides), max(side.end for side in sides))
 
     def _keys(self, selected: Any) -> list[str]:
-        names = [f"key{at}" for at in range(len(self.dimensions))] + ["currency", "part", "sku", "unit"]
+        names = [f"key{at}" for at in range(len(self.dimensions))] + [
+            "currency",
+            "part",
+            "lump",
+            "sku",
+            "unit",
+        ]
         return [name for name in names if name in selected.columns]
 
 
@@ -147,6 +160,8 @@ class MeteredSum(NamedTuple):
     part: str
     now: Side
     before: Side
+    lump: str | None = None
+    """The service of charges that come once or once a month, where parts of months are compared."""
 
 
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
@@ -165,6 +180,7 @@ def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
             found.get("unit", nothing),
             found["part"],
             *(_side(found, side) for side in _SIDES),
+            found.get("lump", nothing),
         )
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from finops.costs.answers import ViewUsed
+from finops.costs.queries.one_sided import one_sided_words
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
 from finops.lib.spoken import by_currency, cut, listed, money, percent
@@ -55,7 +56,12 @@ def _said(total: ChangeTotal) -> str:
         return f"as much ({money(total.current_amount, total.currency)})"
     word = "more" if total.change > 0 else "less"
     share = f" ({percent(abs(total.ratio))})" if total.ratio is not None else ""
-    return f"{money(abs(total.change), total.currency)} {word}{share}"
+    once = (
+        one_sided_words(total.current_amount, total.previous_amount, total.one_sided, total.currency)
+        if total.one_sided is not None
+        else ""
+    )
+    return f"{money(abs(total.change), total.currency)} {word}{share}{once}"
 
 
 def _most(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:

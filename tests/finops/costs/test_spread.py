@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from finops.costs.queries import query_spend
+from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.spreading import amount_within
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
@@ -84,6 +85,59 @@ def test_a_comparison_of_part_of_a_month_has_the_charge_on_both_sides(billed: Ac
     assert [plain.change.current_amount, plain.change.previous_amount] == [324, 14]
     assert even.change is not None
     assert [even.change.current_amount, even.change.previous_amount] == [14 + 40 + 100, 14 + 140]
+
+
+PARTS_OF_MONTHS = {"start_date": date(2026, 2, 25), "end_date": MARCH_10, "compare_to": "previous_period"}
+
+
+def test_a_comparison_that_a_monthly_charge_decides_says_so_with_its_amount(
+    cast: Cast, billed: Account
+) -> None:
+    """14 of usage on both sides and 310 of support on one: without it nothing changes."""
+    answer = spread(billed, spread="none", **PARTS_OF_MONTHS)
+
+    (total,) = answer.totals
+    assert total.change is not None
+    assert total.change.one_sided == 310
+    first = answer.summary
+    assert (
+        "310.00 USD of that are charges for a month or once, in these days only: without them nothing changes"
+        in first
+    )
+    assert spread(billed, **PARTS_OF_MONTHS).totals[0].change.one_sided is None
+    days = {"start_date": "2026-02-25", "end_date": "2026-03-10"}
+    moved = Door(mint(cast)).call("explainSpendChange", **days)["structuredContent"]
+    assert moved["totals"][0]["one_sided"] == 310
+    assert "310.00 USD of that are charges for a month or once" in moved["summary"]
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "charges", "moved"),
+    [
+        # 100 of tax in the earlier days only turned +20 of usage into -80.
+        (120, 200, [("tax", (0, 100))], -100),
+        # Of +50, 10 are a fee: not most of it.
+        (150, 100, [("fee", (10, 0))], None),
+        # The same fee on both sides, and a fee of every day, decide nothing.
+        (150, 100, [("fee", (40, 10))], None),
+        # Two lines of one fee, on either side, are on both.
+        (150, 100, [("fee", (40, 0)), ("fee", (0, 10))], None),
+        (100, 100, [("fee", (30, 0))], 30),
+    ],
+)
+def test_only_charges_on_one_side_decide(
+    later: int, earlier: int, charges: list[tuple[str, tuple[int, int]]], moved: int | None
+) -> None:
+    sides = [(what, (Decimal(now), Decimal(before))) for what, (now, before) in charges]
+
+    assert one_sided_of(Decimal(later), Decimal(earlier), sides) == moved
+
+
+def test_whole_months_are_compared_as_they_are(billed: Account) -> None:
+    months = {"start_date": date(2026, 2, 1), "end_date": date(2026, 2, 28), "compare_to": "previous_period"}
+    change = spread(billed, spread="none", **months).totals[0].change
+
+    assert change is None or change.one_sided is None
 
 
 def test_filters_charge_categories_and_other_currencies_keep_to_themselves(billed: Account) -> None:
