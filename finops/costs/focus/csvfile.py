@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,9 @@ TAIL: Final = 64 << 10
 """Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
+_SEPARATOR_LINE: Final = re.compile(r'\s*"?sep=([,;\t|])"?[ ,;]*(?:\r\n|\r|\n)', re.IGNORECASE)
+"""Excel's first line, which says what is between the fields."""
+
 _AGAIN: Final = "Download or export it again."
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -161,7 +165,7 @@ class CsvFile:
         rows, row = csv.reader(self._lines(), delimiter=self.delimiter, strict=True), 0
         try:
             for fields in rows:
-                row += bool(fields)
+                row += bool(fields) and rows.line_num >= self._header_lines
         except csv.Error as error:
             if "unexpected end of data" not in str(error):
                 return
@@ -267,15 +271,23 @@ def _not_utf8(name: str, line: int) -> FocusFileError:
 
 def _delimiter(text: str) -> str:
     first = text.lstrip("\r\n").split("\n", 1)[0]
+    said = _SEPARATOR_LINE.match(text)
+    if said:
+        return said[1]
     counts = {mark: first.count(mark) for mark in _DELIMITERS}
     return max(_DELIMITERS, key=lambda mark: counts[mark])
 
 
 def _header(text: str, delimiter: str, name: str) -> tuple[list[str], int]:
-    """The column names, and how many lines of the file they and the blank lines before take."""
+    """The column names, and how many lines of the file they and what comes before them take."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    said = _SEPARATOR_LINE.match(text)
+    before = len(said[0].splitlines()) if said else 0
     try:
-        names = next((fields for fields in rows if any(field.strip() for field in fields)), [])
+        names = next(
+            (fields for fields in rows if rows.line_num > before and any(field.strip() for field in fields)),
+            [],
+        )
     except csv.Error as error:
         raise FocusFileError(f"{name}: the header cannot be read as CSV ({error}).") from error
     if not names:

@@ -60,8 +60,11 @@ def _parsed(bare: str) -> _Moment:
         return _Moment(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):
         pass
+    of_day = bare.partition(" ")[2].strip()
     try:
-        return _Moment(None, time.fromisoformat(bare.partition(" ")[2].strip().zfill(5)))
+        if of_day[-2:].upper() in ("AM", "PM"):
+            return _Moment(None, datetime.strptime(of_day.replace(" ", ""), "%I:%M:%S%p").time())  # noqa: DTZ007 a time
+        return _Moment(None, time.fromisoformat(of_day.zfill(5)))
     except ValueError:
         return _Moment(None)
 

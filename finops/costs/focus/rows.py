@@ -142,7 +142,9 @@ class Columns:
             return values
         if column in spec.NEVER_NULL:
             index = pc.index(pc.is_null(values), True).as_py()
-            raise BadCell(column, index, None, "is empty, and every cost line has one")
+            raise BadCell(
+                column, index, None, "is empty, and every cost line has one; a row of totals is no cost line"
+            )
         if column in spec.EXPECTED:
             self._findings.cells("empty_expected", column, pc.is_null(values))
         return values

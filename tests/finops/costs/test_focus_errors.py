@@ -95,6 +95,22 @@ def test_a_row_after_line_breaks_and_blank_lines_is_named_with_its_line() -> Non
     assert "focus.csv, row 3 (line 6), column BilledCost: 'bad'" in message(data)
 
 
+def test_excels_first_line_is_no_row() -> None:
+    data = b"sep=;\n" + as_csv(
+        {}, {"BilledCost": "bad", "ServiceName": "a,b,c,d,e,f,g,h,i,j,k,l,m"}, delimiter=";"
+    )
+    assert "focus.csv, row 3 (line 4), column BilledCost: 'bad'" in message(data)
+    assert "row 3 (line 4): 12 fields where the header names 11" in message(data.replace(b"bad", b"b;d"))
+
+
+def test_a_row_of_totals_is_refused() -> None:
+    totals = dict.fromkeys(ROW, "") | {"ServiceName": "Total", "BilledCost": "3"}
+    assert (
+        "row 4, column BillingPeriodStart: is empty, and every cost line has one; a row of totals"
+        in message(as_csv({}, {}, totals))
+    )
+
+
 def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
     header, row, _ = as_csv({}).split(b"\n")
     data = b"\n".join([header, *[row] * 200_000, row.replace(b"1.5,", b"bad,", 1), row, b""])
