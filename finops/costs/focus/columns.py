@@ -6,6 +6,7 @@ Source: the FOCUS specification's data models 1.0 to 1.4 (tests hold these table
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 # Cost column -> the FOCUS columns that fill it; the first with a value wins.
@@ -156,6 +157,8 @@ ENUMERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "CommitmentDiscountCategory": ("Spend", "Usage"),
     "CommitmentDiscountStatus": ("Used", "Unused"),
     "CapacityReservationStatus": ("Used", "Unused"),
+    "InvoiceIssueStatus": ("Open", "Issued", "Voided"),
+    "BillingPeriodStatus": ("Open", "Closed"),
 }
 
 # The version that brought each column of Cost and Usage.
@@ -223,35 +226,104 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     INVOICE_DETAIL: ("InvoiceIssueStatus", "InvoiceIssueDate", "InvoiceDetailGrain"),
 }
 
-COMMITMENT_TEXTS: Final[Mapping[str, str]] = {
-    "commitment_id": "ContractCommitmentId",
-    "commitment_type": "ContractCommitmentType",
-    "category": "ContractCommitmentCategory",
-    "description": "ContractCommitmentDescription",
-    "unit": "ContractCommitmentUnit",
-    "contract_id": "ContractId",
-    "currency": "BillingCurrency",
+CURRENCY: Final = "BillingCurrency"
+
+
+@dataclass(frozen=True)
+class DatasetColumns:
+    """The columns of another dataset than Cost and Usage: field of a row -> FOCUS column.
+
+    `periods` are read as days in the month that they name, `times` to the moment. Files must have the columns of the
+    fields of `never_null`, with a value in every row.
+    """
+
+    texts: Mapping[str, str]
+    amounts: Mapping[str, str]
+    times: Mapping[str, str]
+    never_null: tuple[str, ...]
+    periods: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.texts.values(), *self.amounts.values(), *self.times.values())
+
+    @property
+    def mandatory(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.column_of(name) for name in self.never_null))
+
+    def column_of(self, name: str) -> str:
+        return {**self.texts, **self.amounts, **self.times, **self.periods}[name]
+
+
+DATASETS: Final[Mapping[str, DatasetColumns]] = {
+    CONTRACT_COMMITMENT: DatasetColumns(
+        texts={
+            "commitment_id": "ContractCommitmentId",
+            "commitment_type": "ContractCommitmentType",
+            "category": "ContractCommitmentCategory",
+            "description": "ContractCommitmentDescription",
+            "unit": "ContractCommitmentUnit",
+            "contract_id": "ContractId",
+            "currency": CURRENCY,
+        },
+        amounts={"cost": "ContractCommitmentCost", "quantity": "ContractCommitmentQuantity"},
+        times={
+            "period_start": "ContractCommitmentPeriodStart",
+            "period_end": "ContractCommitmentPeriodEnd",
+            "contract_start": "ContractPeriodStart",
+            "contract_end": "ContractPeriodEnd",
+        },
+        never_null=("commitment_id", "period_start", "period_end"),
+    ),
+    INVOICE_DETAIL: DatasetColumns(
+        texts={
+            "issuer": "InvoiceIssuerName",
+            "invoice_id": "InvoiceId",
+            "detail_id": "InvoiceDetailId",
+            "billing_account_id": "BillingAccountId",
+            "currency": CURRENCY,
+            "charge_category": "ChargeCategory",
+            "description": "InvoiceDetailDescription",
+            "grain": "InvoiceDetailGrain",
+            "status": "InvoiceIssueStatus",
+            "payment_terms": "PaymentTerms",
+            "purchase_order": "PurchaseOrderNumber",
+            "reference_invoice_id": "ReferenceInvoiceId",
+            "payment_currency": "PaymentCurrency",
+        },
+        amounts={"billed_cost": "BilledCost", "payment_cost": "PaymentCurrencyBilledCost"},
+        times={
+            "period_start": BILLING_PERIOD,
+            "period_end": "BillingPeriodEnd",
+            "issued_at": "InvoiceIssueDate",
+            "due_at": "PaymentDueDate",
+        },
+        periods={"billing_period": BILLING_PERIOD},
+        never_null=("issuer", "invoice_id", "currency", "billed_cost", "period_start"),
+    ),
+    BILLING_PERIODS: DatasetColumns(
+        texts={"issuer": "InvoiceIssuerName", "status": "BillingPeriodStatus"},
+        amounts={},
+        times={
+            "period_start": BILLING_PERIOD,
+            "period_end": "BillingPeriodEnd",
+            "created_at": "BillingPeriodCreated",
+            "updated_at": "BillingPeriodLastUpdated",
+        },
+        periods={"billing_period": BILLING_PERIOD},
+        never_null=("issuer", "status", "period_start"),
+    ),
 }
-COMMITMENT_AMOUNTS: Final[Mapping[str, str]] = {
-    "cost": "ContractCommitmentCost",
-    "quantity": "ContractCommitmentQuantity",
-}
-COMMITMENT_TIMES: Final[Mapping[str, str]] = {
-    "period_start": "ContractCommitmentPeriodStart",
-    "period_end": "ContractCommitmentPeriodEnd",
-    "contract_start": "ContractPeriodStart",
-    "contract_end": "ContractPeriodEnd",
-}
-COMMITMENT_MANDATORY: Final = (
-    "ContractCommitmentId",
-    "ContractCommitmentPeriodStart",
-    "ContractCommitmentPeriodEnd",
+
+LONG_TEXTS: Final = frozenset(
+    {"ContractCommitmentDescription", "InvoiceDetailDescription", "InvoiceDetailGrain"}
 )
-COMMITMENT_COLUMNS: Final = (
-    *COMMITMENT_TEXTS.values(),
-    *COMMITMENT_AMOUNTS.values(),
-    *COMMITMENT_TIMES.values(),
+"""Texts of these datasets that may have any length."""
+
+OTHER_AMOUNTS: Final = tuple(
+    dict.fromkeys(column for columns in DATASETS.values() for column in columns.amounts.values())
 )
+"""Columns of numbers of these datasets."""
 
 
 def sources_of(column: str) -> tuple[str, ...]:

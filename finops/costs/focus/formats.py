@@ -135,7 +135,7 @@ def _reading(value: str, format_: NumberFormat) -> Decimal | None:
 
 def _number_columns(header: Header) -> list[str]:
     """Those of the file, those that are imported first."""
-    wanted = (*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values())
+    wanted = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
     return [name for name in dict.fromkeys(wanted) if name in header.position]
 
 
@@ -244,7 +244,7 @@ def _decided_dates(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
     if header.dataset == spec.CONTRACT_COMMITMENT:
         raise _ambiguous_date(reader, header, dates, row)
     # The periods themselves, then the charges in them: all, or at least one that is no correction.
-    for fits, enough in ((_Dates.period_fits, all), (_Dates.fits, all), (_Dates.fits, any)):
+    for fits, enough in _DECIDING[: None if header.dataset == spec.COST_AND_USAGE else 1]:
         orders = [order for order in DateOrder if enough(fits(dates, order) for dates in telling)]
         if len(orders) == 1:
             return orders[0], next(
@@ -256,7 +256,7 @@ def _decided_dates(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
 
 
 class _Dates(NamedTuple):
-    """The dates of a row as they are written; None: the row has none."""
+    """The dates of a row as they are written; None: the row has none. An invoice has no charge: its own dates instead."""
 
     period: str | None
     period_end: str | None
@@ -294,6 +294,11 @@ class _Dates(NamedTuple):
         return ", ".join(f"{name} {shown(value)}" for name, value in named if value)
 
 
+_DECIDING: Final = ((_Dates.period_fits, all), (_Dates.fits, all), (_Dates.fits, any))
+"""What may decide an order of dates: first that periods begin on the first of a month and then end; of charges also
+that they lie in their period."""
+
+
 def _day(value: str | None, order: DateOrder) -> date | None:
     if not value:
         return None
@@ -304,8 +309,8 @@ def _day(value: str | None, order: DateOrder) -> date | None:
 
 
 def _date_columns(header: Header) -> Sequence[str]:
-    if header.dataset == spec.CONTRACT_COMMITMENT:
-        return tuple(spec.COMMITMENT_TIMES.values())
+    if header.dataset in spec.DATASETS:
+        return tuple(spec.DATASETS[header.dataset].times.values())
     return _PERIOD, _PERIOD_END, _CHARGE, _CHARGE_END
 
 

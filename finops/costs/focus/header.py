@@ -101,9 +101,8 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
     """Make sense of a file's column names. FocusFileError when it is not FOCUS or lacks mandatory columns."""
     folded = [spec.fold(column) for column in names]
     dataset = spec.dataset(folded)
-    _refuse_reference_datasets(name, dataset)
-    if dataset == spec.CONTRACT_COMMITMENT:
-        return _commitment_header(name, names, folded)
+    if dataset in spec.DATASETS:
+        return _dataset_header(name, names, folded, dataset)
     _refuse_foreign(name, names)
     position = _positions(name, names, folded, (*spec.KNOWN, *spec.ACTOR_COLUMNS))
     _refuse_unknown(name, names, position, defaults)
@@ -128,20 +127,13 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
     return header
 
 
-def _refuse_reference_datasets(name: str, dataset: str) -> None:
-    if dataset in (spec.BILLING_PERIODS, spec.INVOICE_DETAIL):
-        raise FocusFileError(
-            f"{name} is FOCUS's {dataset} dataset, which has no cost lines. Import the Cost and Usage dataset; "
-            "a Contract Commitment file may come with it."
-        )
-
-
 def _positions(name: str, names: Sequence[str], folded: list[str], wanted: Sequence[str]) -> dict[str, int]:
     places: dict[str, list[int]] = {}
     for place, fold in enumerate(folded):
         places.setdefault(fold, []).append(place)
     found = {column: places[spec.fold(column)] for column in wanted if spec.fold(column) in places}
-    used = {*needed(), *spec.ACTOR_COLUMNS, *spec.COMMITMENT_COLUMNS}
+    others = (column for columns in spec.DATASETS.values() for column in columns.all)
+    used = {*needed(), *spec.ACTOR_COLUMNS, *others}
     for column, at in found.items():
         if len(at) > 1 and column in used:
             spots = " and ".join(f"{shown(names[place])} (column {place + 1})" for place in at)
@@ -216,14 +208,18 @@ def _refuse_lacking(header: Header) -> None:
     )
 
 
-def _commitment_header(name: str, names: Sequence[str], folded: list[str]) -> Header:
-    position = _positions(name, names, folded, spec.COMMITMENT_COLUMNS)
-    lacking = [column for column in spec.COMMITMENT_MANDATORY if column not in position]
+def _dataset_header(name: str, names: Sequence[str], folded: list[str], dataset: str) -> Header:
+    columns = spec.DATASETS[dataset]
+    position = _positions(name, names, folded, columns.all)
+    lacking = [column for column in columns.mandatory if column not in position]
     if lacking:
         raise FocusFileError(
-            f"{name} is a Contract Commitment file but lacks {', '.join(lacking)}. Export it again with them.",
+            f"{name} is {_ARTICLE[dataset]} {dataset} file but lacks {', '.join(lacking)}. Export it again with them.",
             field=lacking[0],
         )
-    missing = tuple(column for column in spec.COMMITMENT_COLUMNS if column not in position)
-    version = "1.4" if spec.fold("ContractCommitmentCreated") in folded else "1.3"
-    return Header(name, tuple(names), spec.CONTRACT_COMMITMENT, version, position, missing=missing)
+    missing = tuple(column for column in columns.all if column not in position)
+    is_old = dataset == spec.CONTRACT_COMMITMENT and spec.fold("ContractCommitmentCreated") not in folded
+    return Header(name, tuple(names), dataset, "1.3" if is_old else "1.4", position, missing=missing)
+
+
+_ARTICLE = {spec.CONTRACT_COMMITMENT: "a", spec.BILLING_PERIODS: "a", spec.INVOICE_DETAIL: "an"}

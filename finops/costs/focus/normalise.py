@@ -11,12 +11,14 @@ from typing import Final
 import pyarrow as pa
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus import commitments
+from finops.costs.focus import commitments, invoices
 from finops.costs.focus.commitments import Commitment
+from finops.costs.focus.datasets import MAX_ROWS
 from finops.costs.focus.errors import BadCell, FocusFileError
 from finops.costs.focus.findings import Findings, over_limit
 from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, Chosen, Reread
 from finops.costs.focus.header import Header, check_defaults, optional_columns
+from finops.costs.focus.invoices import BillingPeriodRow, DetailKey, InvoiceDetailRow
 from finops.costs.focus.months import MonthInFiles
 from finops.costs.focus.opened import FocusFile, Opened, Reader, Survey, open_file, refused, survey
 from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Total
@@ -51,6 +53,14 @@ class Normalised:
     def commitments(self) -> list[Commitment] | None:
         """None when no file was of that dataset."""
         return self._run.commitments
+
+    @property
+    def invoice_details(self) -> Sequence[InvoiceDetailRow]:
+        return self._run.invoice_details
+
+    @property
+    def billing_periods(self) -> Sequence[BillingPeriodRow]:
+        return self._run.billing_periods
 
     @property
     def found(self) -> Mapping[date, MonthInFiles]:
@@ -125,6 +135,9 @@ class _Run:
 
     def __init__(self, files: Sequence[Opened], progress: Progress | None) -> None:
         self.commitments: list[Commitment] | None = None
+        self.invoice_details: list[InvoiceDetailRow] = []
+        self.billing_periods: list[BillingPeriodRow] = []
+        self._details_known: set[DetailKey] = set()
         self.schema = spool_schema(optional_columns(opened.header for opened in files))
         self._progress = progress
         self._findings = Findings()
@@ -170,6 +183,8 @@ class _Run:
             files=self._files,
             rows=sum(month.rows for month in self.months.values()),
             commitments=len(self.commitments or ()),
+            invoice_details=len(self.invoice_details),
+            billing_periods=len(self.billing_periods),
             months=[_month_report(month, self.months[month]) for month in sorted(self.months)],
             findings=findings,
             tag_keys=dict(self._tags.key_rows.most_common(LISTED_KEYS)),
@@ -200,23 +215,31 @@ class _Run:
         reader, header = opened.reader, opened.header
         self._findings.begin_batch(lambda index: f"{header.name} {reader.row(before + index)}")
         try:
-            if header.dataset == spec.CONTRACT_COMMITMENT:
-                return self._take_commitments(batch, opened), []
+            if header.dataset in spec.DATASETS:
+                return self._take_dataset(batch, opened), []
             return self._take_costs(batch, opened)
         except BadCell as bad:
             raise refused(bad, opened, before) from bad
         finally:
             self._findings.end_batch()
 
-    def _take_commitments(self, batch: Mapping[int, pa.Array], opened: Opened) -> int:
-        header = opened.header
-        found = list(commitments.read_batch(batch, header, self._findings, opened.formats))
-        self.commitments = (self.commitments or []) + found
-        if len(self.commitments) > commitments.MAX_ROWS:
-            raise FocusFileError(
-                f"{header.name} has more than {commitments.MAX_ROWS:,} contract commitments."
-            )
-        return len(found)
+    def _take_dataset(self, batch: Mapping[int, pa.Array], opened: Opened) -> int:
+        header, before = opened.header, self._rows_beside_costs
+        read = batch, header, self._findings, opened.formats
+        if header.dataset == spec.CONTRACT_COMMITMENT:
+            self.commitments = self.commitments or []
+            self.commitments.extend(commitments.read_batch(*read))
+        elif header.dataset == spec.INVOICE_DETAIL:
+            self.invoice_details.extend(invoices.read_details(*read, self._details_known))
+        else:
+            self.billing_periods.extend(invoices.read_periods(*read))
+        if self._rows_beside_costs > MAX_ROWS:
+            raise FocusFileError(f"{header.name} has more than {MAX_ROWS:,} rows of {header.dataset}.")
+        return self._rows_beside_costs - before
+
+    @property
+    def _rows_beside_costs(self) -> int:
+        return len(self.commitments or ()) + len(self.invoice_details) + len(self.billing_periods)
 
     def _take_costs(
         self, batch: Mapping[int, pa.Array], opened: Opened

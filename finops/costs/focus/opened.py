@@ -47,7 +47,7 @@ class Opened:
         """
         header = self.header
         dense = [name for column in spec.DENSE for name in spec.TEXTS[column]]
-        plain = {*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values(), *dense}
+        plain = {*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS, *dense}
         used = [name for name in names or _used(header) if name in header.position]
         without = dict.fromkeys(header.position[name] for name in used if name in plain)
         few = dict.fromkeys(header.position[name] for name in used if name not in plain)
@@ -58,14 +58,14 @@ class Opened:
         """Whether numbers of it may be written in more than one way."""
         if isinstance(self.reader, CsvFile):
             return True
-        numbers = (*spec.AMOUNTS.values(), *spec.COMMITMENT_AMOUNTS.values())
+        numbers = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
         places = [self.header.position[name] for name in numbers if name in self.header.position]
         return any(self.reader.is_text(place) for place in places)
 
 
 def _used(header: Header) -> tuple[str, ...]:
-    if header.dataset == spec.CONTRACT_COMMITMENT:
-        return spec.COMMITMENT_COLUMNS
+    if header.dataset in spec.DATASETS:
+        return spec.DATASETS[header.dataset].all
     return (*needed(), *spec.ACTOR_COLUMNS)
 
 

@@ -16,9 +16,10 @@ from accounts.audit import Actor
 from finops.costs.focus.months import Sums
 from finops.costs.focus.normalise import Normalised
 from finops.costs.focus.report import ImportReport, Review
-from finops.costs.models import ContractCommitment, CostImport, ImportReviewSettings
+from finops.costs.models import CostImport, ImportReviewSettings
 from finops.costs.replacing import Decision, Live, Plan, Thresholds, name_of, plan_of
 from finops.costs.services import claims
+from finops.costs.services.beside import replace_beside
 from finops.costs.services.content import Copy, copies_of, lock_contents
 from finops.lake import segments
 from finops.lake.models import LakeSegment
@@ -145,8 +146,7 @@ def _finish(
         months=months,
         new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in written],
     )
-    if found.commitments is not None:
-        _replace_commitments(job, found)
+    replace_beside(job, found)
     _audit(job, "cost_import.finish", report, months)
 
 
@@ -181,12 +181,3 @@ def _audit(job: CostImport, action: str, report: ImportReport, months: Sequence[
             "reviews": [review.reason for review in report.reviews[:AUDITED_MONTHS]],
         },
     )
-
-
-def _replace_commitments(job: CostImport, found: Normalised) -> None:
-    ContractCommitment.objects.filter(source=job.source).delete()
-    rows = (
-        ContractCommitment(account=job.account, source=job.source, **msgspec.structs.asdict(commitment))
-        for commitment in found.commitments or ()
-    )
-    ContractCommitment.objects.bulk_create(rows, batch_size=1_000)

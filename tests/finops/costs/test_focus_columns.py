@@ -28,8 +28,9 @@ def test_each_version_brought_the_columns_that_the_model_says(version: str) -> N
 
 
 def test_fixed_lists_have_the_values_of_the_model() -> None:
+    every = {name: one for dataset in MODEL["datasets"].values() for name, one in dataset["columns"].items()}
     assert {name: set(values) for name, values in spec.ENUMERATIONS.items()} == {
-        name: set(COST_AND_USAGE[name]["allowed_values"]) for name in spec.ENUMERATIONS
+        name: set(every[name]["allowed_values"]) for name in spec.ENUMERATIONS
     }
 
 
@@ -37,8 +38,11 @@ def test_what_a_row_must_have_is_what_the_model_lets_not_be_null() -> None:
     assert not [name for name in (*spec.NEVER_NULL, *spec.EXPECTED) if COST_AND_USAGE[name]["allows_nulls"]]
 
 
-def test_commitment_columns_are_those_of_the_model() -> None:
-    assert set(spec.COMMITMENT_COLUMNS) <= set(MODEL["datasets"]["Contract Commitment"]["columns"])
+@pytest.mark.parametrize("dataset", sorted(spec.DATASETS))
+def test_columns_of_the_other_datasets_are_those_of_the_model(dataset: str) -> None:
+    model = MODEL["datasets"][dataset]["columns"]
+    assert set(spec.DATASETS[dataset].all) <= set(model)
+    assert not [name for name in spec.DATASETS[dataset].mandatory if model[name]["allows_nulls"]]
 
 
 @pytest.mark.parametrize("dataset", sorted(MODEL["datasets"]))

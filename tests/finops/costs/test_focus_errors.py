@@ -219,14 +219,21 @@ def test_parquet_columns_of_types_that_make_no_sense_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("columns", "dataset"),
+    ("text", "says"),
     [
-        (b"BillingPeriodStatus,BillingPeriodStart,BillingPeriodEnd,InvoiceIssuerName", "Billing Period"),
-        (b"InvoiceId,InvoiceDetailId,BilledCost,InvoiceIssueDate,BillingCurrency", "Invoice Detail"),
+        (
+            b"BillingPeriodStatus,BillingPeriodStart\nOpen,2026-05-01\n",
+            "is a Billing Period file but lacks Inv",
+        ),
+        (b"InvoiceId,InvoiceIssueDate,BillingCurrency\n1,,USD\n", "is an Invoice Detail file but lacks Inv"),
+        (
+            b"BillingPeriodStatus,BillingPeriodStart,InvoiceIssuerName\n,2026-05-01,AWS\n",
+            "row 2, column BillingPeriodStatus: is empty, and every billing period has one",
+        ),
     ],
 )
-def test_other_focus_datasets_are_recognised_and_refused(columns: bytes, dataset: str) -> None:
-    assert f"focus.csv is FOCUS's {dataset} dataset, which has no cost lines" in message(columns + b"\n")
+def test_other_datasets_without_what_every_row_has_are_refused(text: bytes, says: str) -> None:
+    assert says in message(text)
 
 
 def test_a_contract_commitment_without_period_or_id_is_refused() -> None:

@@ -124,8 +124,10 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"  {finding['message']} {finding.get('rows', 0):,} rows, first: {finding.get('first', '')}"
             )
-        if report.get("commitments"):
-            self.stdout.write(f"{report['commitments']:,} contract commitments")
+        for name in ("commitments", "invoice_details", "billing_periods"):
+            if report.get(name):
+                noun = "contract commitments" if name == "commitments" else name.replace("_", " ")
+                self.stdout.write(f"{report[name]:,} {noun}")
 
     def _changes(self, job: CostImport) -> None:
         """What the source had before and has with the import, and what needs a look."""

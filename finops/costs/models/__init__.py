@@ -11,6 +11,24 @@ from django.utils import timezone
 from accounts.scoping import AccountOwned
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
+from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
+
+__all__ = [
+    "DEFAULT_ACTOR_TAG_KEYS",
+    "Basis",
+    "BillingPeriod",
+    "ContractCommitment",
+    "CostImport",
+    "CostSource",
+    "CostView",
+    "DailyCostSnapshot",
+    "ImportReviewSettings",
+    "InvoiceDetail",
+    "InvoiceTotal",
+    "SourceCompleteness",
+    "SourceOverlap",
+    "default_actor_tag_keys",
+]
 
 DEFAULT_ACTOR_TAG_KEYS = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 
