@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -27,6 +28,9 @@ ROW_GROUP_ROWS: Final = 122_880
 
 ROW_GROUP_CELLS: Final = 2**25
 """Values that a row group has at most: a file of more than 273 columns has smaller ones, because one is held in memory."""
+
+LOOKED_AT: Final = 8_192
+"""Rows that tell how different the amounts of a column are."""
 
 ORPHANS_STAY: Final = timedelta(hours=24)
 """A file without a manifest row may belong to an import that still runs."""
@@ -227,11 +231,29 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     # Statistics of days and amounts only: those of texts prune nothing in unsorted rows and take a fifth of the time.
     # Usage is sorted by metric, and questions name one.
     counted = [field.name for field in schema if _is_counted(field)]
+    groups = row_groups(batches, schema)
+    first = next(groups, None)
+    dense = {name for name in schema.names if first is not None and _is_dense(first[name])}
     with pq.ParquetWriter(
-        file, schema, compression="zstd", compression_level=1, store_schema=False, write_statistics=counted
+        file,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        store_schema=False,
+        write_statistics=counted,
+        use_dictionary=[name for name in schema.names if name not in dense],
     ) as writer:
-        for table in row_groups(batches, schema):
+        for table in chain([] if first is None else [first], groups):
             writer.write_table(table, row_group_size=_group_rows(schema))
+
+
+def _is_dense(column: pa.ChunkedArray) -> bool:
+    """Whether nearly all amounts are different, as the costs of hourly charges are. A dictionary of those takes three
+    times as long to write, and a sum over them a sixth longer (measured)."""
+    if not pa.types.is_decimal(column.type):
+        return False
+    looked_at = column.slice(0, LOOKED_AT).drop_null()
+    return len(looked_at) > LOOKED_AT // 2 and len(looked_at.unique()) > len(looked_at) * 0.8
 
 
 def _is_counted(field: pa.Field) -> Any:

@@ -21,6 +21,7 @@ import pyarrow.csv as pacsv
 
 from finops.costs.focus.ahead import ahead
 from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.parquetfile import in_good_sizes
 from finops.costs.focus.sniff import HEAD, Format
 
 BLOCK_BYTES: Final = 8 << 20
@@ -91,10 +92,8 @@ class CsvFile:
                 quoted_strings_can_be_null=True,
             ),
         )
-        for batch in ahead(iter(reader)):
-            source.taken += 1
-            if batch.num_rows:
-                yield {place: batch.column(labels[place]) for place in types}
+        for batch in in_good_sizes(_counted(ahead(iter(reader)), source)):
+            yield {place: batch.column(labels[place]) for place in types}
 
     def _ends_with(self, tail: bytes, value: str) -> bool:
         """Whether the text ends as a last field of `value` should. If not, a quote may be open at the end."""
@@ -172,6 +171,13 @@ class CsvFile:
             raise FocusFileError(
                 f"{self.name} breaks off in row {row + 1}: a quote that opens there is never closed. {_AGAIN}"
             ) from error
+
+
+def _counted(batches: Iterator[pa.RecordBatch], source: _Plain) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        source.taken += 1
+        if batch.num_rows:
+            yield batch
 
 
 class _Plain:
