@@ -123,5 +123,10 @@ def _dimensions(account: Account, known: str) -> list[Any]:
     found = dimension_choices(
         registry.kinds(), lake_queries.tag_keys(account), [known] if known and known not in listed else []
     )
-    groups = [("Cost tags", cost_tags), ("Tags", found.tags), ("Dimensions", found.plain)]
+    groups = [
+        ("Cost tags", cost_tags),
+        ("Tags", found.tags),
+        ("Dimensions", found.plain),
+        ("Bill", found.of_bill),
+    ]
     return [("", "Choose…"), *(group for group in groups if group[1])]

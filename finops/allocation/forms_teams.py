@@ -44,7 +44,12 @@ class TeamKeyForm(forms.Form):
         )
         form = cls(said, initial={"dimension": key})
         field: Any = form.fields["dimension"]
-        groups = [("Cost tags", _cost_tags(account)), ("Tags", found.tags), ("Dimensions", found.plain)]
+        groups = [
+            ("Cost tags", _cost_tags(account)),
+            ("Tags", found.tags),
+            ("Dimensions", found.plain),
+            ("Bill", found.of_bill),
+        ]
         field.choices = [("", "Choose…"), *(group for group in groups if group[1])]
         return form
 

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import msgspec
+from msgspec import structs
 
 from finops.lib.answers import AccountRef as AccountRef
 from finops.lib.answers import PeriodUsed as PeriodUsed
@@ -27,8 +28,13 @@ class ViewUsed(msgspec.Struct, frozen=True, kw_only=True):
     is_account_view: bool
 
     @property
+    def measure(self) -> str:
+        """billed, amortized, or a measure that has no basis, in words."""
+        return self.basis.replace("_", " ")
+
+    @property
     def label(self) -> str:
-        return f"{self.basis}, {' + '.join(self.charge_categories)} charge categories"
+        return f"{self.measure}, {' + '.join(self.charge_categories)} charge categories"
 
 
 # A part of a total: credits, refunds, tax, one_time_fees, or a charge category that was left out.
@@ -83,6 +89,52 @@ class SpendRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     other_groups: int = 0
     change: Change | None = None
     series: Series = msgspec.field(default_factory=dict)
+
+
+# Answers about a quantity have the same forms, with quantity and unit where there are amount and currency.
+_RENAMED = {"amount": "quantity", "currency": "unit"}
+
+
+class PartQuantity(PartAmount, frozen=True, kw_only=True, rename=_RENAMED):
+    amount: Decimal
+    currency: str
+
+
+class QuantityChange(
+    Change,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename={
+        "current_amount": "current_quantity",
+        "previous_amount": "previous_quantity",
+        "change": "change_quantity",
+        "currency": "unit",
+    },
+):
+    current_amount: Decimal
+    previous_amount: Decimal | None
+    change: Decimal | None
+    ratio: Decimal | None
+    currency: str
+
+
+class QuantityTotal(
+    SpendTotal,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename={**_RENAMED, "left_out_amount": "left_out_quantity", "whole_amount": "whole_quantity"},
+):
+    amount: Decimal
+    currency: str
+    left_out_amount: Decimal
+    whole_amount: Decimal
+
+
+class QuantityRow(SpendRow, frozen=True, kw_only=True, omit_defaults=True, rename=_RENAMED):
+    amount: Decimal
+    currency: str
 
 
 # Both ends inside; only days with complete data.
@@ -144,6 +196,31 @@ class SpendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     console_url: str = ""
     applied_splits: list[AppliedSplit] = []
     spread: list[MoneyAmount] = []
+
+
+def in_units(answer: SpendAnswer) -> SpendAnswer:
+    """The same of a quantity, whose units stand where its currencies are."""
+    return structs.replace(
+        answer,
+        totals=[
+            QuantityTotal(
+                **{
+                    **structs.asdict(total),
+                    "left_out": [PartQuantity(**structs.asdict(part)) for part in total.left_out],
+                    "change": change_in_units(total.change),
+                }
+            )
+            for total in answer.totals
+        ],
+        rows=[
+            QuantityRow(**{**structs.asdict(row), "change": change_in_units(row.change)})
+            for row in answer.rows
+        ],
+    )
+
+
+def change_in_units(change: Change | None) -> QuantityChange | None:
+    return QuantityChange(**structs.asdict(change)) if change else None
 
 
 # One value that a dimension has in the data, and its cost: one amount for each currency.

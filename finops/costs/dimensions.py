@@ -86,6 +86,8 @@ class DimensionKind:
     title: str
     description: str
     resolve: Callable[[DimensionContext, str], Dimension]
+    of_bill: bool = False
+    """Whether it is about the bill and its lines, not about what was bought: pages list those apart."""
     own_keys: Callable[[], list[str]] | None = None
 
     @property
@@ -171,6 +173,20 @@ _OTHER_NAMES = {
     "purchase_option": "pricing_category",
     "pricing_model": "pricing_category",
     "charge_type": "charge_category",
+    "billing_month": "billing_period",
+    "invoice_month": "billing_period",
+    "invoice_id": "invoice",
+    "invoice_number": "invoice",
+    "invoice_issuer_name": "invoice_issuer",
+    "issuer": "invoice_issuer",
+    "billing_account_id": "billing_account",
+    "billing_account_name": "billing_account",
+    "payer": "billing_account",
+    "payer_account": "billing_account",
+    "publisher_name": "publisher",
+    "host_provider_name": "host_provider",
+    "zone": "availability_zone",
+    "subcategory": "service_subcategory",
     "billing_currency": "currency",
 }
 
@@ -187,7 +203,14 @@ _MANY_VALUES = ("usage_type", "sku", "resource")
 
 
 def _column(
-    name: str, title: str, description: str, column: str, *, label: str = "", absent: str = NONE
+    name: str,
+    title: str,
+    description: str,
+    column: str,
+    *,
+    label: str = "",
+    absent: str = NONE,
+    of_bill: bool = False,
 ) -> None:
     dimension = Dimension(
         name=name,
@@ -198,9 +221,21 @@ def _column(
         has_many_values=name in _MANY_VALUES,
     )
     kind = DimensionKind(
-        name=name, title=title, description=description, resolve=lambda _context, _key: dimension
+        name=name,
+        title=title,
+        description=description,
+        resolve=lambda _context, _key: dimension,
+        of_bill=of_bill,
     )
     registry.register(kind)
+
+
+@dataclass(frozen=True)
+class _Month:
+    """The month of a line's billing period: 2026-05."""
+
+    def __call__(self, table: Any) -> Any:
+        return table.billing_period.strftime("%Y-%m")
 
 
 @dataclass(frozen=True)
@@ -264,7 +299,14 @@ _column("service", "Service", "The provider's service, such as Amazon Simple Sto
 _column(
     "service_category", "Service category", "Compute, Storage, AI and Machine Learning …", "service_category"
 )
+_column(
+    "service_subcategory",
+    "Service subcategory",
+    "Virtual Machines, Object Storage, Generative AI …",
+    "service_subcategory",
+)
 _column("region", "Region", "The provider's region id.", "region")
+_column("availability_zone", "Availability zone", "The zone in the region.", "availability_zone")
 _column(
     "account",
     "Account",
@@ -289,5 +331,34 @@ registry.register(
 )
 _column(
     "actor", "Actor", "Who caused the cost: a user, role, API key, or creator tag.", "actor", absent=UNKNOWN
+)
+registry.register(
+    DimensionKind(
+        "billing_period",
+        "Billing period",
+        "The month that is billed, 2026-05.",
+        lambda _context, _key: Dimension(name="billing_period", title="Billing period", value=_Month()),
+        of_bill=True,
+    )
+)
+_column("invoice", "Invoice", "The invoice's id.", "invoice_id", of_bill=True)
+_column(
+    "billing_account",
+    "Billing account",
+    "The account that is billed: payer, billing profile.",
+    "billing_account_id",
+    label="billing_account_name",
+    of_bill=True,
+)
+_column("invoice_issuer", "Invoice issuer", "Who sends the invoice.", "invoice_issuer", of_bill=True)
+_column("publisher", "Publisher", "Who made what was bought.", "publisher", of_bill=True)
+_column("host_provider", "Host provider", "On whose cloud the service runs.", "host_provider", of_bill=True)
+_column("charge_class", "Charge class", "Correction of an earlier period.", "charge_class", of_bill=True)
+_column(
+    "charge_frequency",
+    "Charge frequency",
+    "One-Time, Recurring, Usage-Based.",
+    "charge_frequency",
+    of_bill=True,
 )
 registry.register(DimensionKind("tag:", "Tag", "A tag of the provider, by its key: tag:env.", _tag))

@@ -21,6 +21,9 @@ Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "ends_wi
 BasisName = Literal["billed", "amortized"]
 CompareTo = Literal["none", "previous_period", "previous_year"]
 Splits = Literal["before", "after"]
+Measure = Literal["cost", "list_cost", "contracted_cost", "consumed_quantity", "pricing_quantity"]
+QUANTITIES = ("consumed_quantity", "pricing_quantity")
+"""Measures in units: what is said of currencies holds of these."""
 
 DEFAULT_PERIOD: Period = "last_30_days"
 DEFAULT_TOP = 10
@@ -119,6 +122,9 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
     spread: Annotated[
         Literal["none", "charge_period"], Meta(description="Monthly charges (tax, seats) evenly by day.")
     ] = "none"
+    measure: Annotated[
+        Measure, Meta(description="cost is in the basis; quantities have a unit, not a currency.")
+    ] = "cost"
 
 
 def read_period(name: str | None) -> Period | None:

@@ -139,5 +139,5 @@ def _value(field: pa.Field, day: date, source_id: int, amount: Decimal) -> objec
     if field.name == "currency":
         return "USD"
     if pa.types.is_timestamp(field.type):
-        return None
+        return datetime.combine(day, time.min, UTC)
     return amount if pa.types.is_decimal(field.type) else f"{MARK} {field.name}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 
+from msgspec import structs
+
 from accounts.models import Account
-from finops.costs.answers import SpendAnswer, ViewUsed
+from finops.costs.answers import MoneyAmount, SpendAnswer, ViewUsed
 from finops.costs.comparison import Compared, compared_by_source
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
@@ -15,7 +17,15 @@ from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import SpendFacts, assemble
-from finops.costs.queries.spend_lake import ALL_GROUPS, SpendBuild, SpendPlan, SpendSum, read_sums
+from finops.costs.queries.spend_lake import (
+    ALL_GROUPS,
+    COST_COLUMNS,
+    LackingBuild,
+    SpendBuild,
+    SpendPlan,
+    SpendSum,
+    read_sums,
+)
 from finops.costs.queries.spreading import spread_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
 from finops.costs.splitting import SplitQuestion, Splitting, splitting_of
@@ -24,6 +34,7 @@ from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.money import most_first
 from finops.lib.periods import DateRange, resolve_range
 
 MAX_BUCKETS = 400
@@ -53,8 +64,8 @@ def query_spend(
     """The spend that a query asks for, in the account's cost view unless the query overrides it.
 
     Amounts are exact and never added over currencies. `deadline` is a `time.monotonic()` moment. Raises UserError
-    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals;
-    one small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
+    for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals; one
+    small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
     queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
     """
     sources = sources or load_sources(account)
@@ -71,8 +82,32 @@ def query_spend(
         sources=sources,
         findings=findings,
         splitting=split,
+        lacking=lacking_of(account, plan, deadline, sources.manifest),
     )
     return assemble(facts, sums)
+
+
+def lacking_of(
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
+) -> list[MoneyAmount]:
+    """What the lines cost that lack the measure of the plan, as billed; for cost, which every line has, no query."""
+    if plan.basis in COST_COLUMNS:
+        return []
+    days, build = plan.days, LackingBuild(plan.basis, plan.filters, plan.categories)
+    table = engine.run(
+        account,
+        Kind.COST,
+        days.start,
+        days.end,
+        build,
+        tag_keys=plan.tag_keys,
+        summed=True,
+        manifest=manifest,
+        deadline=deadline,
+    )
+    # What a commitment pays is billed as 0 and worth its effective cost.
+    found = {row["currency"]: row["billed"] or row["amortized"] for row in table.to_pylist()}
+    return [MoneyAmount(amount=found[name], currency=name) for name in most_first(found) if found[name]]
 
 
 def read_sums_of(
@@ -136,13 +171,32 @@ def resolve_query(
     return Question(
         query=query,
         days=days,
-        view=view_used(sources.view, basis=query.basis, charge_categories=query.charge_categories),
+        view=_view(query, sources),
         dimensions=_dimensions(context, query),
         filters=tuple(resolve_filters(context, query.filters)),
         compared=_compared(query, days, sources, together),
         incomplete=tuple(sources.coverage.incomplete_from(days).items()),
         context=context,
     )
+
+
+def _view(query: SpendQuery, sources: Sources) -> ViewUsed:
+    view = view_used(sources.view, basis=query.basis, charge_categories=query.charge_categories)
+    if query.measure == "cost":
+        return view
+    if query.splits == "after":
+        raise UserError(
+            f"splits: shared-cost splits move cost, not {query.measure}. Leave splits out, or ask for measure cost.",
+            field="splits",
+            value=query.splits,
+        )
+    if query.spread != "none":
+        raise UserError(
+            f"spread: cost is spread, not {query.measure}. Leave spread out, or ask for measure cost.",
+            field="spread",
+            value=query.spread,
+        )
+    return structs.replace(view, basis=query.measure, is_account_view=False)
 
 
 def asked_days(account: Account, query: SpendQuery) -> DateRange:

@@ -14,6 +14,7 @@ from finops.costs.answers import (
     AccountRef,
     Change,
     ComparisonUsed,
+    MoneyAmount,
     PartAmount,
     PeriodUsed,
     Series,
@@ -21,6 +22,7 @@ from finops.costs.answers import (
     SpendRow,
     SpendTotal,
     ViewUsed,
+    in_units,
 )
 from finops.costs.comparison import Compared, apart_words, comparison_used
 from finops.costs.coverage import Coverage
@@ -30,16 +32,18 @@ from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words
 from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_lake import PARTS, SpendPlan, SpendSum
+from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
 from finops.costs.splitting import Splitting
 from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed, money
+from finops.lib.spoken import cut, listed, money
 
 OTHER = "other"
 ZERO = Decimal(0)
+
+NAMED_UNITS = 10
 
 ENOUGH_DAYS = Decimal("0.9")
 """The share of the earlier side's days that must have data for a change to be computed."""
@@ -57,6 +61,8 @@ class SpendFacts:
     sources: Sources
     findings: FilterFindings
     splitting: Splitting = field(default_factory=Splitting)
+    lacking: Sequence[MoneyAmount] = ()
+    """What the lines cost that have no value in the measure."""
 
     @property
     def names(self) -> dict[int, str]:
@@ -74,10 +80,15 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
     totals = totals_of(facts, sums, buckets)
     rows = [row for total in totals for row in _rows(facts, sums, total, buckets)]
     comparison = facts.comparison
-    return SpendAnswer(
+    answer = SpendAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=summary_of(
-            facts.account, facts.plan, facts.view, totals, rows, spread_words(facts) + not_final(facts, sums)
+            facts.account,
+            facts.plan,
+            facts.view,
+            totals,
+            rows,
+            spread_words(facts) + not_final(facts, sums) + lacking_words(facts),
         ),
         view=facts.view,
         period=period_of(facts),
@@ -94,6 +105,15 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         applied_splits=facts.splitting.applied,
         spread=list(facts.splitting.spread),
     )
+    return in_units(answer) if facts.plan.basis in UNITS else answer
+
+
+def lacking_words(facts: SpendFacts) -> str:
+    """A clause on what the sum knows nothing of."""
+    if not facts.lacking:
+        return ""
+    amounts = listed([money(each.amount, each.currency) for each in facts.lacking])
+    return f"; {facts.view.measure} is missing on lines of {amounts}"
 
 
 def spread_words(facts: SpendFacts) -> str:
@@ -149,7 +169,7 @@ def total_of(
     return SpendTotal(
         amount=added(part.amount for part in counted),
         currency=currency,
-        inside=[_part(name, (part for part in counted if part.part == name), currency) for name in PARTS],
+        inside=[] if facts.plan.basis in UNITS else _inside(counted, currency),
         left_out=_by_category(left, currency),
         left_out_amount=added(part.amount for part in left),
         whole_amount=added(part.amount for part in parts),
@@ -162,7 +182,7 @@ def _with_one_sided(facts: SpendFacts, counted: Sequence[SpendSum], change: Chan
     """A total's change with what decides it of charges for a month or once; spread charges are on both sides."""
     if change is None or change.previous_amount is None or change.change is None:
         return change
-    if facts.query.spread != "none":
+    if facts.query.spread != "none" or facts.plan.basis in UNITS:
         return change
     charges = [
         ((part.lump, part.charge_category, part.keys), (part.compared, part.previous))
@@ -170,6 +190,10 @@ def _with_one_sided(facts: SpendFacts, counted: Sequence[SpendSum], change: Chan
         if part.lump is not None
     ]
     return replace(change, one_sided=one_sided_of(change.current_amount, change.previous_amount, charges))
+
+
+def _inside(counted: Sequence[SpendSum], currency: str) -> list[PartAmount]:
+    return [_part(name, (part for part in counted if part.part == name), currency) for name in PARTS]
 
 
 def _counts(plan: SpendPlan, part: SpendSum) -> bool:
@@ -304,7 +328,7 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     found = [sentence for dimension in used for sentence in dimension.warnings]
     found += facts.findings.warnings
     found += facts.splitting.warnings
-    found += _currency_warning(totals)
+    found += _unit_warning(totals) if plan.basis in UNITS else _currency_warning(totals)
     found += _comparison_warnings(facts)
     found += cut_buckets(plan.granularity, plan.days, buckets)
     found += warnings_for(known)
@@ -316,6 +340,16 @@ def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
         return []
     names = ", ".join(total.currency for total in totals)
     return [f"Cost is in {len(totals)} currencies ({names}), which are never added: one total for each."]
+
+
+def _unit_warning(totals: Sequence[SpendTotal]) -> list[str]:
+    if len(totals) < 2:
+        return []
+    names = ", ".join(cut(total.currency, 40) for total in totals[:NAMED_UNITS])
+    more = f" and {len(totals) - NAMED_UNITS} more" if len(totals) > NAMED_UNITS else ""
+    return [
+        f"Quantities are in {len(totals)} units ({names}{more}), which are never added: one total for each."
+    ]
 
 
 def _comparison_warnings(facts: SpendFacts) -> list[str]:

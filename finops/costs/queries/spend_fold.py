@@ -7,7 +7,15 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from finops.costs.answers import Change, Series, SpendAnswer, SpendRow, SpendTotal
+from finops.costs.answers import (
+    Change,
+    QuantityChange,
+    Series,
+    SpendAnswer,
+    SpendRow,
+    SpendTotal,
+    change_in_units,
+)
 from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
 from finops.lib.money import added, ratio
 
@@ -92,7 +100,8 @@ def _sum_change(changes: Sequence[Change]) -> Change | None:
         return None
     current = added(change.current_amount for change in changes)
     previous = added(change.previous_amount or ZERO for change in changes)
-    return change_between(current, previous, changes[0].currency)
+    found = change_between(current, previous, changes[0].currency)
+    return change_in_units(found) if isinstance(changes[0], QuantityChange) else found
 
 
 def _sum_series(series: Sequence[Series]) -> Series:

@@ -30,6 +30,8 @@ NO_CURRENCY = "(none)"
 """What a line without a currency is counted in; imports refuse such lines."""
 
 COST_COLUMNS = {"billed": "billed_cost", "amortized": "effective_cost"}
+UNITS = {"consumed_quantity": "consumed_unit", "pricing_quantity": "pricing_unit"}
+NO_UNIT = "(no unit)"
 TRUNCATIONS = {"day": "D", "week": "W", "month": "M"}
 
 CREDITS, REFUNDS, TAX, ONE_TIME_FEES = "credits", "refunds", "tax", "one_time_fees"
@@ -45,7 +47,8 @@ _PLACES = ("place", "groups")
 
 @dataclass(frozen=True)
 class SpendPlan:
-    """Everything that decides the expression. `categories` empty: all count."""
+    """Everything that decides the expression. `categories` empty: all count. `basis` may also be a measure that has
+    none, list_cost or consumed_quantity: lines without it are left out, and a unit takes the place of the currency."""
 
     days: DateRange
     dimensions: tuple[Dimension, ...]
@@ -151,11 +154,14 @@ def _lines(plan: SpendPlan, table: Any) -> Any:
     # The engine has restricted the days to one range already; only with two there is a gap to leave out.
     conditions = [reduce(or_, [within(table, days) for days in plan.ranges])] if plan.previous else []
     conditions += all_of(table, plan.filters)
+    column = COST_COLUMNS.get(plan.basis, plan.basis)
+    if plan.basis not in COST_COLUMNS:
+        conditions.append(table[column].notnull())
     lines = table.filter(reduce(and_, conditions)) if conditions else table
-    amount = lines[COST_COLUMNS[plan.basis]]
+    amount = lines[column]
     return lines.select(
         "charge_category",
-        currency=lines.currency.coalesce(NO_CURRENCY),
+        currency=_unit(plan, lines),
         bucket=_bucket(plan, lines),
         part=part_of(lines, amount),
         **_end(plan, lines),
@@ -180,6 +186,12 @@ def lump_service(table: Any) -> Any:
         (table.charge_category == "Tax").fill_null(False) | regular.fill_null(False) | once.fill_null(False)
     )
     return ibis.ifelse(lump, table.service.coalesce(""), ibis.null("string"))
+
+
+def _unit(plan: SpendPlan, lines: Any) -> Any:
+    if plan.basis in UNITS:
+        return lines[UNITS[plan.basis]].coalesce(NO_UNIT)
+    return lines.currency.coalesce(NO_CURRENCY)
 
 
 def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
@@ -305,6 +317,23 @@ def _ranked(plan: SpendPlan, rows: Any) -> Any:
         groups=totals.currency.count().over(ibis.window(group_by=totals.currency)),
     )
     return ranked.filter(ranked.place < plan.top)
+
+
+@dataclass(frozen=True)
+class LackingBuild:
+    """What lines cost that a measure knows nothing of, by currency, in the plan's days and filters; equal for equal
+    questions. Before a comparison: its days only."""
+
+    measure: str
+    filters: tuple[ResolvedFilter, ...]
+    categories: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        conditions = [*all_of(table, self.filters), counts(table, self.categories)]
+        lines = table.filter(reduce(and_, conditions) & table[self.measure].isnull())
+        return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
+            billed=lines.billed_cost.sum(), amortized=lines.effective_cost.sum()
+        )
 
 
 class SpendSum(NamedTuple):

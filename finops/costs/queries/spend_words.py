@@ -10,7 +10,7 @@ from accounts.models import Account
 from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.one_sided import one_sided_words
-from finops.costs.queries.spend_lake import SpendPlan
+from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS, SpendPlan
 from finops.costs.spend_query import SpendQuery
 from finops.lib.spoken import by_currency, cut, largest_parts, listed, money, percent
 
@@ -34,9 +34,21 @@ def summary_of(
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
         what = "No cost line matches the filters" if plan.filters else f"{account.name} has no cost"
+        if plan.basis not in COST_COLUMNS:
+            what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
         return f"{what} {when}{incomplete}."
-    spent = listed([_said(total) for total in totals])
     filtered = " on what the filters choose" if plan.filters else ""
+    if plan.basis not in COST_COLUMNS:
+        said = [_said(total) for total in totals[:NAMED_CURRENCIES]]
+        if len(totals) > len(said):
+            said.append(
+                f"amounts in {len(totals) - len(said)} more {'units' if plan.basis in UNITS else 'currencies'}"
+            )
+        return (
+            f"{account.name} had a {view.measure} of {listed(said)}{filtered} {when} "
+            f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest(totals, rows)}."
+        )
+    spent = listed([_said(total) for total in totals])
     return (
         f"{account.name} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest(totals, rows)}."
     )

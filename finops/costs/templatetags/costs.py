@@ -11,8 +11,9 @@ from urllib.parse import urlencode
 from django import template
 
 from finops.costs import charts
-from finops.costs.answers import PartAmount, SpendRow
+from finops.costs.answers import PartAmount, SpendRow, ViewUsed
 from finops.costs.models import CostImport
+from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib import amounts
 from finops.lib.periods import month_end
@@ -93,6 +94,18 @@ def as_csv_query(params: Mapping[str, Sequence[str]]) -> str:
 def group_cells(row: SpendRow) -> list[tuple[str, str]]:
     """(value, what to call it) for each dimension of the group."""
     return [(value, row.labels.get(name) or value) for name, value in row.group.items()]
+
+
+@register.filter
+def measure_title(view: ViewUsed) -> str:
+    """The head of the column of sums."""
+    return "Spend" if view.basis in COST_COLUMNS else view.measure.capitalize()
+
+
+@register.filter
+def unit_title(view: ViewUsed) -> str:
+    """The head of the column of what sums are in."""
+    return "Unit" if view.basis in UNITS else "Currency"
 
 
 @register.filter

@@ -18,6 +18,13 @@ COMPARISONS = [
     ("previous_year", "Previous year"),
 ]
 SPLITS = [("before", "Before splits"), ("after", "After splits")]
+MEASURES = [
+    ("cost", "Cost"),
+    ("list_cost", "List cost"),
+    ("contracted_cost", "Contracted cost"),
+    ("consumed_quantity", "Consumed quantity"),
+    ("pricing_quantity", "Pricing quantity"),
+]
 OPS = [
     ("in", "is"),
     ("not_in", "is not"),
@@ -31,9 +38,10 @@ OPS = [
 
 @dataclasses.dataclass(frozen=True)
 class DimensionChoices:
-    """Plain dimensions and tags, each as (name, title)."""
+    """Plain dimensions, those of the bill, and tags, each as (name, title)."""
 
     plain: list[tuple[str, str]]
+    of_bill: list[tuple[str, str]]
     tags: list[tuple[str, str]]
 
 
@@ -50,7 +58,9 @@ def dimension_choices(
     The account must be in scope. One query for each family that has keys of its own.
     """
     kinds = list(kinds)
-    plain = [(kind.name, kind.title) for kind in kinds if not kind.is_family]
+    fixed = [kind for kind in kinds if not kind.is_family]
+    plain = [(kind.name, kind.title) for kind in fixed if not kind.of_bill]
+    of_bill = [(kind.name, kind.title) for kind in fixed if kind.of_bill]
     own = [
         (f"{kind.name}{key}", f"{key} ({kind.title.lower()})")
         for kind in kinds
@@ -58,6 +68,6 @@ def dimension_choices(
         for key in kind.own_keys()
     ]
     tags = [*own, *((f"tag:{key}", key) for key in tag_keys)]
-    known = {name for name, _title in [*plain, *tags]}
+    known = {name for name, _title in [*plain, *of_bill, *tags]}
     strange = [(name, name) for name in dict.fromkeys(used) if name not in known]
-    return DimensionChoices([*plain, *strange], tags)
+    return DimensionChoices([*plain, *strange], of_bill, tags)

@@ -17,11 +17,13 @@ from finops.costs.charts import row_name, series_tables
 from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, SpendQuery, asked
+from finops.costs.queries.spend_lake import COST_COLUMNS
+from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, QUANTITIES, SpendQuery, asked
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
     GRANULARITIES,
+    MEASURES,
     OPS,
     PERIODS,
     SPLITS,
@@ -83,6 +85,7 @@ def question_choices(request: AccountRequest, query: SpendQuery) -> dict[str, An
         "bases": BASES,
         "comparisons": COMPARISONS,
         "splits": SPLITS,
+        "measures": MEASURES,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,
         "more": bool(query.basis or query.charge_categories or query.top != DEFAULT_TOP),
@@ -116,19 +119,26 @@ def _hint(label: str, costs: list[Any]) -> str:
 def _csv(answer: SpendAnswer) -> HttpResponseBase:
     """Every row of the answer, exact amounts; a query without groups gives its totals."""
     buckets = list(answer.totals[0].series) if answer.totals else []
+    is_quantity = answer.view.basis in QUANTITIES
     header = [
         *answer.group_by,
         *[f"{name} name" for name in answer.group_by],
-        "currency",
-        "amount",
+        "unit" if is_quantity else "currency",
+        "quantity" if is_quantity else "amount",
         "share",
-        "previous amount",
+        "previous quantity" if is_quantity else "previous amount",
         "change",
         "change ratio",
         *buckets,
     ]
     lines = _group_lines(answer, buckets) if answer.group_by else _total_lines(answer, buckets)
-    return csv_response(f"spend-{answer.period.start_date}-{answer.period.end_date}", header, lines)
+    return csv_response(
+        f"{_file_name(answer)}-{answer.period.start_date}-{answer.period.end_date}", header, lines
+    )
+
+
+def _file_name(answer: SpendAnswer) -> str:
+    return "spend" if answer.view.basis in COST_COLUMNS else answer.view.basis.replace("_", "-")
 
 
 def _group_lines(answer: SpendAnswer, buckets: list[str]) -> Iterator[list[str]]:

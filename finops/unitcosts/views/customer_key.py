@@ -105,7 +105,12 @@ def _key_form(request: AccountRequest, *, initial: bool = False) -> CustomerKeyF
     found = dimension_choices(registry.kinds(), lake_queries.tag_keys(request.account), [key] if key else [])
     form = CustomerKeyForm(None if initial else request.POST, initial={"dimension": key})
     field: Any = form.fields["dimension"]
-    field.choices = [("", "Choose…"), ("Tags", found.tags), ("Dimensions", found.plain)]
+    field.choices = [
+        ("", "Choose…"),
+        ("Tags", found.tags),
+        ("Dimensions", found.plain),
+        ("Bill", found.of_bill),
+    ]
     return form
 
 

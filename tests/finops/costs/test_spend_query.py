@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import date
+from typing import get_args
 from urllib.parse import parse_qs, urlencode
 
 import msgspec
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finops.costs.spend_query import Filter, Period, SpendQuery
+from finops.costs.spend_query import Filter, Measure, Period, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import PERIODS
 
@@ -34,6 +35,7 @@ questions = st.builds(
     charge_categories=st.lists(texts, max_size=3),
     top=st.integers(1, 50),
     compare_to=st.sampled_from(["none", "previous_period", "previous_year"]),
+    measure=st.sampled_from(get_args(Measure)),
 )
 
 
