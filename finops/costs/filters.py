@@ -40,6 +40,11 @@ class ResolvedFilter:
     def is_exact(self) -> bool:
         return self.op in ("in", "not_in")
 
+    @property
+    def may_take_a_part(self) -> bool:
+        """Whether it may take some lines of an id by their name and leave others, of before the id was renamed."""
+        return self.is_exact and self.dimension.label is not None and not self.dimension.has_many_values
+
     def condition(self, table: Any) -> Any:
         """The Ibis condition that this filter is; null is no."""
         if self.op == "absent":

@@ -24,6 +24,8 @@ from finops.lib.spoken import cut
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
 
+_NO_NAME = ibis.null("string")
+
 SHOWN_VALUES = 20
 SHOWN_LENGTH = 120
 SHOWN_MISSING = 5
@@ -51,16 +53,21 @@ def look_up(
     `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data.
     """
     exact = [item for item in plan.filters if item.is_exact]
-    present = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
+    present, renamed = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
     for index, item in enumerate(exact):
         moved = [value for value in (brought or {}).get(item.dimension.name, ()) if _wants(item, value)]
         present[index] = dict.fromkeys(moved, "") | present.get(index, {})
     missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
-    known = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
+    known, _ = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     warnings = [
         _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
+    ]
+    warnings += [
+        _renamed(exact[index], value, renamed[index][value])
+        for index in renamed
+        for value in sorted(renamed[index])[:SHOWN_MISSING]
     ]
     found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
@@ -82,9 +89,10 @@ def _ask(
     manifest: Manifest | None,
     *,
     only_wanted: bool,
-) -> dict[int, Found]:
+) -> tuple[dict[int, Found], dict[int, Found]]:
+    """The values of each filter, and those of them that have lines which the filter leaves out, with their newest names."""
     if not items:
-        return {}
+        return {}, {}
     table = engine.run(
         account,
         Kind.COST,
@@ -96,7 +104,7 @@ def _ask(
         manifest=manifest,
         deadline=deadline,
     )
-    return _by_filter(table)
+    return _by_filter(table, "label"), _by_filter(table, "newest")
 
 
 @dataclass(frozen=True)
@@ -118,19 +126,34 @@ def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: boo
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
     wanted = item.matches(lines) if only_wanted else value.notnull()
-    chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
-    distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
-    shown = distinct.select(
-        place=ibis.literal(index, "int64"), value=distinct["value"], label=distinct["label"]
-    )
+    if only_wanted and item.may_take_a_part:
+        distinct = _with_what_is_left_out(lines, value, dated(lines, label), wanted)
+    else:
+        chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
+        distinct = chosen.group_by("value").aggregate(label=chosen.label.max()).mutate(newest=_NO_NAME)
+    shown = distinct.select("value", "label", "newest", place=ibis.literal(index, "int64"))
     return shown.order_by("value").limit(NEAREST_OF)
 
 
-def _by_filter(table: pa.Table) -> dict[int, Found]:
+def _with_what_is_left_out(lines: Any, value: Any, label: Any, wanted: Any) -> Any:
+    """The wanted values; `newest` is the newest name of one that has other lines, which are not wanted."""
+    rows = lines.select(value=value, label=label, wanted=wanted.fill_null(False))
+    values = rows.group_by("value").aggregate(
+        label=ibis.ifelse(rows.wanted, rows.label, _NO_NAME).max(),
+        newest=rows.label.max(),
+        some=rows.wanted.any(),
+        whole=rows.wanted.all(),
+    )
+    found = values.filter(values.some)
+    return found.mutate(newest=ibis.ifelse(found.whole, _NO_NAME, found.newest)).drop("some", "whole")
+
+
+def _by_filter(table: pa.Table, names: str) -> dict[int, Found]:
+    """Values with what this column calls them; of `newest` only those that have one."""
     found: dict[int, Found] = {}
     for row in table.to_pylist():
-        if row["value"] is not None:
-            found.setdefault(row["place"], {})[row["value"]] = undated(row["label"])
+        if row["value"] is not None and (names == "label" or row[names]):
+            found.setdefault(row["place"], {})[row["value"]] = undated(row[names])
     return found
 
 
@@ -150,6 +173,15 @@ def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> st
     return (
         f"No cost line of these days has {item.dimension.name} {cut(value, SHOWN_LENGTH)!r}.{advice} "
         "listDimensionValues lists the values."
+    )
+
+
+def _renamed(item: ResolvedFilter, value: str, newest: str) -> str:
+    name, id_ = cut(newest, SHOWN_LENGTH), cut(value, SHOWN_LENGTH)
+    effect = "leaves out" if item.op == "in" else "keeps"
+    return (
+        f"{item.dimension.name} {id_!r} has lines under another name in these days, which a filter by name {effect}; its "
+        f"newest name is {name!r}. Filter by {id_!r} for all of them."
     )
 
 

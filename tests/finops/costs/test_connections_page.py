@@ -68,6 +68,22 @@ def test_an_uploaded_file_is_imported_and_reported(cast: Cast) -> None:
     assert "costs-0.csv" in listed
 
 
+def test_a_file_that_could_be_read_in_two_ways_is_imported_as_the_form_says(cast: Cast) -> None:
+    client = signed_in(cast.member)
+    ambiguous = MAY.replace("1.50,1.25", '"12,350","1,250"')
+
+    refused = upload(client, ambiguous)
+    sent = upload(client, ambiguous, number_format="comma", date_order="day-first", name="Comma")
+    run_imports(cast)
+
+    says = text_of(client.get(refused.headers["Location"]))
+    assert "is 12350 with a decimal point and 12.35 with a decimal comma" in says
+    done = text_of(client.get(sent.headers["Location"]))
+    assert "2026-05 1 12.35 USD 1.25 USD" in done
+    assert "Number format 1.234,56 (set for this import)" in done
+    assert upload(client, MAY, number_format="odd", name="Odd").status_code == 422
+
+
 def test_the_link_to_its_cost_asks_for_its_months_and_source(cast: Cast) -> None:
     client = signed_in(cast.member)
     sent = upload(client, MAY_AND_JUNE, name="A & B")

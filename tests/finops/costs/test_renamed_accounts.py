@@ -13,7 +13,7 @@ from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.queries.values import list_dimension_values
-from finops.costs.spend_query import SpendQuery
+from finops.costs.spend_query import CostFilter, SpendQuery
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.question import SpendChangeQuery
 from tests.finops.costs.rows import cost, put
@@ -43,6 +43,35 @@ ASK: dict[str, Callable[[Account], Any]] = {
     "values": lambda acme: list_dimension_values(acme, "account").values[0].label,
     "change": change,
 }
+
+
+def test_a_filter_by_name_says_that_it_leaves_lines_of_another_name_out(
+    acme: Account, source: CostSource
+) -> None:
+    put(
+        acme,
+        source,
+        [
+            cost(date(2026, 3, 1), 5, account_id="1", account_name="Zenith"),
+            cost(date(2026, 3, 2), 3, account_id="1", account_name="Aurora"),
+            cost(date(2026, 3, 3), 2, account_id="2", account_name="Borealis"),
+        ],
+    )
+
+    def asked(name: str) -> Any:
+        item = CostFilter(dimension="account", op="in", values=[name])
+        return query_spend(acme, SpendQuery(**MARCH, filters=[item]))
+
+    for name, amount in (("Zenith", 5), ("aurora", 3)):
+        answer = asked(name)
+        assert answer.totals[0].amount == amount
+        assert (
+            "account '1' has lines under another name in these days, which a filter by name leaves out; its newest "
+            "name is 'Aurora'. Filter by '1' for all of them." in answer.warnings
+        )
+    for name in ("1", "2", "Borealis"):
+        assert not [warning for warning in asked(name).warnings if "another name" in warning]
+    assert asked("1").totals[0].amount == 8
 
 
 @pytest.mark.parametrize("asked", ASK)
