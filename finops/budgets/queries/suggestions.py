@@ -32,12 +32,14 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Currencies of the scope, the one with most cost first; earlier periods in `currency`; a round amount, if any."""
+    """Currencies of the scope, the one with most cost first; earlier periods in `currency`; a round amount, if any; and the
+    basis in which budgets count."""
 
     currencies: list[str]
     currency: str
     earlier: list[Earlier]
     amount: Decimal | None
+    basis: str
 
 
 def suggestion(
@@ -63,7 +65,7 @@ def suggestion(
         if chosen and sources.coverage.has_data(days.start, days.end)
     ]
     whole = [each.spent for each in earlier if each.whole]
-    return Suggestion(ordered, chosen, earlier, suggested_amount(whole))
+    return Suggestion(ordered, chosen, earlier, suggested_amount(whole), sources.view.basis)
 
 
 def _size(costs: Mapping[date, Decimal]) -> Decimal:
