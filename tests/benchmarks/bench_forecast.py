@@ -1,4 +1,4 @@
-"""Forecasts back-tested: the product's model against naive ones and, where they are installed, the libraries.
+"""Forecasts back-tested, of the demo company, of ramps and of public series: the product's model against naive ones and, where they are installed, the libraries.
 
 FORECAST_SERIES names a folder of CSV files `day,value` to test on besides the demo company, FORECAST_PEERS a Python
 that has statsforecast and statsmodels.
@@ -18,10 +18,13 @@ from typing import Any
 
 from finops.lib.forecasting import Forecast, forecast
 from finops.lib.periods import DateRange
-from tests.benchmarks.forecast_series import Case, cases_of, demo_series, public_series
+from tests.benchmarks.forecast_ramps import SETS, ramps
+from tests.benchmarks.forecast_series import Case, Days, cases_of, demo_series, public_series
 from tests.benchmarks.table import Row
 
 DAYS = 90
+BY_DAY = "each of 30 days"
+MONTHS_TRIED = {"demo": 6, "public": 24}
 LEVEL = 0.8
 PEERS = "FORECAST_PEERS"
 HORIZONS = ("month end", "30 days", "90 days")
@@ -32,8 +35,10 @@ Means = Sequence[float]
 def measure() -> list[Row]:
     rows: list[Row] = []
     held: list[Row] = []
-    for name, series in (("demo", demo_series()), ("public", public_series())):
-        cases = list(cases_of(series, months=6 if name == "demo" else 24))
+    sets: dict[str, Mapping[str, Days]] = {"demo": demo_series(), "public": public_series()}
+    sets |= {f"ramps, {name}": ramps(name) for name in SETS}
+    for name, series in sets.items():
+        cases = list(cases_of(series, months=MONTHS_TRIED.get(name, 4)))
         if not cases:
             continue
         own, cpu, covered = _own(cases)
@@ -57,8 +62,8 @@ def measure() -> list[Row]:
 
 def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str, float]]]:
     """The product's forecasts with their back-tests and bands, CPU seconds, and how often bands held, by horizon."""
-    hits: dict[str, list[bool]] = {key: [] for key in HORIZONS}
-    widths: dict[str, list[float]] = {key: [] for key in HORIZONS}
+    hits: dict[str, list[bool]] = {key: [] for key in (*HORIZONS, BY_DAY)}
+    widths: dict[str, list[float]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     found: list[Means] = []
     began = process_time()
     for case in cases:
@@ -66,7 +71,8 @@ def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str,
         made = forecast(case.history, DateRange(start, start + timedelta(days=DAYS - 1)), level=LEVEL)
         assert isinstance(made, Forecast)
         found.append([float(mean) for mean in made.means])
-        for key, span in case.horizons.items():
+        days = [DateRange(day.day, day.day) for day in made.daily[:30]] if "30 days" in case.horizons else []
+        for key, span in [*case.horizons.items(), *((BY_DAY, day) for day in days)]:
             band, came = made.total(span), _came(case, span)
             slack = 1e-6 * abs(came)
             hits[key].append(float(band.lower) - slack <= came <= float(band.upper) + slack)
@@ -81,7 +87,7 @@ def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str,
                 "held by the 80 % band": round(fmean(hits[key]), 3),
                 "median width of the band ÷ total": round(sorted(widths[key])[len(widths[key]) // 2], 3),
             }
-            for key in HORIZONS
+            for key in hits
             if hits[key]
         },
     )

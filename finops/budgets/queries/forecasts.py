@@ -35,7 +35,10 @@ from finops.lib.spoken import cut, listed
 HISTORY_DAYS: Final = 365
 STALE_DAYS: Final = 45
 LEVEL: Final = Decimal("0.8")
-MODEL: Final = "level, trend, weekdays and days of the month, of the last 365 days; credits and fees included"
+MODEL: Final = (
+    "level, trend (of the last weeks where back-tests were clearly closer), weekdays and days of the month, of the "
+    "last 365 days; credits and fees included"
+)
 _KINDS: Final = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
 
 

@@ -9,13 +9,15 @@ from decimal import Decimal
 from functools import lru_cache
 
 from finops.lib.forecasting.answers import Band, DayForecast, Forecast, Unforecastable, amount_of
-from finops.lib.forecasting.backtest import Accuracy, Trial, accuracy_of, spread_of, trials_of
+from finops.lib.forecasting.backtest import Accuracy, Trials, accuracy_of, spread_of, trials_of
 from finops.lib.forecasting.model import Day, Fitted, day_of, fitted
 from finops.lib.periods import DateRange
 
 __all__ = [
     "HISTORY_DAYS",
     "MIN_DAYS",
+    "MODEL",
+    "TRENDING",
     "Accuracy",
     "Band",
     "DayForecast",
@@ -31,6 +33,7 @@ HISTORY_DAYS = 400
 """Days before the last one of a history that count; what is older is disregarded."""
 
 MODEL = "level, trend, weekdays and days of the month"
+TRENDING = "level, trend of the last eight weeks, weekdays and days of the month"
 
 
 def forecast(
@@ -56,27 +59,29 @@ def forecast(
     found = (recent.get(first + timedelta(days=index)) for index in range((last - first).days + 1))
     values = tuple(None if amount is None else float(amount) for amount in found)
     learned = _learned(first, values)
-    means = learned.model.means(_days(horizon.start, horizon.days), (horizon.start - last).days)
+    trending = learned.trials.trend_wins
+    days, lead = _days(horizon.start, horizon.days), (horizon.start - last).days
+    means = learned.model.means(days, lead, trending=trending)
     return Forecast(
         horizon=horizon,
         history=DateRange(first, last),
         level=level,
-        model=MODEL,
+        model=TRENDING if trending else MODEL,
         means=tuple(amount_of(mean) for mean in means),
-        spread=spread_of(learned.model.noise, learned.trials, level, known=len(values)),
-        accuracy=accuracy_of(learned.trials, horizon.days),
+        spread=spread_of(learned.model, learned.trials.chosen, level, known=len(values)),
+        accuracy=accuracy_of(learned.trials.chosen, horizon.days),
     )
 
 
 @dataclass(frozen=True)
 class _Learned:
     model: Fitted
-    trials: list[Trial]
+    trials: Trials
 
 
 @lru_cache(maxsize=256)
 def _learned(first: date, values: tuple[float | None, ...]) -> _Learned:
-    """Kept by the days themselves, so never stale; about 4 KB each."""
+    """Kept by the days themselves, so never stale; about 40 KB each."""
     days = _days(first, len(values))
     return _Learned(fitted(values, days), trials_of(values, days))
 

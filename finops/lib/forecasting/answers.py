@@ -15,6 +15,9 @@ from finops.lib.periods import DateRange
 PLACES = Decimal("0.000000000001")
 """Amounts are rounded to the places that cost lines have, so that totals of days add up exactly."""
 
+LEAST_SHARE = Decimal("0.005")
+"""A band is at least this share of its mean either way: a cost that never moved may, and nothing says how rarely."""
+
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
@@ -80,5 +83,6 @@ class Forecast:
         mean = added(self.means[first : first + asked.days])
         factor = NormalDist().inv_cdf((1 + self.level) / 2)
         lead = (asked.start - self.history.end).days
-        half = amount_of(factor * self.spread.of_total(lead, asked.days))
+        least = _CONTEXT.multiply(mean.copy_abs(), LEAST_SHARE).quantize(PLACES, context=_CONTEXT)
+        half = max(amount_of(factor * self.spread.of_total(lead, asked.days)), least)
         return Band(mean, added([mean, -half]), added([mean, half]))

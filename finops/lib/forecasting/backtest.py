@@ -1,6 +1,8 @@
-"""How well the model would have done on the series itself: forecasts from earlier days, against what came. Pure.
+"""How well the models would have done on the series itself: forecasts from earlier days, against what came. Pure.
 
-Their errors make the band, so it holds for this series what it says, whatever shape its errors have.
+They choose the model, and the chosen one's errors make the band, so it holds for this series what it says, whatever shape its
+errors have. An error counts by how large the level was then and is now, and the more the later it was: what a series did
+lately says more of it (weighted conformal prediction: Barber and others, Conformal prediction beyond exchangeability, 2023).
 """
 
 from __future__ import annotations
@@ -8,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import ceil, sqrt
-from statistics import NormalDist
+from math import sqrt
+from statistics import NormalDist, fmean
 
-from finops.lib.forecasting.model import WEEK, Day, Values, fitted
+from finops.lib.forecasting.model import WEEK, Day, Fitted, Values, fitted
 
 STEP_DAYS = 13
 """Days between two trials: prime to the week, so that every weekday and part of the month is begun on."""
@@ -23,41 +25,94 @@ PRIOR_TRIALS = 3
 PRIOR_DRIFT = 0.5
 PRIOR_DAYS = 20
 PRIOR_GROWTH = 30
+CHOOSING = (7, 14, 30)
+MIN_TRIALS = 3
+CLEARLY = 0.9
+"""The trending model must be off by less than this share of what the plain one is, and not by more over the LATEST trials,
+or it was a season that has turned."""
+
+LATEST = 6
+
+HALF_LIFE = 12
+"""Trials after which an error counts half."""
+
+GROWN = 3.0
+"""An error is scaled by how the level has changed since, up to so many times."""
 
 
 @dataclass(frozen=True)
 class Trial:
     """A forecast from the past, by length in days: the error of its total, the total that came, and the error of
-    repeating the last week."""
+    repeating the last week; `by_day` the errors of its days that have data, by days ahead."""
 
     errors: dict[int, float]
     actual: dict[int, float]
     naive: dict[int, float]
+    by_day: tuple[tuple[int, float], ...]
+    level: float
 
 
-def trials_of(values: Values, days: Sequence[Day]) -> list[Trial]:
-    """Up to 20 forecasts from days of the last nine months. Cost: one fit each."""
-    found = []
+@dataclass(frozen=True)
+class Trials:
+    """The same forecasts by the plain model and by the trending one, the latest first."""
+
+    plain: list[Trial]
+    trending: list[Trial]
+
+    @property
+    def trend_wins(self) -> bool:
+        """Whether the trending model was clearly closer, over all trials and lengths: a little closer is chance."""
+        if len(self.plain) < MIN_TRIALS or _mean_error(self.trending) >= CLEARLY * _mean_error(self.plain):
+            return False
+        return _mean_error(self.trending[:LATEST]) < _mean_error(self.plain[:LATEST])
+
+    @property
+    def chosen(self) -> list[Trial]:
+        return self.trending if self.trend_wins else self.plain
+
+
+def _mean_error(trials: Sequence[Trial]) -> float:
+    """Of totals of up to 30 days, by day."""
+    sizes = [
+        [abs(trial.errors[each]) / each for each in CHOOSING if each in trial.errors] for trial in trials
+    ]
+    known = [fmean(each) for each in sizes if each]
+    return fmean(known) if known else 0.0
+
+
+def trials_of(values: Values, days: Sequence[Day]) -> Trials:
+    """Up to 20 forecasts from days of the last nine months, by both models. Cost: one fit each."""
+    found: list[tuple[Trial, Trial]] = []
     for back in range(WEEK, WEEK + STEP_DAYS * MAX_TRIALS, STEP_DAYS):
         end = len(values) - back
         training = sum(value is not None for value in values[: max(0, end)])
         if training < max(MIN_TRAINING, len(values) // 2):
             break
         found.append(_tried(values, days, end, min(back, LENGTHS[-1])))
-    return found
+    return Trials([plain for plain, _trending in found], [trending for _plain, trending in found])
 
 
-def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> Trial:
-    expected = fitted(values[:end], days[:end]).means(days[end : end + count])
+def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> tuple[Trial, Trial]:
+    model = fitted(values[:end], days[:end])
     came = values[end : end + count]
     last_week = [value or 0.0 for value in values[end - WEEK : end]]
-    errors = _running(
-        [mean if value is None else mean - value for mean, value in zip(expected, came, strict=True)], came
-    )
     naive = _running([last_week[index % WEEK] - (value or 0.0) for index, value in enumerate(came)], came)
     actual = _running([value or 0.0 for value in came], came)
     lengths = [length for length in LENGTHS if length <= count and 4 * came[:length].count(None) <= length]
-    return Trial(*({length: sums[length - 1] for length in lengths} for sums in (errors, actual, naive)))
+
+    def trial(expected: Sequence[float]) -> Trial:
+        errors = [None if value is None else mean - value for mean, value in zip(expected, came, strict=True)]
+        running = _running([error or 0.0 for error in errors], came)
+        return Trial(
+            errors={length: running[length - 1] for length in lengths},
+            actual={length: actual[length - 1] for length in lengths},
+            naive={length: naive[length - 1] for length in lengths},
+            by_day=tuple((ahead, error) for ahead, error in enumerate(errors, 1) if error is not None),
+            level=model.level,
+        )
+
+    ahead = days[end : end + count]
+    return trial(model.means(ahead)), trial(model.means(ahead, trending=True))
 
 
 def _running(values: Sequence[float], came: Values) -> list[float]:
@@ -94,41 +149,87 @@ def accuracy_of(trials: Sequence[Trial], days: int) -> Accuracy | None:
 @dataclass(frozen=True)
 class Spread:
     """Standard deviations: `noise` of a day around its mean; `drifts` of the level itself, which all days of a total
-    share, by how many days ahead the total ends."""
+    share, by how many days ahead the total ends; `daily` of one day alone, by how many days ahead it is."""
 
     noise: float
     drifts: dict[int, float]
+    daily: dict[int, float]
 
     def of_total(self, lead: int, count: int) -> float:
-        """That of a total of `count` days of which the first is `lead` days ahead."""
-        return sqrt(count * self.noise**2 + (count * self._drift(lead + count - 1)) ** 2)
-
-    def _drift(self, reach: int) -> float:
-        low = max([length for length in self.drifts if length <= reach], default=LENGTHS[0])
-        high = min([length for length in self.drifts if length >= reach], default=low)
-        if low == high:
-            return self.drifts[low] * sqrt(max(1.0, reach / low))
-        share = (reach - low) / (high - low)
-        return (1 - share) * self.drifts[low] + share * self.drifts[high]
+        """That of a total of `count` days of which the first is `lead` days ahead. What one day alone differs in from the
+        sum of the parts counts once."""
+        reach = lead + count - 1
+        drift, day = _between(self.drifts, reach), _between(self.daily, reach)
+        alone = self.noise**2 + drift**2
+        return sqrt(max(day**2, count * self.noise**2 + (count * drift) ** 2 + (day**2 - alone) / count))
 
 
-def spread_of(noise: float, trials: Sequence[Trial], level: float, *, known: int) -> Spread:
+def _between(known: dict[int, float], reach: int) -> float:
+    low = max([length for length in known if length <= reach], default=LENGTHS[0])
+    high = min([length for length in known if length >= reach], default=low)
+    if low == high:
+        return known[low] * sqrt(max(1.0, reach / low))
+    share = (reach - low) / (high - low)
+    return (1 - share) * known[low] + share * known[high]
+
+
+def spread_of(model: Fitted, trials: Sequence[Trial], level: float, *, known: int) -> Spread:
     """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious guess counts too.
 
     `known` is how many days of history there are."""
-    factor = NormalDist().inv_cdf((1 + level) / 2)
-    drifts, before = {}, 0.0
+    noise, factor = model.noise, NormalDist().inv_cdf((1 + level) / 2)
+    drifts: dict[int, float] = {}
+    daily: dict[int, float] = {}
+    drift = day = 0.0
     doubt = PRIOR_DRIFT * (1 + PRIOR_DAYS / known)
+    scales = [_grown(model.level, trial.level) for trial in trials]
+    shares = [0.5 ** (index / HALF_LIFE) for index in range(len(trials))]
+    weighed = list(zip(trials, scales, shares, strict=True))
+    before = 0
     for length in LENGTHS:
-        errors = sorted(abs(trial.errors[length]) for trial in trials if length in trial.errors)
-        seen = (_quantile(errors, level) / factor) ** 2 if errors else 0.0
-        guess = length * noise**2 + (length * doubt * noise) ** 2 * (1 + length / PRIOR_GROWTH)
-        both = (len(errors) * seen + PRIOR_TRIALS * guess) / (len(errors) + PRIOR_TRIALS)
-        before = max(before, sqrt(max(0.0, both - length * noise**2)) / length)
-        drifts[length] = before
-    return Spread(noise, drifts)
+        totals = [
+            (abs(trial.errors[length]) * sqrt(scale), share)
+            for trial, scale, share in weighed
+            if length in trial.errors
+        ]
+        days = [
+            (abs(error) * scale, share)
+            for trial, scale, share in weighed
+            for ahead, error in trial.by_day
+            if before < ahead <= length
+        ]
+        wander = (doubt * noise) ** 2 * (1 + length / PRIOR_GROWTH)
+        both = _both(totals, len(totals), level, factor, length * noise**2 + length**2 * wander)
+        drift = max(drift, sqrt(max(0.0, both - length * noise**2)) / length)
+        count = sum(any(before < ahead for ahead, _error in trial.by_day) for trial in trials)
+        # A day shares the level's error, and where most days are alike the others still come.
+        day = max(
+            day, sqrt(_both(days, count, level, factor, noise**2 + wander)), sqrt(drift**2 + (noise / 2) ** 2)
+        )
+        drifts[length], daily[length], before = drift, day, length
+    return Spread(noise, drifts, daily)
 
 
-def _quantile(ordered: Sequence[float], level: float) -> float:
-    """The value that so large a share of further ones will not exceed (split conformal prediction)."""
-    return ordered[min(len(ordered), ceil(level * (len(ordered) + 1))) - 1]
+def _both(
+    errors: Sequence[tuple[float, float]], trials: int, level: float, factor: float, guess: float
+) -> float:
+    """The variance that so many trials' errors show, and the guess, each by how much it is worth."""
+    seen = (_quantile(errors, level) / factor) ** 2 if errors else 0.0
+    return (trials * seen + PRIOR_TRIALS * guess) / (trials + PRIOR_TRIALS) if errors else guess
+
+
+def _grown(now: float, then: float) -> float:
+    return min(GROWN, max(1 / GROWN, now / then)) if now > 0 and then > 0 else 1.0
+
+
+def _quantile(errors: Sequence[tuple[float, float]], level: float) -> float:
+    """The size that so large a share of further errors will not exceed: of (size, weight), a further one weighing as much as
+    the heaviest (split conformal prediction)."""
+    wanted = level * (sum(weight for _size, weight in errors) + max(weight for _size, weight in errors))
+    reached = 0.0
+    ordered = sorted(errors)
+    for size, weight in ordered:
+        reached += weight
+        if reached >= wanted - 1e-9:
+            return size
+    return ordered[-1][0]

@@ -26,6 +26,9 @@ TREND_WEEKS = 26
 MIN_TREND_WEEKS = 13
 STEADY = 0.8
 DAMPING = 0.99
+RECENT_WEEKS = 8
+"""Weeks whose trend the trending model takes as it is; back-tests on the series say whether it is used."""
+
 FITTED_PARTS = 10
 TO_DEVIATION = 1.4826
 """The median of absolute deviations times this is the standard deviation, where errors are normal."""
@@ -53,19 +56,22 @@ def day_of(day: date) -> Day:
 
 @dataclass(frozen=True)
 class Fitted:
-    """`level` is that of the last days, `slope` its change a day; `noise` the spread of a day around all that."""
+    """`level` is that of the last days, `slope` its change a day where half a year agrees on it, `recent` that of the last
+    weeks whatever else; `noise` the spread of a day around all that."""
 
     level: float
     slope: float
+    recent: float
     weekdays: tuple[float, ...]
     places: dict[int, float]
     noise: float
 
-    def means(self, days: Sequence[Day], lead: int = 1) -> list[float]:
+    def means(self, days: Sequence[Day], lead: int = 1, *, trending: bool = False) -> list[float]:
         """The expected amounts of consecutive days, the first of which is `lead` days after the history's end."""
-        found, done = [], self.slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
+        slope = self.recent if trending else self.slope
+        found, done = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
         for ahead in range(1, lead + len(days)):
-            done += self.slope * DAMPING ** (ahead - 1)
+            done += slope * DAMPING ** (ahead - 1)
             if ahead >= lead:
                 day = days[ahead - lead]
                 found.append(self.level + done + self.weekdays[day.weekday] + self.places.get(day.place, 0.0))
@@ -84,9 +90,11 @@ def fitted(values: Values, days: Sequence[Day]) -> Fitted:
         weekdays = _weekdays(gaps, days)
     seasons = [weekdays[day.weekday] + places.get(day.place, 0.0) for day in days]
     plain = _less(values, seasons)
+    weeks = [(-index, median(each)) for index, each in enumerate(_weeks(plain)[:TREND_WEEKS]) if each]
     return Fitted(
         level=fmean(_middle(_known(plain)[-count:]) for count in LEVEL_DAYS),
-        slope=_slope(plain),
+        slope=_slope(weeks),
+        recent=_recent(weeks),
         weekdays=weekdays,
         places=places,
         noise=_noise(_known(_less(plain, base))[-SEASON_WEEKS * WEEK :]),
@@ -159,17 +167,27 @@ def _returns(place: int, seen: Sequence[float], clear: float) -> bool:
     return False
 
 
-def _slope(plain: Values) -> float:
+def _slope(weeks: Sequence[tuple[int, float]]) -> float:
     """The change a day where weeks rise or fall steadily, else 0: the median over all pairs of weeks (Theil-Sen),
     as far as their order agrees (Kendall's tau)."""
-    weeks = [(-index, median(each)) for index, each in enumerate(_weeks(plain)[:TREND_WEEKS]) if each]
     if len(weeks) < MIN_TREND_WEEKS:
         return 0.0
-    slopes = [
+    slopes = _slopes(weeks)
+    agreed = abs(sum(slope > 0 for slope in slopes) - sum(slope < 0 for slope in slopes)) / len(slopes)
+    sure = min(1.0, max(0.0, 2 * (agreed - STEADY) / (1 - STEADY)))
+    return sure * median(slopes) / WEEK
+
+
+def _recent(weeks: Sequence[tuple[int, float]]) -> float:
+    """The change a day over the last weeks (Theil-Sen)."""
+    recent = [each for each in weeks if each[0] > -RECENT_WEEKS]
+    return median(_slopes(recent)) / WEEK if len(recent) > 2 else 0.0
+
+
+def _slopes(weeks: Sequence[tuple[int, float]]) -> list[float]:
+    """The change a week between every two."""
+    return [
         (last - first) / (later - earlier)
         for index, (later, last) in enumerate(weeks)
         for earlier, first in weeks[index + 1 :]
     ]
-    agreed = abs(sum(slope > 0 for slope in slopes) - sum(slope < 0 for slope in slopes)) / len(slopes)
-    sure = min(1.0, max(0.0, 2 * (agreed - STEADY) / (1 - STEADY)))
-    return sure * median(slopes) / WEEK

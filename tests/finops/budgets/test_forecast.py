@@ -40,13 +40,13 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
 
     (total,) = answer.totals
     assert [total.actual, total.remaining, total.expected] == [190, 120, 310]
-    assert [total.lower, total.upper] == [310, 310]
+    assert [total.lower, total.upper] == [Decimal("309.4"), Decimal("310.6")]
     assert total.change is not None
     assert [total.change.previous_amount, total.change.change] == [280, 30]
     assert (answer.period.start_date, answer.period.end_date) == (date(2026, 3, 1), date(2026, 3, 31))
     assert answer.data_through == YESTERDAY
     assert answer.summary == (
-        "Acme is expected to spend 310.00 USD (80 % band 310.00 USD to 310.00 USD, 190.00 USD of it spent, "
+        "Acme is expected to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD of it spent, "
         "10.7 % more than the period before) from 2026-03-01 to 2026-03-31 (amortized, all charge categories)."
     )
 

@@ -1,0 +1,121 @@
+"""Made-up daily cost that grows or shrinks, to forecast: what constants were chosen on, and what they are judged on.
+
+The sets development and held out share no shape, no noise and no seed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from datetime import date, timedelta
+
+FIRST, DAYS = date(2024, 3, 1), 520
+"""A history of a year before origins in the last five months."""
+
+Shape = Callable[[random.Random], Callable[[date, int], float]]
+
+
+def ramps(name: str, count: int = 24) -> dict[str, dict[date, float]]:
+    """So many series of a set, each shape in turn; sizes are alike, so that they weigh the same."""
+    seed, shapes, noise = SETS[name]
+    found = {}
+    for number in range(count):
+        rng = random.Random(seed + number)
+        shape = sorted(shapes)[number % len(shapes)]
+        made, spread = shapes[shape](rng), rng.uniform(*noise)
+        days = [FIRST + timedelta(days=index) for index in range(DAYS)]
+        values = [made(day, index) * math.exp(rng.gauss(0, spread)) for index, day in enumerate(days)]
+        mean = sum(values) / DAYS
+        found[f"{name} {shape} {number}"] = {
+            day: value / mean for day, value in zip(days, values, strict=True)
+        }
+    return found
+
+
+def _week(rng: random.Random) -> Callable[[date], float]:
+    weekend = rng.uniform(0.4, 1.0)
+    return lambda day: weekend if day.weekday() > 4 else 1.0
+
+
+def _steady(rng: random.Random) -> Callable[[date, int], float]:
+    """A share more each month, all along."""
+    growth, week = rng.uniform(0.03, 0.15), _week(rng)
+    return lambda day, index: (1 + growth) ** (index / 30) * week(day)
+
+
+def _begun(rng: random.Random) -> Callable[[date, int], float]:
+    """A line that begins in the last half year."""
+    begin, rate, week = rng.randrange(DAYS - 240, DAYS - 90), rng.uniform(0.005, 0.02), _week(rng)
+    return lambda day, index: (1 + rate * max(0, index - begin)) * week(day)
+
+
+def _ended(rng: random.Random) -> Callable[[date, int], float]:
+    """A move to something else that ended: what rose rises no more."""
+    begin, rate, week = rng.randrange(DAYS - 300, DAYS - 180), rng.uniform(0.008, 0.02), _week(rng)
+    end = begin + rng.randrange(40, 100)
+    return lambda day, index: (1 + rate * max(0, min(end, index) - begin)) * week(day)
+
+
+def _level(rng: random.Random) -> Callable[[date, int], float]:
+    week = _week(rng)
+    return lambda day, index: week(day)
+
+
+def _curve(rng: random.Random) -> Callable[[date, int], float]:
+    """A launch: slow, fast, slow again."""
+    middle, width, more = rng.uniform(DAYS - 200, DAYS), rng.uniform(20, 60), rng.uniform(1, 5)
+    profile = [rng.uniform(0.6, 1.2) for _ in range(7)]
+    return lambda day, index: (1 + more / (1 + math.exp((middle - index) / width))) * profile[day.weekday()]
+
+
+def _away(rng: random.Random) -> Callable[[date, int], float]:
+    """A service that is moved away from, by a part each week."""
+    begin, rate = rng.randrange(DAYS - 260, DAYS - 120), rng.uniform(0.02, 0.08)
+    profile = [rng.uniform(0.8, 1.2) for _ in range(7)]
+    return lambda day, index: (1 - rate) ** (max(0, index - begin) // 7) * profile[day.weekday()]
+
+
+def _customers(rng: random.Random) -> Callable[[date, int], float]:
+    """A step up whenever a customer is won, faster of late."""
+    wins = [DAYS * rng.random() ** 0.6 for _ in range(rng.randrange(15, 50))]
+    size, weekend = rng.uniform(0.02, 0.08), rng.uniform(0.5, 1.0)
+    return lambda day, index: (
+        (1 + size * sum(win <= index for win in wins)) * (weekend if day.weekday() > 4 else 1.0)
+    )
+
+
+def _storage(rng: random.Random) -> Callable[[date, int], float]:
+    growth = rng.uniform(0.001, 0.006)
+    return lambda day, index: 1 + growth * index
+
+
+def _wandering(rng: random.Random) -> Callable[[date, int], float]:
+    """No trend that holds: a walk."""
+    place, week = [0.0], _week(rng)
+
+    def value(day: date, index: int) -> float:
+        place[0] += rng.gauss(0, 0.012)
+        return math.exp(place[0]) * week(day)
+
+    return value
+
+
+SETS: dict[str, tuple[int, dict[str, Shape], tuple[float, float]]] = {
+    "development": (
+        1,
+        {"steady": _steady, "begun": _begun, "ended": _ended, "level": _level},
+        (0.01, 0.08),
+    ),
+    "held out": (
+        80_001,
+        {
+            "curve": _curve,
+            "away": _away,
+            "customers": _customers,
+            "storage": _storage,
+            "wandering": _wandering,
+        },
+        (0.015, 0.1),
+    ),
+}
