@@ -19,6 +19,28 @@ QuantitySeries = dict[str, Decimal | None]
 """The first day of each bucket (ISO) and the quantity in it; None where the metric has no event."""
 
 
+# ratio: change ÷ previous_quantity.
+class UsageChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The same days before."""
+
+    current_quantity: Decimal | None
+    previous_quantity: Decimal | None
+    change: Decimal | None
+    ratio: Decimal | None
+    reason: str = ""
+
+
+class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The days of both sides."""
+
+    compare_to: str
+    start_date: date
+    end_date: date
+    previous_start_date: date
+    previous_end_date: date
+    previous_active_customers: int
+
+
 # `value` is a customer id or a dimension's value; `name` the customer's. The row with `other_groups` is so many groups
 # that are not listed, as one. `share` is of the total, None where rows do not add up to it.
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,10 +52,11 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     days_with_data: int
     name: str = ""
     other_groups: int = 0
+    change: UsageChange | None = None
     quantity_series: QuantitySeries = msgspec.field(default_factory=dict)
 
 
-# The answer of `query_usage`. `unit` is None when no event has one or there are several. `days_with_data`, `data_from`
+# The answer of `query_usage`. `active_customers` have an event that counts in the period. `unit` is None when no event has one or there are several. `days_with_data`, `data_from`
 # and `data_through` are about the metric in the period, whatever the filters.
 class UsageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     account: AccountRef
@@ -49,6 +72,9 @@ class UsageAnswer(msgspec.Struct, frozen=True, kw_only=True):
     quantity: Decimal | None
     quantity_series: QuantitySeries
     rows: list[UsageRow]
+    active_customers: int | None
+    change: UsageChange | None
+    comparison: UsageComparison | None
     days_with_data: int
     data_from: date | None
     data_through: date | None

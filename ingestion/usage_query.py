@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from itertools import chain
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -16,8 +16,10 @@ from finops.lib import clock
 from finops.lib.params import from_text
 from finops.lib.periods import DateRange, Granularity, Period, resolve_range
 
+CompareTo = Literal["none", "previous_period", "previous_year"]
+
 CUSTOMER = "customer"
-DEFAULT_DAYS = 30
+DEFAULT_PERIOD: Period = "last_30_days"
 DEFAULT_TOP = 10
 MAX_TOP = 50
 MAX_FILTERS = 10
@@ -34,7 +36,7 @@ class UsageFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Days are UTC, both ends inside; left out, the 30 through today."""
+    """Days are UTC, both ends inside; without any dates, the last 30 days."""
 
     metric: Annotated[str, Meta(description="getAccountContext lists them. Left out: the first.")] = ""
     start_date: Annotated[date | None, Meta(description="First day, with end_date.")] = None
@@ -53,6 +55,7 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     top: Annotated[int, Meta(description="Groups listed; the rest is in row other.", ge=1, le=MAX_TOP)] = (
         DEFAULT_TOP
     )
+    compare_to: Annotated[CompareTo, Meta(description="Adds change.")] = "none"
 
     @classmethod
     def from_params(cls, params: Mapping[str, Sequence[str]]) -> Self:
@@ -93,10 +96,7 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_days(account: Account, query: UsageQuery) -> DateRange:
-    """The days that a query means; the 30 through today when it says none. Raises UserError."""
-    if not query.names_days:
-        today = clock.today()
-        return DateRange(today - timedelta(days=DEFAULT_DAYS - 1), today)
+    """The days that a query means; the last 30 when it says none, as in questions about cost. Raises UserError."""
     return _resolved(account, query)
 
 
@@ -112,7 +112,7 @@ def _resolved(account: Account, query: UsageQuery | EventsQuery) -> DateRange:
         start=query.start_date,
         end=query.end_date,
         period=query.period,
-        default="",
+        default=DEFAULT_PERIOD,
         today=clock.today(),
         fiscal_start_month=account.fiscal_start_month,
     )

@@ -92,7 +92,7 @@ def read_metric(
     account: Account, metric: UsageMetric, asked: UsageAsked, *, deadline: float | None = None
 ) -> UsageRead:
     """`read_usage` of a metric that is found already. One lake query."""
-    plan = _plan(metric, asked)
+    plan = plan_of(metric, asked)
     table = engine.run(
         account,
         Kind.USAGE,
@@ -105,7 +105,8 @@ def read_metric(
     return _read(plan, read_sums(plan, table))
 
 
-def _plan(metric: UsageMetric, asked: UsageAsked) -> UsagePlan:
+def plan_of(metric: UsageMetric, asked: UsageAsked) -> UsagePlan:
+    """The plan of a question. Raises UserError for an unknown granularity or group."""
     if asked.granularity not in GRANULARITIES:
         raise unknown_value("granularity", asked.granularity, GRANULARITIES)
     prefix, _colon, key = asked.by.partition(":")

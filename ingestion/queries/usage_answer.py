@@ -15,12 +15,20 @@ from finops.lib.answers import AccountRef, PeriodUsed
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, cut_buckets, next_bucket
+from finops.lib.spoken import percent
 from ingestion.answers import QuantitySeries, UsageAnswer, UsageRow
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_words as words
 from ingestion.queries.asked import Known, customer_names, find_customers, find_filters, find_group
 from ingestion.queries.metrics import find_metric, metrics_of
 from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_metric
+from ingestion.queries.usage_comparison import (
+    NOT_OVER,
+    TOO_MANY,
+    Compared,
+    active_customers,
+    compare_usage,
+)
 from ingestion.queries.usage_lake import AVERAGE, SUM
 from ingestion.usage_query import CUSTOMER, MAX_TOP, UsageQuery, asked_days
 
@@ -49,14 +57,46 @@ def query_usage(
 
     The rest of the groups is one row, computed as one group. `all_groups`: every group apart, for exports. Raises
     UserError for what the caller can repair. One lake query; one query in PostgreSQL, one more when grouped by
-    customer, for each kind of filter, and for the names of dimensions.
+    customer, for each kind of filter, and for the names of dimensions. A lake query more counts customers where rows are
+    not of customers; a comparison adds up to three.
     """
     metrics = metrics_of(account)
     if not metrics:
         return _nothing_pushed(account, query)
     question = _question(account, query, metrics, all_groups=all_groups)
     read = read_metric(account, question.metric, question.asked, deadline=deadline)
-    return _answer(question, read)
+    if read.total is None and not query.names_days:
+        return _of_today(account, query, question, read, all_groups=all_groups, deadline=deadline)
+    compared = None
+    if query.compare_to != "none":
+        compared = compare_usage(account, question.metric, question.asked, query, read, deadline=deadline)
+    return _answer(question, read, compared, _customers(question, read, deadline))
+
+
+def _customers(question: _Question, read: UsageRead, deadline: float | None) -> int:
+    """How many customers have an event that counts; a lake query where the rows do not say it."""
+    if question.asked.by == CUSTOMER:
+        return read.group_count
+    if len(question.asked.customers) == 1:
+        return int(read.total is not None)
+    return active_customers(question.account, question.metric, question.asked, deadline=deadline)
+
+
+def _of_today(
+    account: Account,
+    query: UsageQuery,
+    question: _Question,
+    read: UsageRead,
+    *,
+    all_groups: bool,
+    deadline: float | None,
+) -> UsageAnswer:
+    """Who has just begun to push has usage of today alone, which the default period does not reach."""
+    today = query_usage(account, replace(query, period="today"), all_groups=all_groups, deadline=deadline)
+    if today.quantity is None:
+        return _answer(question, read, None, 0)
+    note = "The last 30 days have no event, so this is of today, which is not over."
+    return replace(today, warnings=[note, *today.warnings])
 
 
 def shortened(
@@ -123,14 +163,14 @@ def _check_buckets(query: UsageQuery, days: DateRange) -> None:
         )
 
 
-def _answer(question: _Question, read: UsageRead) -> UsageAnswer:
+def _answer(question: _Question, read: UsageRead, compared: Compared | None, customers: int) -> UsageAnswer:
     asked, query = question.asked, question.query
     names = _names(question, read)
-    rows = [_row(question, read, group, names) for group in read.groups]
+    rows = [_row(question, read, group, names, compared) for group in read.groups]
     account = question.account
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary(account, question.metric, asked, read, rows),
+        summary=words.summary(account, question.metric, asked, read, rows) + _against(compared, customers),
         metric=read.metric,
         label=question.metric.label,
         aggregation=read.aggregation,
@@ -142,11 +182,14 @@ def _answer(question: _Question, read: UsageRead) -> UsageAnswer:
         quantity=read.total,
         quantity_series=_series(asked, read, read.buckets),
         rows=rows,
+        active_customers=customers,
+        change=compared.change if compared else None,
+        comparison=compared.described(query.compare_to) if compared else None,
         days_with_data=read.days_with_data,
         data_from=read.first_day,
         data_through=read.last_day,
         truncated=_truncated(rows, query.top),
-        warnings=[*question.warnings, *_warnings(asked, read)],
+        warnings=[*question.warnings, *_of_comparison(query, compared), *_warnings(asked, read)],
         hint=words.hint(account, question.metric, asked, read),
     )
 
@@ -167,7 +210,35 @@ def _period(query: UsageQuery, days: DateRange) -> PeriodUsed:
     )
 
 
-def _row(question: _Question, read: UsageRead, group: UsageGroup, names: dict[str, str]) -> UsageRow:
+def _against(compared: Compared | None, customers: int) -> str:
+    """How it compares, and how many customers there were; empty without a comparison."""
+    if compared is None:
+        return ""
+    before = f"{compared.previous_customers:,} before"
+    active = f"{customers:,} customer{'' if customers == 1 else 's'} active, {before}"
+    days = f"{compared.earlier.start} to {compared.earlier.end}"
+    change = compared.change
+    if change.previous_quantity is None or change.ratio is None:
+        return f" No change is known against {days}: {change.reason} {active[0].upper()}{active[1:]}."
+    sign = "+" if change.ratio > 0 else ""
+    return f" That is {sign}{percent(change.ratio)} against {days}; {active}."
+
+
+def _of_comparison(query: UsageQuery, compared: Compared | None) -> list[str]:
+    if query.compare_to == "none":
+        return []
+    if compared is None:
+        return [NOT_OVER]
+    return [] if compared.by_group else [TOO_MANY]
+
+
+def _row(
+    question: _Question,
+    read: UsageRead,
+    group: UsageGroup,
+    names: dict[str, str],
+    compared: Compared | None,
+) -> UsageRow:
     is_other = group.value is None
     listed = sum(1 for one in read.groups if one.value is not None)
     adds_up = _rows_add_up(question.asked, read)
@@ -178,6 +249,7 @@ def _row(question: _Question, read: UsageRead, group: UsageGroup, names: dict[st
         days_with_data=group.days_with_data,
         name=names.get(group.value or "", ""),
         other_groups=read.group_count - listed if is_other else 0,
+        change=compared.change_of(group.value) if compared and group.value is not None else None,
         quantity_series=_series(question.asked, read, group.buckets),
     )
 
@@ -247,6 +319,9 @@ def _nothing_pushed(account: Account, query: UsageQuery) -> UsageAnswer:
         quantity=None,
         quantity_series={},
         rows=[],
+        active_customers=None,
+        change=None,
+        comparison=None,
         days_with_data=0,
         data_from=None,
         data_through=None,

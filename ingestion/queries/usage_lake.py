@@ -100,10 +100,16 @@ def _reduced(plan: UsagePlan, events: Any) -> Any:
 
 def _wanted(plan: UsagePlan, events: Any) -> Any:
     """Whether an event passes the filters."""
+    conditions = conditions_of(plan, events)
+    return reduce(and_, conditions) if conditions else ibis.literal(True)
+
+
+def conditions_of(plan: UsagePlan, events: Any) -> list[Any]:
+    """The filters of a plan, each as a condition."""
     conditions = [_has_value(events, key, values) for key, values in plan.dimensions]
     if plan.customers:
         conditions.append(events.customer_id.isin(list(plan.customers)))
-    return reduce(and_, conditions) if conditions else ibis.literal(True)
+    return conditions
 
 
 def _has_value(events: Any, key: str, values: Sequence[str]) -> Any:

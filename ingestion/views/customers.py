@@ -29,11 +29,12 @@ from ingestion.queries import (
     metrics_of,
     query_usage,
 )
-from ingestion.usage_query import DEFAULT_DAYS, UsageQuery
+from ingestion.usage_query import UsageQuery
 
 PAGE_ROWS = 100
 METRICS_SHOWN = 4
 CHARTS = 6
+LISTED_DAYS = 30
 
 
 @account_page()
@@ -69,7 +70,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 def _days() -> DateRange:
     today = clock.today()
-    return DateRange(today - timedelta(days=DEFAULT_DAYS - 1), today)
+    return DateRange(today - timedelta(days=LISTED_DAYS - 1), today)
 
 
 def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
@@ -119,7 +120,9 @@ def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
 def _charts(request: AccountRequest, row: Customer, found: list[CustomerMetric]) -> dict[str, Any]:
     """A chart for each of the metrics with the most events. Two queries and a lake query for each."""
     query = _customer_query(request, row)
-    asked = [structs.replace(query, metric=metric.metric) for metric in found[:CHARTS]]
+    listed = _days()
+    days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
+    asked = [structs.replace(query, metric=metric.metric, **days) for metric in found[:CHARTS]]
     answers = [query_usage(request.account, one) for one in asked]
     return {
         "found": found,

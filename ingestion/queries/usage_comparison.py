@@ -1,0 +1,152 @@
+"""Usage against an earlier period: which days are paired, and what changed in total, by group and in customers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from accounts.models import Account
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.money import ratio, subtracted
+from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
+from ingestion.answers import UsageChange, UsageComparison
+from ingestion.models import UsageMetric
+from ingestion.queries.usage import UsageAsked, UsageRead, plan_of, read_metric
+from ingestion.queries.usage_lake import UsagePlan, conditions_of
+from ingestion.usage_query import UsageQuery
+
+MAX_GROUPS = 5_000
+"""With more groups than this, only the total is compared: both sides are read with every group apart."""
+
+NO_EVENT = "The metric has no event in the earlier days."
+NOTHING_BEFORE = "There was no usage in the earlier days."
+NOT_OVER = "No day of the period is over yet, so there is nothing to compare."
+TOO_MANY = f"Only the total is compared: there are more than {MAX_GROUPS:,} groups."
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Usage of the days that are compared, and of the earlier ones. `by_group`: whether each group was read."""
+
+    days: DateRange
+    earlier: DateRange
+    current: UsageRead
+    previous: UsageRead
+    previous_customers: int
+    by_group: bool
+
+    @property
+    def change(self) -> UsageChange:
+        return self._change(self.current.total, self.previous.total)
+
+    def change_of(self, value: str) -> UsageChange | None:
+        """The change of one group; a group without an event used nothing."""
+        if not self.by_group:
+            return None
+        return self._change(_quantity_of(self.current, value), _quantity_of(self.previous, value))
+
+    def described(self, compare_to: str) -> UsageComparison:
+        return UsageComparison(
+            compare_to=compare_to,
+            start_date=self.days.start,
+            end_date=self.days.end,
+            previous_start_date=self.earlier.start,
+            previous_end_date=self.earlier.end,
+            previous_active_customers=self.previous_customers,
+        )
+
+    def _change(self, now: Decimal | None, before: Decimal | None) -> UsageChange:
+        if not self.previous.days_with_data:
+            return UsageChange(
+                current_quantity=now, previous_quantity=None, change=None, ratio=None, reason=NO_EVENT
+            )
+        current, previous = now or Decimal(0), before or Decimal(0)
+        change = subtracted(current, previous)
+        share = ratio(change, abs(previous))
+        return UsageChange(
+            current_quantity=current,
+            previous_quantity=previous,
+            change=change,
+            ratio=share,
+            reason="" if share is not None else NOTHING_BEFORE,
+        )
+
+
+def _quantity_of(read: UsageRead, value: str) -> Decimal | None:
+    return next((group.quantity for group in read.groups if group.value == value), None)
+
+
+def compare_usage(
+    account: Account,
+    metric: UsageMetric,
+    asked: UsageAsked,
+    query: UsageQuery,
+    read: UsageRead,
+    *,
+    deadline: float | None,
+) -> Compared | None:
+    """The comparison that a query asks for; None when no day of its period is over. Up to three lake queries.
+
+    Today is not over, so the days before it are compared, with as many of the earlier period. `read`: the usage of
+    all the days, all groups beyond `top` as one.
+    """
+    yesterday = clock.today() - timedelta(days=1)
+    if asked.days.start > yesterday:
+        return None
+    days = DateRange(asked.days.start, min(asked.days.end, yesterday))
+    earlier = _earlier(query, days, asked.days)
+    by_group = read.group_count <= MAX_GROUPS
+    question = replace(asked, granularity="none", **({"top": None} if by_group else {"by": "", "top": None}))
+    return Compared(
+        days=days,
+        earlier=earlier,
+        current=read_metric(account, metric, replace(question, days=days), deadline=deadline),
+        previous=read_metric(account, metric, replace(question, days=earlier), deadline=deadline),
+        previous_customers=active_customers(account, metric, replace(asked, days=earlier), deadline=deadline),
+        by_group=by_group,
+    )
+
+
+def active_customers(
+    account: Account, metric: UsageMetric, asked: UsageAsked, *, deadline: float | None
+) -> int:
+    """How many customers have an event that counts in the days. One lake query."""
+    plan = plan_of(metric, replace(asked, by="", top=None, granularity="none"))
+    table = engine.run(
+        account,
+        Kind.USAGE,
+        asked.days.start,
+        asked.days.end,
+        CustomersBuild(plan),
+        tag_keys=plan.dimension_keys,
+        deadline=deadline,
+    )
+    count: int = table.to_pylist()[0]["customers"]
+    return count
+
+
+@dataclass(frozen=True)
+class CustomersBuild:
+    """The number of customers with an event of a plan, equal for equal plans, so that the lake compiles it once."""
+
+    plan: UsagePlan
+
+    def __call__(self, table: Any) -> Any:
+        conditions = [table.metric == self.plan.metric, *conditions_of(self.plan, table)]
+        return table.filter(reduce(and_, conditions)).aggregate(customers=table.customer_id.nunique())
+
+
+def _earlier(query: UsageQuery, days: DateRange, whole: DateRange) -> DateRange:
+    if query.compare_to == "previous_year":
+        return previous_year(days)
+    period = whole_period(query.period or "", whole)
+    earlier = previous_period(period)
+    if days == period:
+        return earlier
+    return DateRange(earlier.start, min(earlier.start + timedelta(days=days.days - 1), earlier.end))

@@ -1,0 +1,114 @@
+"""queryUsage against an earlier period, and how many customers were active."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.lib import clock
+from tests.cast import Cast
+from tests.ingestion.events import event, push
+from tests.mcpserver.door import Door, mint
+
+NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
+TODAY = NOON.date()
+
+
+@pytest.fixture
+def door(cast: Cast) -> Iterator[Door]:
+    with account_scope(cast.account), clock.frozen(NOON):
+        yield Door(mint(cast))
+
+
+@pytest.fixture
+def pushed(cast: Cast, door: Door) -> Account:
+    """acme 10 a day in February and 20 in March, initech 4 a day in March alone, globex 6 once in February."""
+    february = [date(2026, 2, 1) + timedelta(days=back) for back in range(28)]
+    march = [date(2026, 3, 1) + timedelta(days=back) for back in range(20)]
+    push(
+        cast.account,
+        [
+            *(event(day, "acme", 10) for day in february),
+            *(event(day, "acme", 20) for day in march),
+            *(event(day, "initech", 4, dimensions={"region": "eu"}) for day in march),
+            event(date(2026, 2, 3), "globex", 6),
+        ],
+    )
+    return cast.account
+
+
+def ask(door: Door, **arguments: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = door.call("queryUsage", metric="requests", **arguments)["structuredContent"]
+    return answer
+
+
+@pytest.mark.usefixtures("pushed")
+def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before(door: Door) -> None:
+    answer = ask(door, period="month_to_date", group_by="customer", compare_to="previous_period")
+
+    # 19 days are over: 19 * 24 against 19 * 10 + 6; today's 24 count in the quantity alone.
+    assert answer["quantity"] == 20 * 24
+    assert answer["change"] == {
+        "current_quantity": 456,
+        "previous_quantity": 196,
+        "change": 260,
+        "ratio": pytest.approx(260 / 196, abs=1e-6),
+    }
+    assert answer["comparison"] == {
+        "compare_to": "previous_period",
+        "start_date": "2026-03-01",
+        "end_date": "2026-03-19",
+        "previous_start_date": "2026-02-01",
+        "previous_end_date": "2026-02-19",
+        "previous_active_customers": 2,
+    }
+    assert answer["active_customers"] == 2
+    changes = {row["value"]: row["change"] for row in answer["rows"]}
+    assert (changes["acme"]["current_quantity"], changes["acme"]["previous_quantity"]) == (380, 190)
+    assert (changes["initech"]["previous_quantity"], changes["initech"]["ratio"]) == (0, None)
+    assert changes["initech"]["reason"] == "There was no usage in the earlier days."
+    assert "+132.7 % against 2026-02-01 to 2026-02-19; 2 customers active, 2 before" in answer["summary"]
+
+
+@pytest.mark.usefixtures("pushed")
+def test_customers_are_counted_within_the_filters_whatever_groups(door: Door) -> None:
+    assert ask(door, period="last_month")["active_customers"] == 2
+    of_eu = {"filters": [{"dimension": "region", "values": ["EU"]}], "period": "month_to_date"}
+    assert ask(door, **of_eu)["active_customers"] == 1
+    assert ask(door, **of_eu, group_by="dimension:region")["active_customers"] == 1
+
+
+@pytest.mark.usefixtures("pushed")
+def test_without_usage_before_or_days_over_a_change_is_null_with_the_reason(door: Door) -> None:
+    before = ask(door, start_date="2026-02-01", end_date="2026-02-28", compare_to="previous_period")
+    assert (before["change"]["ratio"], before["change"]["previous_quantity"]) == (None, None)
+    assert before["change"]["reason"] == "The metric has no event in the earlier days."
+
+    today = ask(door, period="today", compare_to="previous_period")
+    assert today["change"] is None
+    assert "No day of the period is over yet" in today["warnings"][0]
+
+
+def test_without_days_it_is_the_last_30_as_in_questions_about_cost_or_today_when_pushing_has_just_begun(
+    door: Door, cast: Cast
+) -> None:
+    push(cast.account, [event(TODAY, "acme", 5)])
+    first = ask(door)
+    assert (first["quantity"], first["period"]["start_date"]) == (5, "2026-03-20")
+    assert "this is of today" in first["warnings"][0]
+
+    push(
+        cast.account,
+        [event(TODAY - timedelta(days=30), "acme", 7), event(TODAY - timedelta(days=31), "acme", 9)],
+    )
+    later = ask(door)
+    assert (later["quantity"], later["period"]["start_date"], later["period"]["end_date"]) == (
+        7,
+        "2026-02-18",
+        "2026-03-19",
+    )
