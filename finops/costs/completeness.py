@@ -94,6 +94,19 @@ class SourceDays:
         return self.usage_through is None
 
 
+def settle_words(days: SourceDays) -> str:
+    """How long a source's days take, and how that is known."""
+    if days.by_the_month:
+        return "It bills by the month: it is complete to the end of what it has billed."
+    count = "1 day" if days.settle_days == 1 else f"{days.settle_days} days"
+    origin = {
+        ACCOUNT: "as this account says",
+        LEARNT: "learnt from its imports",
+        DOCUMENTED: f"as {days.provider or 'its provider'} documents; its imports have not shown it yet",
+    }[days.settle_from]
+    return f"{count}, {origin}."
+
+
 Seen = Mapping[int, float]
 """The amount of a day by its age, in days, when it was seen."""
 

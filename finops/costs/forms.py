@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
+from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, Chosen
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
@@ -142,6 +143,16 @@ class ImportReviewForm(forms.Form):
                 "least_amount": row.least_amount,
             }
         )
+
+
+class SettleDaysForm(forms.Form):
+    settle_days = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=MAX_SETTLE_DAYS,
+        label="Days until a day is complete",
+        help_text="Empty: learnt from this source's imports, and what its provider documents until then.",
+    )
 
 
 class CostViewForm(forms.Form):

@@ -17,6 +17,7 @@ urlpatterns = [
     path("connections/imports/<int:import_id>/discard/", connections.discard, name="cost_import_discard"),
     path("connections/<int:source_id>/", connections.source, name="connection"),
     path("connections/<int:source_id>/rename/", connections.rename, name="connection_rename"),
+    path("connections/<int:source_id>/settle-days/", connections.settle_days, name="connection_settle_days"),
     path("connections/<int:source_id>/delete/", connections.delete, name="connection_delete"),
     path("settings/cost-view/", cost_view.index, name="cost_view"),
     path("settings/imports/", import_review.index, name="import_review"),

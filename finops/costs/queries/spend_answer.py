@@ -29,7 +29,7 @@ from finops.costs.coverage import Coverage
 from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words
+from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
@@ -88,7 +88,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            spread_words(facts) + not_final(facts, sums) + lacking_words(facts),
+            not_final(facts, sums) + spread_words(facts) + lacking_words(facts),
         ),
         view=facts.view,
         period=period_of(facts),
@@ -100,7 +100,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
         truncated=truncated_of(rows, facts.query.top),
-        warnings=warnings_of(facts, totals, buckets),
+        warnings=[*_not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.splitting.applied,
         spread=list(facts.splitting.spread),
@@ -138,6 +138,16 @@ def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
     said = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
     apart = apart_words(facts.compared, facts.names) if facts.compared else []
     return said + "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in apart)
+
+
+def _not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
+    """The same for pages, which do not show the summary."""
+    amounts = incomplete_amounts(sums, facts.plan.categories)
+    if not amounts:
+        return []
+    said = listed([money(amount, currency) for currency, amount in amounts.items()])
+    when = when_incomplete(facts.sources.coverage, facts.plan.days)
+    return [f"{said} on {when} {'is' if len(amounts) == 1 else 'are'} not final."]
 
 
 def period_of(facts: SpendFacts) -> PeriodUsed:

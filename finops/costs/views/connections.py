@@ -24,8 +24,9 @@ from accounts.forms import take_error
 from accounts.models import Role
 from finops.costs import services
 from finops.costs.answers import SourceHealth
+from finops.costs.completeness import settle_words
 from finops.costs.dependants import going_with
-from finops.costs.forms import SourceForm, UploadForm
+from finops.costs.forms import SettleDaysForm, SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
@@ -94,22 +95,46 @@ def source(request: AccountRequest, source_id: int) -> HttpResponseBase:
         row = get_object_or_404(CostSource.objects.all(), pk=source_id)
         rows = CostImport.objects.filter(source=row).defer("report")
         return csv_of(f"imports-{row.name}", IMPORT_COLUMNS, rows.iterator(chunk_size=500))
-    return _source_page(request, source_id, None)
+    return _source_page(request, source_id)
 
 
-def _source_page(request: AccountRequest, source_id: int, form: SourceForm | None) -> HttpResponse:
+def _source_page(
+    request: AccountRequest,
+    source_id: int,
+    form: SourceForm | None = None,
+    settle_form: SettleDaysForm | None = None,
+) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("created_by"), pk=source_id)
     imports = CostImport.objects.filter(source=row).select_related("source").defer("report")
+    known = load_sources(request.account)
+    days = known.coverage.days_of.get(row.pk)
     page = Paginator(imports, IMPORTS_PAGE).get_page(request.GET.get("page"))
     context = {
         "source": row,
-        "health": load_sources(request.account).health[row.pk],
+        "health": known.health[row.pk],
+        "days": days,
+        "complete_through": known.coverage.throughs.get(row.pk),
+        "settle_words": settle_words(days) if days else "",
+        "settle_form": settle_form or SettleDaysForm(initial={"settle_days": row.settle_days}),
         "form": form or SourceForm(initial={"name": row.name}),
         "going_with_it": partial(going_with, row),
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
     }
-    return render(request, "costs/source.html", context, status=422 if form else 200)
+    return render(request, "costs/source.html", context, status=422 if form or settle_form else 200)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def settle_days(request: AccountRequest, source_id: int) -> HttpResponse:
+    row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
+    form = SettleDaysForm(request.POST)
+    if form.is_valid():
+        given = form.cleaned_data["settle_days"]
+        services.change_settle_days(source=row, settle_days=given, actor=request.actor)
+        messages.success(request, "The settle time is saved. It counts in every answer from now on.")
+        return redirect("connection", slug=request.account.slug, source_id=source_id)
+    return _source_page(request, source_id, settle_form=form)
 
 
 @account_page(Role.MEMBER)

@@ -210,6 +210,8 @@ def test_a_viewer_sees_sources_and_may_change_nothing(cast: Cast) -> None:
 
     assert "AWS" in page
     assert "Rename" not in page
+    assert "3 days, as AWS documents; its imports have not shown it yet." in page
+    assert client.post(f"{LIST}{source.pk}/settle-days/", {"settle_days": "1"}).status_code == 403
     assert "Delete" not in page
     assert upload(client, MAY).status_code == 403
     assert client.post(f"{LIST}{source.pk}/rename/", {"name": "x"}).status_code == 403
@@ -225,15 +227,19 @@ def test_a_member_renames_and_deletes_a_source(cast: Cast) -> None:
 
     renamed = client.post(f"{LIST}{source.pk}/rename/", {"name": "Payer"}, follow=True)
     unnamed = client.post(f"{LIST}{source.pk}/rename/", {"name": " "})
+    settles = client.post(f"{LIST}{source.pk}/settle-days/", {"settle_days": "5"}, follow=True)
+    never = client.post(f"{LIST}{source.pk}/settle-days/", {"settle_days": "99"})
     deleted = client.post(f"{LIST}{source.pk}/delete/", follow=True)
 
     assert "Payer" in text_of(renamed)
     assert unnamed.status_code == 422
+    assert "5 days, as this account says." in text_of(settles)
+    assert never.status_code == 422
     assert "with all its cost lines" in text_of(deleted)
     assert sources_of(cast) == []
     with account_scope(cast.account):
         actions = list(AuditEntry.objects.order_by("pk").values_list("action", flat=True))
-    assert actions[-2:] == ["cost_source.rename", "cost_source.delete"]
+    assert actions[-3:] == ["cost_source.rename", "cost_source.change_settle_days", "cost_source.delete"]
 
 
 def test_a_name_that_is_taken_is_said_beside_the_form(cast: Cast) -> None:
