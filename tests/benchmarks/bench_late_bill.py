@@ -1,0 +1,248 @@
+"""Late bills: comparisons, forecasts and false anomalies of made-up accounts whose last days fill up over some days.
+
+Each account has a source that is late and one that is not. "any line" takes a day for complete when it has any line, as
+the product did; "documented" is the first import of a provider that says three days; "learnt" is after fifteen daily
+imports. All go through the functions of the product; the truth is what the days hold in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from random import Random
+from statistics import fmean, median
+
+from finops.budgets.lateness import Part, filled, together
+from finops.budgets.projection import projected
+from finops.costs.comparison import compared_by_source
+from finops.costs.completeness import (
+    DOCUMENTED,
+    LEARNT,
+    SourceDays,
+    documented_settle_days,
+    learnt_settle_days,
+    partial_days,
+)
+from finops.costs.coverage import Coverage, coverage_of
+from finops.insights.anomalies.detector import find
+from finops.insights.anomalies.series import Series
+from finops.lib.periods import DateRange, month_end, month_start
+from tests.benchmarks.table import Row
+
+ACCOUNTS = 200
+HISTORY = 112
+LATENESS = range(6)
+WAYS = ("any line", "documented", "learnt")
+SERVICES = ("Compute", "Storage", "Database")
+DAY = timedelta(days=1)
+LATE, PROMPT = 1, 2
+
+Costs = Mapping[str, Mapping[date, float]]
+
+
+@dataclass(frozen=True)
+class World:
+    """What an account costs in the end, by source and service, and how its late source fills up: the share of a day
+    that is there at each age."""
+
+    today: date
+    costs: Mapping[int, Costs]
+    shares: tuple[float, ...]
+
+    @property
+    def newest(self) -> date:
+        return self.today - DAY
+
+    def seen(self, source: int, on: date) -> Costs:
+        """What a source has after an import on a day."""
+        return {
+            service: {day: cost * self._share(source, on, day) for day, cost in days.items() if day < on}
+            for service, days in self.costs[source].items()
+        }
+
+    def _share(self, source: int, on: date, day: date) -> float:
+        age = (on - day).days
+        return self.shares[age - 1] if source == LATE and age <= len(self.shares) else 1.0
+
+
+def measure() -> list[Row]:
+    rows: list[Row] = []
+    for lateness in LATENESS:
+        worlds = [_world(Random(1000 * lateness + seed), lateness) for seed in range(ACCOUNTS)]
+        rows += [_row(lateness, way, [_judged(world, way) for world in worlds]) for way in WAYS]
+    return rows
+
+
+def _world(random: Random, lateness: int) -> World:
+    today = date(2026, 11, random.randint(9, 27))
+    costs = {source: {name: _service(random, today) for name in SERVICES} for source in (LATE, PROMPT)}
+    steps = sorted(random.uniform(0.05, 0.97) for _ in range(lateness))
+    return World(today, costs, tuple(steps))
+
+
+def _service(random: Random, today: date) -> dict[date, float]:
+    base, weekend, noise = random.uniform(50, 5000), random.uniform(0.5, 1.0), random.uniform(0.01, 0.05)
+    growth = random.uniform(-0.001, 0.002)
+    days = [today - DAY * back for back in range(HISTORY, -40, -1)]
+    return {
+        day: base
+        * (weekend if day.weekday() > 4 else 1.0)
+        * (1 + growth * index)
+        * max(0.5, random.gauss(1, noise))
+        for index, day in enumerate(days)
+    }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Of one account: errors as shares of the truth, whether the band holds it, anomalies that are none, days left out."""
+
+    comparison: float
+    forecast: float
+    held: bool
+    anomalies: int
+    left_out: int
+
+
+def _judged(world: World, way: str) -> Judged:
+    coverage = _coverage(world, way)
+    late = coverage.throughs[LATE]
+    forecast, held = _forecast(world, coverage)
+    return Judged(
+        comparison=_comparison(world, coverage),
+        forecast=forecast,
+        held=held,
+        anomalies=_false_anomalies(world, late),
+        left_out=(world.newest - late).days,
+    )
+
+
+def _coverage(world: World, way: str) -> Coverage:
+    first, last = world.today - DAY * HISTORY, world.newest
+    segments = [(source, month_start(first), first, last, 1) for source in (LATE, PROMPT)]
+    found = coverage_of(segments, today=world.today)
+    if way == "any line":
+        return found
+    return replace(found, days_of={source: _days(world, source, way) for source in (LATE, PROMPT)})
+
+
+def _days(world: World, source: int, way: str) -> SourceDays:
+    provider = "AWS"
+    documented, learnt = documented_settle_days(provider), None
+    if way == LEARNT:
+        learnt = learnt_settle_days(_growth(world, source))
+    return SourceDays(
+        usage_through=world.newest,
+        billed_through=None,
+        seen_on=world.today,
+        settle_days=learnt if learnt is not None else documented,
+        settle_from=DOCUMENTED if learnt is None else LEARNT,
+        documented_days=documented,
+        learnt_days=learnt,
+        partial=partial_days(world.seen(source, world.today), world.newest),
+    )
+
+
+def _growth(world: World, source: int) -> list[dict[int, float]]:
+    """What fifteen daily imports have seen of each day, by its age."""
+    days: dict[date, dict[int, float]] = {}
+    for back in range(14, -1, -1):
+        on = world.today - DAY * back
+        for day in (on - DAY * age for age in range(1, 22)):
+            amount = sum(costs.get(day, 0.0) for costs in world.seen(source, on).values())
+            days.setdefault(day, {})[(on - day).days] = amount
+    return list(days.values())
+
+
+def _total(costs: Costs, days: DateRange | None) -> float:
+    if days is None:
+        return 0.0
+    return sum(cost for each in costs.values() for day, cost in each.items() if days.start <= day <= days.end)
+
+
+def _comparison(world: World, coverage: Coverage) -> float:
+    """How far the change of the last seven days is from the true one, in points of a share."""
+    week = DateRange(world.today - DAY * 7, world.newest)
+    found = compared_by_source(
+        compare_to="previous_period", days=week, period="last_7_days", coverage=coverage
+    )
+    own = {each.source_id: each for each in found.apart}
+    now = before = 0.0
+    for source in (LATE, PROMPT):
+        side = own.get(source)
+        now += _total(world.seen(source, world.today), side.current if side else found.current)
+        before += _total(world.seen(source, world.today), side.previous if side else found.previous)
+    earlier = DateRange(week.start - DAY * 7, week.start - DAY)
+    true_now, true_before = (
+        sum(_total(world.costs[source], days) for source in (LATE, PROMPT)) for days in (week, earlier)
+    )
+    return abs((now / before - 1) - (true_now / true_before - 1))
+
+
+def _forecast(world: World, coverage: Coverage) -> tuple[float, bool]:
+    """How far the month's forecast is from what it comes to, as a share, and whether its band holds that."""
+    month = DateRange(month_start(world.today), month_end(world.today))
+    parts = [
+        Part(coverage.throughs[source], _by_day(world.seen(source, world.today))) for source in (LATE, PROMPT)
+    ]
+    through, since = coverage.most_through, coverage.complete_through
+    assert through is not None
+    assert since is not None
+    covered = [through - DAY * back for back in range((through - (world.today - DAY * HISTORY)).days, -1, -1)]
+    late = filled(parts, covered, through, since, month)
+    found, reason = projected(together(parts), covered, month, as_of=world.today, through=through, late=late)
+    assert found is not None, reason
+    truth = sum(_total(world.costs[source], month) for source in (LATE, PROMPT))
+    band = found.total
+    return abs(float(band.mean) / truth - 1), float(band.lower) <= truth <= float(band.upper)
+
+
+def _by_day(costs: Costs) -> dict[date, Decimal]:
+    found: dict[date, float] = {}
+    for days in costs.values():
+        for day, cost in days.items():
+            found[day] = found.get(day, 0.0) + cost
+    return {day: Decimal(str(round(cost, 6))) for day, cost in sorted(found.items())}
+
+
+def _false_anomalies(world: World, through: date) -> int:
+    """Anomalies of the last week in the late source's services that the whole days do not have."""
+    if (world.today - through).days > len(world.shares):
+        return 0  # the days are whole
+    seen = world.seen(LATE, world.today)
+    return sum(
+        len(_found(seen[service], through) - _found(world.costs[LATE][service], through))
+        for service in SERVICES
+    )
+
+
+def _found(costs: Mapping[date, float], through: date) -> set[tuple[str, date]]:
+    days = sorted(day for day in costs if day <= through)
+    found = find(Series(days[0], [costs[day] for day in days])).found
+    recent = through - DAY * 6
+    # As the product: a drop on the newest day alone waits for the next one.
+    return {
+        (each.kind, each.first)
+        for each in found
+        if each.last >= recent and (each.is_up or not each.first == each.last == through)
+    }
+
+
+def _row(lateness: int, way: str, found: Sequence[Judged]) -> Row:
+    return {
+        "fills up over, days": lateness,
+        "complete by": way,
+        "comparison off, points": 100 * fmean(each.comparison for each in found),
+        "worst twentieth": 100 * _worst([each.comparison for each in found]),
+        "forecast off, %": 100 * fmean(each.forecast for each in found),
+        "worst twentieth ": 100 * _worst([each.forecast for each in found]),
+        "band holds, %": 100 * fmean(each.held for each in found),
+        "false anomalies": sum(each.anomalies for each in found),
+        "days left out": median(each.left_out for each in found),
+    }
+
+
+def _worst(values: Sequence[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)]
