@@ -18,6 +18,7 @@ import ibis
 
 from accounts.models import Account
 from finops.costs.answers import MoneyAmount
+from finops.costs.dated_names import dated
 from finops.costs.filters import all_of
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, SpendPlan, SpendSum, part_of
 from finops.lake import engine
@@ -103,7 +104,7 @@ class _LongBuild:
         lines = table.filter(reduce(and_, [long.fill_null(False), *all_of(table, self.filters)]))
         amount = lines[COST_COLUMNS[self.basis]]
         labels = {
-            f"label{at}": each.label(lines)
+            f"label{at}": dated(lines, each.label(lines))
             for at, each in enumerate(self.dimensions)
             if each.label is not None
         }

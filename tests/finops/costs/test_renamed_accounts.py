@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -20,11 +20,16 @@ from tests.finops.costs.rows import cost, put
 from tests.finops.lake.test_summaries import summarise
 
 pytestmark = pytest.mark.django_db
+TWO_DAYS = {
+    "charge_period_start": datetime(2026, 3, 18, tzinfo=UTC),
+    "charge_period_end": datetime(2026, 3, 20, tzinfo=UTC),
+}
 MARCH: dict[str, Any] = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 19)}
 
 
-def spend(acme: Account) -> Any:
-    (row,) = query_spend(acme, SpendQuery(**MARCH, group_by=["account"], granularity="day")).rows
+def spend(acme: Account, **asked: Any) -> Any:
+    query = SpendQuery(**MARCH, group_by=["account"], granularity="day", **asked)
+    (row,) = query_spend(acme, query).rows
     return row.labels["account"]
 
 
@@ -40,6 +45,7 @@ def change(acme: Account) -> Any:
 
 ASK: dict[str, Callable[[Account], Any]] = {
     "spend": spend,
+    "spread": lambda acme: spend(acme, spread="charge_period"),
     "values": lambda acme: list_dimension_values(acme, "account").values[0].label,
     "change": change,
 }
@@ -79,7 +85,7 @@ def test_a_renamed_account_shows_its_newest_name(acme: Account, source: CostSour
     rows = [
         *(cost(date(2026, 2, day), 5, account_id="1", account_name="Zenith") for day in range(1, 20)),
         *(cost(date(2026, 3, day), 5, account_id="1", account_name="Zebra") for day in range(1, 10)),
-        cost(date(2026, 3, 18), Decimal("0.1"), account_id="1", account_name="Aurora"),
+        cost(date(2026, 3, 18), Decimal("0.1"), account_id="1", account_name="Aurora", **TWO_DAYS),
         cost(date(2026, 3, 19), Decimal("0.1"), account_id="1"),
         *(cost(date(2026, 3, 17), 5, account_id="1", account_name="Middle") for _ in range(20)),
     ]
