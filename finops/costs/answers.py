@@ -306,6 +306,7 @@ class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[SourceHealth]
     dimensions: list[DimensionInfo]
     tag_keys: list[TagKeyInfo]
+    x_columns: list[str]
     glossary: list[GlossaryEntry]
     truncated: str
     warnings: list[str]

@@ -14,9 +14,12 @@ from functools import cached_property
 from typing import Any
 
 from accounts.models import Account
-from finops.lake.manifest import Manifest, cost_tag_keys
-from finops.lake.schema import tag_column
+from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
+from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
+
+EXTENSION = "x_"
+"""What the names of providers' own columns begin with, as dimensions too."""
 
 NONE = "(none)"
 UNTAGGED = "(untagged)"
@@ -69,8 +72,8 @@ class DimensionContext:
     """What resolvers of higher rooms have read for this question, by their names."""
 
     @cached_property
-    def tag_keys(self) -> list[str]:
-        """Every tag key of the account's cost lines. One query, when first asked; none when they are known of the
+    def tag_keys(self) -> CostKeys:
+        """Every tag key of the account's cost lines, and x_ columns beside. One query, when first asked; none when they are known of the
         manifest that the caller has just read."""
         return cost_tag_keys(self.account, self.manifest)
 
@@ -92,7 +95,7 @@ class DimensionKind:
 
     @property
     def is_family(self) -> bool:
-        return self.name.endswith(":")
+        return self.name.endswith(":") or self.name == EXTENSION
 
     @property
     def shown_name(self) -> str:
@@ -124,6 +127,9 @@ class DimensionRegistry:
                 f"{field}: {name[:60]!r}… has {len(name)} characters, a dimension at most {MAX_NAME_LENGTH}.",
                 field=field,
             )
+        own = self._kinds.get(name.strip()[: len(EXTENSION)].lower())
+        if own is not None and name.strip()[len(EXTENSION) :]:
+            return own.resolve(context, name.strip()[len(EXTENSION) :])
         prefix, colon, key = name.partition(":")
         family = self._kinds.get(prefix.strip().lower() + colon) if colon else None
         if family is not None and key:
@@ -131,17 +137,27 @@ class DimensionRegistry:
         plain = self._kinds.get(_plain(name))
         if plain is not None and not plain.is_family:
             return plain.resolve(context, "")
-        own = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
+        own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
         tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
-        choices = [*own, *tags, *(kind.shown_name for kind in self.kinds())]
+        choices = [*own_names, *tags, *(kind.shown_name for kind in self.kinds())]
         raise unknown_value(field, name, choices, listed_by="getAccountContext")
 
     def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
         """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads."""
         found = self.resolve(context, name, field=field)
-        unknown = [key for key in found.tag_keys if key not in context.tag_keys]
+        known = (
+            {*context.tag_keys, *map(ExtensionKey, context.tag_keys.extensions)} if found.tag_keys else set()
+        )
+        unknown = [key for key in found.tag_keys if key not in known]
         if not unknown:
             return found
+        if isinstance(unknown[0], ExtensionKey):
+            raise UserError(
+                f"{field}: no cost line has column x_{unknown[0][:60]}. Import cost that has it first, or choose another "
+                "dimension.",
+                field=field,
+                value=name,
+            )
         close = nearest(unknown[0], context.tag_keys)
         advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
         raise UserError(
@@ -265,6 +281,23 @@ def _tag(context: DimensionContext, key: str) -> Dimension:
     )
 
 
+def _extension(context: DimensionContext, key: str) -> Dimension:
+    names = context.tag_keys.extensions
+    alike = [known for known in names if known == key] or [
+        known for known in names if known.casefold() == key.casefold()
+    ]
+    found, warning = (alike[0], "") if len(alike) == 1 else (key, f"No cost line has column x_{key}.")
+    if warning and (close := alike or nearest(key, names)):
+        warning += f" Nearest: {', '.join(f'x_{name}' for name in close)}."
+    return Dimension(
+        name=f"x_{found}",
+        title=f"x_{found}",
+        value=Column(extension_column(found)),
+        tag_keys=(ExtensionKey(found),),
+        warnings=(warning,) if warning else (),
+    )
+
+
 def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
     """The key as the data has it: as written, else the only one that differs in case or spaces around it."""
     if key in context.tag_keys:
@@ -362,3 +395,4 @@ _column(
     of_bill=True,
 )
 registry.register(DimensionKind("tag:", "Tag", "A tag of the provider, by its key: tag:env.", _tag))
+registry.register(DimensionKind(EXTENSION, "x_ column", "A provider's own column: x_CostCenter.", _extension))

@@ -8,6 +8,7 @@ is ever stale. Reading and parsing the rows took 2 ms of 5 of a small question, 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -43,6 +44,28 @@ class LiveSegment:
     carried_by: date | None = None
 
 
+class CostKeys(list[str]):
+    """Tag keys, sorted; and in `extensions` the names of the providers' own columns without their x_, sorted."""
+
+    extensions: list[str]
+
+    def __init__(self, tags: Iterable[str] = (), extensions: Iterable[str] = ()) -> None:
+        super().__init__(tags)
+        self.extensions = list(extensions)
+
+    def copy(self) -> CostKeys:
+        return CostKeys(self, self.extensions)
+
+    @classmethod
+    def of(cls, columns: Iterable[str]) -> CostKeys:
+        """Those of a segment's columns."""
+        names = sorted(columns)
+        return cls(
+            sorted(schema.tag_key(name) for name in names if name.startswith(schema.TAG_PREFIX)),
+            sorted(schema.extension_name(name) for name in names if name.startswith(schema.EXTENSION_PREFIX)),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Manifest:
     """The live cost segments of an account at one moment, by month and path. The same object while nothing changed."""
@@ -50,7 +73,7 @@ class Manifest:
     account_id: int
     version: bytes | None
     segments: tuple[LiveSegment, ...]
-    _tag_keys: list[tuple[str, ...]] = field(default_factory=list)
+    _keys: list[CostKeys] = field(default_factory=list)
 
     @cached_property
     def months(self) -> tuple[LiveSegment, ...]:
@@ -85,18 +108,18 @@ def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest
     return found if found is not None and found.version == version else _read(account)
 
 
-def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> list[str]:
+def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKeys:
     """Every tag key that a live cost segment has, sorted. One statement, up to three after a change.
 
     `manifest` is what the caller has just read, and saves the first.
     """
     found = manifest or cost_manifest(account)
-    if found._tag_keys:
-        return list(found._tag_keys[0])
+    if found._keys:
+        return found._keys[0].copy()
     version, columns = _selected(_COLUMNS, account)[0]
-    keys = sorted(schema.tag_key(name) for name in columns if schema.is_key_column(name))
+    keys = CostKeys.of(columns)
     if _bytes(version) == found.version:
-        found._tag_keys.append(tuple(keys))
+        found._keys.append(keys.copy())
     return keys
 
 

@@ -92,8 +92,10 @@ class LakeSegment(AccountOwned):
     @property
     def key_columns(self) -> dict[str, str]:
         """Tag keys (cost) or dimension keys (usage) of this file, and the column that holds each."""
-        key_of: Any = schema.tag_key if self.kind == schema.Kind.COST else schema.dimension_key
-        return {key_of(column): column for column in self.columns if schema.is_key_column(column)}
+        is_cost = self.kind == schema.Kind.COST
+        key_of: Any = schema.tag_key if is_cost else schema.dimension_key
+        prefix = schema.TAG_PREFIX if is_cost else schema.DIMENSION_PREFIX
+        return {key_of(column): column for column in self.columns if column.startswith(prefix)}
 
 
 class LakeSummary(AccountOwned):

@@ -13,7 +13,7 @@ from django.db.models import F, Func, Max, Min, OuterRef, QuerySet, Subquery, Su
 
 from accounts.models import Account
 from finops.lake import schema
-from finops.lake.manifest import cost_tag_keys
+from finops.lake.manifest import CostKeys, cost_tag_keys
 from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
 
@@ -136,8 +136,8 @@ def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
     return rows
 
 
-def tag_keys(account: Account) -> list[str]:
-    """Every tag key that a live cost segment has, sorted."""
+def tag_keys(account: Account) -> CostKeys:
+    """Every tag key that a live cost segment has, sorted; x_ columns beside."""
     return cost_tag_keys(account)
 
 

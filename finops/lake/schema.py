@@ -1,7 +1,7 @@
 """What one row of fact is: the columns of cost and usage segments, and how keys become column names.
 
-Pure: no Django, no files. A segment's columns are base columns of its kind, in order, then `tag:…` columns (cost) or
-`dim:…` columns (usage), all strings. Of cost, those that bills may lack are only in segments whose files had them.
+Pure: no Django, no files. A segment's columns are base columns of its kind, in order, then `x:…` and `tag:…` columns (cost)
+or `dim:…` columns (usage), all strings. Of cost, those that bills may lack are only in segments whose files had them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,27 @@ DECIMAL(38, 12) ends with an error at 1.7 * 10^26."""
 MAX_KEYS: Final = 1_000
 """Tag or dimension columns one segment may have; the importer keeps the most used and reports the rest."""
 
+MAX_EXTENSIONS: Final = 200
+"""x_ columns one segment may have."""
+
 TAG_PREFIX: Final = "tag:"
+EXTENSION_PREFIX: Final = "x:"
 DIMENSION_PREFIX: Final = "dim:"
+
+
+class ExtensionKey(str):
+    """The name of a provider's own column without its `x_`, where keys are named: never equal to a tag key."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExtensionKey) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((EXTENSION_PREFIX, str(self)))
 
 
 class Kind(StrEnum):
@@ -157,7 +176,9 @@ def key_prefix(kind: Kind) -> str:
 
 
 def key_column(kind: Kind, key: str) -> str:
-    """The column that holds tag key (cost) or dimension key (usage) `key`."""
+    """The column that holds tag key or ExtensionKey (cost) or dimension key (usage) `key`."""
+    if isinstance(key, ExtensionKey):
+        return extension_column(key)
     return key_prefix(kind) + _escape(key)
 
 
@@ -171,6 +192,16 @@ def tag_key(column: str) -> str:
     return _unescape(_without(TAG_PREFIX, column))
 
 
+def extension_column(name: str) -> str:
+    """The column of the provider's column x_`name`, escaped as `tag_column` does."""
+    return EXTENSION_PREFIX + _escape(name)
+
+
+def extension_name(column: str) -> str:
+    """The name, without x_, of a column that `extension_column` named; ValueError for any other column."""
+    return _unescape(_without(EXTENSION_PREFIX, column))
+
+
 def dimension_column(key: str) -> str:
     """The column of usage dimension `key`, escaped as `tag_column` does."""
     return DIMENSION_PREFIX + _escape(key)
@@ -182,7 +213,7 @@ def dimension_key(column: str) -> str:
 
 
 def is_key_column(column: str) -> bool:
-    return column.startswith((TAG_PREFIX, DIMENSION_PREFIX))
+    return column.startswith((TAG_PREFIX, EXTENSION_PREFIX, DIMENSION_PREFIX))
 
 
 def segment_schema(kind: Kind, keys: list[str]) -> pa.Schema:

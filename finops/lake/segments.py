@@ -209,8 +209,14 @@ def _check_schema(kind: Kind, schema: pa.Schema) -> None:
     wrong = [field.name for field in schema if _plain_type(field.type) != _expected_type(base, field.name)]
     if wrong:
         raise ValueError(f"These columns do not have the type of a {kind} segment: {wrong}.")
+    extensions = [name for name in keys if kind is Kind.COST and name.startswith(schemas.EXTENSION_PREFIX)]
+    keys = [name for name in keys if name not in set(extensions)]
     if len(keys) > schemas.MAX_KEYS or len(set(keys)) < len(keys):
         raise ValueError(f"A segment has at most {schemas.MAX_KEYS} different key columns, not {len(keys)}.")
+    if len(extensions) > schemas.MAX_EXTENSIONS or len(set(extensions)) < len(extensions):
+        raise ValueError(
+            f"A segment has at most {schemas.MAX_EXTENSIONS} different x_ columns, not {len(extensions)}."
+        )
     foreign = [name for name in keys if not name.startswith(schemas.key_prefix(kind))]
     if foreign:
         raise ValueError(

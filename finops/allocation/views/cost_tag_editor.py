@@ -32,6 +32,7 @@ from finops.allocation.services.cost_tags import create_cost_tag, draft_of, save
 from finops.costs.dimensions import registry
 from finops.costs.views.choices import OPS, DimensionChoices, dimension_choices
 from finops.lake import queries as lake_queries
+from finops.lake.manifest import CostKeys
 from finops.lib.errors import UserError
 
 
@@ -237,7 +238,7 @@ def editor_page(
     )
 
 
-def _dimensions(keys: list[str], cost_tag: CostTag | None) -> DimensionChoices:
+def _dimensions(keys: CostKeys, cost_tag: CostTag | None) -> DimensionChoices:
     """Every dimension but the cost tag itself: it cannot build on what it says."""
     found = dimension_choices(registry.kinds(), keys, [])
     own = f"{PREFIX}{cost_tag.key}" if cost_tag else ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus import foreign
 from finops.costs.focus.errors import FocusFileError, printable, shown
-from finops.lake.schema import COST_SCHEMA, OPTIONAL
+from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, MAX_EXTENSIONS, OPTIONAL, extension_column
 from finops.lib.errors import UserError, nearest
 
 _SET = (
@@ -36,19 +37,42 @@ class Header:
     missing: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
     stray: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """x_ columns that are not kept."""
 
     def has(self, column: str) -> bool:
         return column in self.position or column in self.supplied
 
 
 def optional_columns(headers: Iterable[Header]) -> tuple[str, ...]:
-    """The optional cost columns that one of these files of cost fills, in the lake's order."""
+    """The optional cost columns that one of these files of cost fills, in the lake's order; then providers' own."""
     costs = [header for header in headers if header.dataset == spec.COST_AND_USAGE]
-    return tuple(
+    of_focus = [
         name
         for name in COST_SCHEMA.names
         if name in OPTIONAL and any(_fills(header, name) for header in costs)
-    )
+    ]
+    own = sorted({name for header in costs for name in header.position if name.startswith(EXTENSION_PREFIX)})
+    return (*of_focus, *own[:MAX_EXTENSIONS])
+
+
+MAX_NAME: Final = 256
+
+
+def _extensions(names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Places of the provider's own columns by cost column, and those left out: there twice, or more than the lake keeps."""
+    found: dict[str, int] = {}
+    left_out = []
+    for place, name in enumerate(names):
+        bare = "".join(char for char in name.strip() if char.isprintable())
+        if bare[:2].casefold() != "x_" or not bare[2:]:
+            continue
+        column = extension_column(bare[2 : 2 + MAX_NAME])
+        if column in found or len(found) >= MAX_EXTENSIONS:
+            left_out.append(printable(name))
+        else:
+            found[column] = place
+    return found, tuple(left_out)
 
 
 def _fills(header: Header, name: str) -> bool:
@@ -109,12 +133,14 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
     given = {column: value for column, value in defaults.items() if column not in position}
     version = spec.focus_version(position)
     copied = _copies(name, names, {c: v for c, v in given.items() if v.startswith("@")})
+    own, left_out = _extensions(names)
     header = Header(
         name=name,
         names=tuple(names),
         dataset=dataset,
         version=version,
-        position={**position, **copied},
+        position={**position, **copied, **own},
+        left_out=left_out,
         supplied={column: value for column, value in given.items() if not value.startswith("@")},
         copied={column: names[place] for column, place in copied.items()},
         not_needed=tuple(column for column in defaults if column in position),

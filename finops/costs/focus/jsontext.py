@@ -18,6 +18,19 @@ def is_nested(type_: pa.DataType) -> bool:
     return bool(pa.types.is_nested(type_))
 
 
+def as_text(values: pa.Array) -> pa.Array:
+    """Values of any type as text: times in ISO 8601, numbers as short as they are exact, what is nested as JSON. What
+    has no text stays as it is."""
+    type_ = values.type
+    if is_nested(type_):
+        return json_text(values)
+    if pa.types.is_timestamp(type_):
+        moments = values.cast(pa.timestamp("us", type_.tz), safe=False)
+        texts = pc.replace_substring(moments.cast(pa.string()), " ", "T", max_replacements=1)
+        return pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")
+    return values
+
+
 def json_text(values: pa.Array) -> pa.Array:
     """Each value as JSON; null stays null. Fields of a struct without a value are left out, as maps leave them out.
 

@@ -147,6 +147,8 @@ class _Run:
         self._bytes = 0
         self._reading: Reader | None = None
         for opened in files:
+            for column in opened.header.left_out:
+                self._findings.note("extension_left_out", column, first=opened.header.name)
             for column in opened.header.not_needed:
                 self._findings.note("value_not_needed", column, first=opened.header.name)
 

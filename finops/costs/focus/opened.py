@@ -20,6 +20,7 @@ from finops.costs.focus.parquetfile import ParquetFile
 from finops.costs.focus.rows import Columns, by_month
 from finops.costs.focus.sniff import Format, sniff
 from finops.costs.focus.tags import Tags
+from finops.lake.schema import EXTENSION_PREFIX
 
 Reader = CsvFile | ParquetFile
 
@@ -66,7 +67,8 @@ class Opened:
 def _used(header: Header) -> tuple[str, ...]:
     if header.dataset in spec.DATASETS:
         return spec.DATASETS[header.dataset].all
-    return (*needed(), *spec.ACTOR_COLUMNS)
+    own = [name for name in header.position if name.startswith(EXTENSION_PREFIX)]
+    return (*needed(), *spec.ACTOR_COLUMNS, *own)
 
 
 def open_file(file: FocusFile, defaults: Mapping[str, str], chosen: Chosen) -> Opened:

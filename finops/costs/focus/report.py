@@ -30,6 +30,7 @@ FINDINGS: Final[dict[str, str]] = {
     "tag_key_collision": "Two tag keys became the same without their spaces; the first with a value was kept.",
     "tag_key_repeated": "A line has a tag key twice; the first with a value was kept.",
     "tags_over_limit": "More tag keys than the lake keeps (1,000): the least used were left out.",
+    "extension_left_out": "An x_ column that is there twice, or one of more than 200, was left out.",
     "value_not_needed": "The value given for a missing column was not needed; the file has the column.",
 }
 
@@ -67,7 +68,7 @@ class FileReport(msgspec.Struct, omit_defaults=True):
     supplied: dict[str, str] = {}
     """Columns that the file lacks, with the value its owner gave for every row."""
     extensions: list[str] = []
-    """x_ columns; of these only those that name an actor are used."""
+    """x_ columns."""
     stray: list[str] = []
     """Columns that FOCUS does not know."""
 

@@ -11,16 +11,17 @@ import pyarrow.compute as pc
 
 from finops.costs.focus import columns as spec
 from finops.costs.focus import convert
+from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
-from finops.costs.focus.jsontext import is_nested, json_text
+from finops.costs.focus.jsontext import as_text, is_nested, json_text
 from finops.costs.focus.lenient import Read, leniently
 from finops.costs.focus.moments import moments
 from finops.costs.focus.spool import FLAT_TAGS
 from finops.costs.focus.tags import Tags
-from finops.lake.schema import MOMENT, MONEY
+from finops.lake.schema import EXTENSION_PREFIX, MOMENT, MONEY, extension_name
 
 
 class Columns:
@@ -54,6 +55,8 @@ class Columns:
             return self._moments(spec.TIMES[name])
         if name == "currency":
             return self._currency()
+        if name.startswith(EXTENSION_PREFIX):
+            return self._extension(name)
         if name in spec.DENSE:
             return self._dense(*spec.TEXTS[name])
         return self._first(spec.ACTOR_COLUMNS if name == "actor" else spec.TEXTS[name])
@@ -126,6 +129,15 @@ class Columns:
             if found.null_count:
                 found = pc.coalesce(found.dictionary_decode(), other.dictionary_decode()).dictionary_encode()
         return found
+
+    def _extension(self, name: str) -> pa.DictionaryArray:
+        """A provider's own column, whatever its type, as text."""
+        if name not in self._header.position:
+            return _nothing(self._size)
+        column = f"x_{extension_name(name)}"
+        raw, noting = self._raw(name), self._noting(column)
+        values = leniently(convert.text, DICTIONARY, as_text(raw), column, noting)
+        return values if values.type == DICTIONARY else values.dictionary_encode()
 
     def _text(self, column: str) -> pa.DictionaryArray:
         if column not in self._texts:

@@ -19,7 +19,7 @@ from finops.costs.focus.columns import DENSE
 from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.parquetfile import joined
 from finops.costs.focus.tags import pairs
-from finops.lake.schema import COST_SCHEMA, OPTIONAL, tag_column
+from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, OPTIONAL, tag_column
 
 GROUP_ROWS: Final = 122_880
 """Rows handed on at once: the lake's row group."""
@@ -43,7 +43,9 @@ def spool_schema(optional: Collection[str]) -> pa.Schema:
 
 
 def _cost_fields(optional: Collection[str]) -> list[pa.Field]:
-    return [_field(field) for field in COST_SCHEMA if field.name not in OPTIONAL or field.name in optional]
+    own = [pa.field(name, DICTIONARY) for name in optional if name.startswith(EXTENSION_PREFIX)]
+    known = [_field(field) for field in COST_SCHEMA if field.name not in OPTIONAL or field.name in optional]
+    return [*known, *own]
 
 
 class Spool:

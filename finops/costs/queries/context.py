@@ -69,6 +69,7 @@ def account_context(
         sources=shown_sources,
         dimensions=dimension_infos(),
         tag_keys=shown_keys,
+        x_columns=[f"x_{name}" for name in keys.extensions[:SHOWN_KEYS]],
         glossary=[GlossaryEntry(term=row.term, meaning=row.meaning) for row in glossary(account)],
         truncated=_truncated(keys, shown_keys, sources),
         warnings=warnings_for(facts),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from finops.costs.answers import ViewUsed
-from finops.costs.dimensions import DimensionKind
+from finops.costs.dimensions import EXTENSION, DimensionKind
+from finops.lake.manifest import CostKeys
 from finops.lib.choices import GRANULARITIES as GRANULARITIES
 from finops.lib.choices import PERIODS as PERIODS
 from finops.lib.choices import TOPS as TOPS
@@ -51,7 +52,7 @@ def default_basis(basis: str | None, used: ViewUsed | None) -> str:
 
 
 def dimension_choices(
-    kinds: Iterable[DimensionKind], tag_keys: Sequence[str], used: Iterable[str]
+    kinds: Iterable[DimensionKind], tag_keys: CostKeys, used: Iterable[str]
 ) -> DimensionChoices:
     """Every dimension of the registry, every tag key of the data, and what the URL names beyond them.
 
@@ -61,6 +62,7 @@ def dimension_choices(
     fixed = [kind for kind in kinds if not kind.is_family]
     plain = [(kind.name, kind.title) for kind in fixed if not kind.of_bill]
     of_bill = [(kind.name, kind.title) for kind in fixed if kind.of_bill]
+    of_bill += [(f"{EXTENSION}{name}", f"{EXTENSION}{name}") for name in tag_keys.extensions]
     own = [
         (f"{kind.name}{key}", f"{key} ({kind.title.lower()})")
         for kind in kinds

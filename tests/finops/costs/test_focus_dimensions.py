@@ -9,12 +9,14 @@ from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from accounts.models import Account
+from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.models import CostSource
 from finops.costs.queries import account_context, list_dimension_values, query_spend, shortened
 from finops.costs.spend_query import Filter, SpendQuery
@@ -22,6 +24,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs import plain
 from tests.finops.costs.importing import imported
+from tests.finops.costs.reading import as_csv
 from tests.finops.costs.rows import add_source, cost
 
 FILE = "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
@@ -215,3 +218,32 @@ def test_the_explorer_shows_and_writes_a_quantity_with_its_unit(acme: Account, c
         ("VM", "Hours", Decimal(3)),
         ("VM", "GB", Decimal(2)),
     }
+
+
+def test_a_providers_own_column_is_a_dimension(acme: Account, cast: Cast, tmp_path: Path) -> None:
+    """In a file's tags there is a key of the same name, which stays another."""
+    source = CostSource.objects.create(account=acme, name="Own")
+    rows = [
+        {"x_CostCenter": "Search", "Tags": '{"CostCenter": "web"}', "BilledCost": "3"},
+        {"x_CostCenter": "Ads", "BilledCost": "2"},
+        {"x_CostCenter": "", "BilledCost": "1"},
+    ]
+    path = tmp_path / "own.csv"
+    path.write_bytes(as_csv(*({"ChargePeriodStart": "2026-05-03T00:00:00Z", **row} for row in rows)))
+    imported(cast, source, path)
+
+    def by(dimension: str, **more: Any) -> dict[str, Decimal]:
+        query = SpendQuery(group_by=[dimension], basis="billed", **EVER, **more)
+        return {row.group[dimension]: row.amount for row in query_spend(acme, query).rows}
+
+    assert by("x_CostCenter") == {"Search": Decimal(3), "Ads": Decimal(2), "(none)": Decimal(1)}
+    assert by("tag:CostCenter") == {"web": Decimal(3), "(untagged)": Decimal(3)}
+    chosen = [Filter(dimension="x_costcenter", values=["ads"])]
+    assert by("x_CostCenter", filters=chosen) == {"Ads": Decimal(2)}
+    assert account_context(acme).x_columns == ["x_CostCenter"]
+    page = signed_in(cast.viewer).get("/a/acme/cost-explorer/").content.decode()
+    assert '<option value="x_CostCenter">x_CostCenter</option>' in page
+    unknown = query_spend(acme, SpendQuery(group_by=["x_CostCentre"], **EVER))
+    assert "No cost line has column x_CostCentre. Nearest: x_CostCenter." in unknown.warnings
+    with pytest.raises(UserError, match="no cost line has column x_Other"):
+        registry.resolve_in_data(DimensionContext(acme), "x_Other", field="dimension")

@@ -244,3 +244,44 @@ def test_times_of_day_and_zones_are_kept() -> None:
     starts |= {"5/13/2026": datetime(2026, 5, 13, tzinfo=UTC)}
     read = Read(as_csv(*({"ChargePeriodStart": start} for start in starts)))
     assert read.column("charge_period_start") == list(starts.values())
+
+
+def test_providers_own_columns_are_kept_as_text_whatever_their_type() -> None:
+    rows = [row_of_all_columns(number) for number in range(2)]
+    own = {
+        "x_CostCenter": pa.array(["R&D", " "]),
+        "X_Rate": pa.array([0.1, None]),
+        "x_Exact": pa.array([Decimal("1.50"), None], pa.decimal128(20, 2)),
+        "x_Seen": pa.array([datetime(2026, 5, 3, 7, 30, tzinfo=UTC), None], pa.timestamp("ns", tz="UTC")),
+        "x_Flag": pa.array([True, None]),
+        "x_Discounts": pa.array([[("EDP", 0.5)], None], pa.map_(pa.string(), pa.float64())),
+        "x_Raw": pa.array([b"\xff\xfe", None]),
+    }
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({name: pa.array([row[name] for row in rows]) for name in COLUMNS} | own), buffer)
+    read = Read(buffer.getvalue())
+    assert [{name: value for name, value in row.items() if name.startswith("x:")} for row in read.rows] == [
+        {
+            "x:^cost^center": "R&D",
+            "x:^discounts": '{"EDP":0.5}',
+            "x:^exact": "1.50",
+            "x:^flag": "true",
+            "x:^rate": "0.1",
+            "x:^raw": None,
+            "x:^seen": "2026-05-03T07:30:00Z",
+        },
+        dict.fromkeys(
+            ("x:^cost^center", "x:^discounts", "x:^exact", "x:^flag", "x:^rate", "x:^raw", "x:^seen")
+        ),
+    ]
+    assert read.finding("unreadable").columns == {"x_Raw": 1}
+
+
+def test_own_columns_that_differ_in_case_stay_apart_and_one_there_twice_is_named() -> None:
+    header = [*COLUMNS, "x_a", "x_A", "X_a"]
+    row = row_of_all_columns(0)
+    text = io.StringIO()
+    csv.writer(text).writerows([header, [*row.values(), "1", "2", "3"]])
+    read = Read(text.getvalue().encode())
+    assert (read.row["x:a"], read.row["x:^a"]) == ("1", "2")
+    assert read.finding("extension_left_out").columns == {"X_a": 0}
