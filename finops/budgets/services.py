@@ -19,6 +19,7 @@ from accounts.scoping import account_scope
 from finops.budgets import changes
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
+from finops.budgets.queries.in_data import check_in_data
 from finops.budgets.scopes import ScopeDraft, find_scope
 from finops.costs import dependants
 from finops.lib.currencies import currency_code
@@ -44,7 +45,8 @@ class BudgetDraft:
 @transaction.atomic
 def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budget:
     """A new budget. Raises UserError for a name that is taken (it says which budget has it), a full account (cap and
-    count), a scope, currency or period that is not there; ValidationError for what the database would refuse."""
+    count), a scope, currency or period that is not there, a currency or cost tag value that the account's cost does not
+    have (one to three lake queries); ValidationError for what the database would refuse."""
     with account_scope(account):
         _one_at_a_time(account)
         _check_name(draft.name, but=None)
@@ -52,6 +54,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
         budget = Budget(account=account, created_by=actor.user)
         _fill(budget, draft, account)
         budget.full_clean(exclude=["account"])
+        check_in_data(account, budget)
         budget.save(force_insert=True)
         _write_amounts(budget, draft, account)
         audit.record(

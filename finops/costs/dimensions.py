@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from accounts.models import Account
+from finops.costs.value_names import ValueNames
 from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
@@ -47,7 +48,8 @@ class Dimension:
 
     `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
     bring. `warnings` are sentences for the answer, such as a tag key that no line has. `has_many_values` (thousands)
-    only decides how the lake is asked.
+    only decides how the lake is asked. `names` are readable names that a higher room knows. `stands_for` is the dimension
+    whose values it has under another name, and whose shared-cost splits are its own.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Dimension:
     tag_keys: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     has_many_values: bool = False
+    names: ValueNames | None = field(default=None, compare=False, repr=False)
+    stands_for: str = ""
 
 
 @dataclass

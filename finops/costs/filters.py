@@ -18,6 +18,7 @@ from finops.costs.aliases import candidates
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.numbers import folded, numbers_of
 from finops.costs.spend_query import Filter, Op
+from finops.costs.value_names import named
 from finops.lib.errors import UserError
 
 MAX_VALUES = 500
@@ -29,12 +30,14 @@ for each line (measured: 4 times as long). More are hashed."""
 
 @dataclass(frozen=True)
 class ResolvedFilter:
-    """A filter with its dimension found. `wanted` are the values with their aliases."""
+    """A filter with its dimension found. `wanted` are the values with their aliases and what names mean."""
 
     dimension: Dimension
     op: str
     asked: tuple[str, ...]
     wanted: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """Values that pass whatever the operator: those whose name does."""
 
     @property
     def is_exact(self) -> bool:
@@ -61,7 +64,10 @@ class ResolvedFilter:
             return numbers.among(table, lambda text: self._takes(folded(text), wanted))
         value = self.dimension.value(table)
         texts = [value] if self.dimension.label is None else [value, self.dimension.label(table)]
-        return reduce(or_, [self._matches(text.lower()) for text in texts])
+        found = [self._matches(text.lower()) for text in texts]
+        if self.also:
+            found.append(value.lower().isin([folded(each) for each in self.also]))
+        return reduce(or_, found)
 
     def _is_absent(self, table: Any) -> Any:
         numbers = numbers_of(self.dimension.value)
@@ -100,6 +106,9 @@ class ResolvedFilter:
         return not found if self.op in ("not_in", "not_contains") else found
 
     def _takes(self, text: str, wanted: Sequence[str]) -> bool:
+        return text in [folded(each) for each in self.also] or self._passes(text, wanted)
+
+    def _passes(self, text: str, wanted: Sequence[str]) -> bool:
         if self.is_exact:
             return text in wanted
         if self.op == "starts_with":
@@ -119,7 +128,7 @@ def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> lis
 
 
 def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
-    dimension = registry.resolve(context, item.dimension, field="filters")
+    dimension = named(context, registry.resolve(context, item.dimension, field="filters"))
     _check_values(dimension, item)
     return resolved_filter(dimension, item.op, item.values)
 
@@ -131,8 +140,17 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
     wanted = [
         name for value in values for name in (candidates(dimension.name, value) if aliased else [value])
     ]
+    also: list[str] = []
+    if dimension.names is not None and op in ("in", "not_in"):
+        wanted += [name for value in values for name in dimension.names.meant(value)]
+    elif dimension.names is not None and op in ("contains", "not_contains"):
+        also = [name for value in values for name in dimension.names.containing(value)]
     return ResolvedFilter(
-        dimension=dimension, op=op, asked=tuple(values), wanted=tuple(dict.fromkeys(wanted))
+        dimension=dimension,
+        op=op,
+        asked=tuple(values),
+        wanted=tuple(dict.fromkeys(wanted)),
+        also=tuple(dict.fromkeys(also)),
     )
 
 

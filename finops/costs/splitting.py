@@ -84,6 +84,13 @@ def splitting_of(question: SplitQuestion) -> Splitting:
     return _splitters[0](question) if _splitters else Splitting()
 
 
+def is_shared_out(dimension: str) -> bool:
+    """Whether cost is shared out among values of such a dimension: those of people and products, not of a bill."""
+    return dimension in ("team", "product", "customer", "account") or dimension.startswith(
+        ("tag:", "cost_tag:")
+    )
+
+
 def amounts_of(sums: dict[str, Decimal]) -> list[MoneyAmount]:
     """Amounts by currency, those that are not 0."""
     return [MoneyAmount(amount=sums[name], currency=name) for name in sorted(sums) if sums[name]]

@@ -235,11 +235,13 @@ def test_the_call_that_a_budget_s_hint_spells_out_gives_what_it_spent(door: Door
     assert spent["totals"][0]["amount"] == made["budget"]["spent"]
 
 
-def test_a_budget_of_a_value_without_cost_names_the_nearest_that_has(door: Door) -> None:
+def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(door: Door) -> None:
     scope = {"cost_tag": "environment", "cost_tag_value": "Prod"}
-    made = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+    said = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+    other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
 
-    assert any("Nearest: Production" in warning for warning in made["warnings"])
+    assert "no cost has cost_tag:environment 'Prod'. Nearest: Production" in said
+    assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 
 def test_an_amount_with_signs_is_answered_with_how_to_write_it(door: Door) -> None:

@@ -101,8 +101,11 @@ def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[Split
     """The question's dimensions that have splits, each once."""
     plan, found = question.plan, []
     used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
+    left = list(splits)
     for dimension in {each.value: each for each in reversed(used)}.values():
-        mine = tuple(split for split in splits if _is_on(question, split, dimension))
+        # A split moves cost once, also where the question names the customer and the customer key.
+        mine = tuple(split for split in left if _is_on(question, split, dimension))
+        left = [split for split in left if split not in mine]
         if mine:
             found.append(
                 SplitDimension(
@@ -121,7 +124,7 @@ def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[Split
 
 
 def _is_on(question: SplitQuestion, split: Split, dimension: Dimension) -> bool:
-    if split.dimension == dimension.name:
+    if split.dimension in (dimension.name, dimension.stands_for):
         return True
     if PRODUCT not in (split.dimension, dimension.name):
         return False

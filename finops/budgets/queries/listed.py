@@ -18,10 +18,8 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.values import MAX_LIMIT, list_dimension_values
 from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.errors import nearest
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, month_start
 from finops.lib.spoken import cut, listed, money
@@ -69,29 +67,10 @@ def new_budget_answer(account: Account, budget: Budget, *, deadline: float | Non
         data_through=status.data_through,
         warnings=[
             *status.warnings,
-            *_nearest_values(account, budget, status, deadline),
             *_warnings(account, sources, [status]),
         ],
         hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
     )
-
-
-def _nearest_values(
-    account: Account, budget: Budget, status: BudgetStatus, deadline: float | None
-) -> list[str]:
-    """What a value of a cost tag without cost may have been meant to be. One lake query, for such a value alone."""
-    if budget.cost_tag is None or status.spent or status.other_currencies:
-        return []
-    name = f"cost_tag:{budget.cost_tag.key}"
-    known = list_dimension_values(account, name, limit=MAX_LIMIT, deadline=deadline)
-    close = nearest(budget.cost_tag_value, [value.value for value in known.values])
-    if not close or budget.cost_tag_value in close:
-        return []
-    named = ", ".join(cut(value, MAX_NAME) for value in close)
-    warning = f"No cost has {name} {cut(budget.cost_tag_value, MAX_NAME)!r}. Nearest: {named}."
-    return [
-        f"{warning} If one is meant, make a budget of it and ask a person to delete this one on its page."
-    ]
 
 
 def _question(status: BudgetStatus, basis: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import ibis
@@ -18,7 +19,8 @@ from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
-from finops.lib.errors import nearest
+from finops.lib.errors import UserError, nearest
+from finops.lib.periods import DateRange
 from finops.lib.spoken import cut
 
 NEAREST_OF = 5_000
@@ -26,6 +28,12 @@ NEAREST_OF = 5_000
 
 _NO_NAME = ibis.null("string")
 
+REFUSED = ("customer", "currency")
+REFUSED_FAMILIES = ("tag:", "cost_tag:")
+"""Dimensions whose values people and rules make up, so that a misspelt one is likelier than one without cost."""
+
+EVER = DateRange(date(1970, 1, 1), date(2999, 12, 31))
+NAMED_VALUES = 5
 SHOWN_VALUES = 20
 SHOWN_LENGTH = 120
 SHOWN_MISSING = 5
@@ -50,7 +58,9 @@ def look_up(
 ) -> FilterFindings:
     """One lake query over the filtered columns; a second one when a value is not in the data of these days.
 
-    `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data.
+    `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data. Raises
+    UserError for an `in` of which no value is in the data of any day, on dimensions whose values people make up
+    (REFUSED): a sum of nothing would read as a cost of 0. One lake query more where none is of these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
     present, renamed = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
@@ -61,6 +71,13 @@ def look_up(
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     known, _ = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
+    empty = [(index, item) for index, (item, values) in enumerate(lost) if _is_refused(item, values)]
+    other_days, _ = _ask(
+        account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=EVER
+    )
+    for place, (index, item) in enumerate(empty):
+        if not other_days.get(place):
+            raise _refusal(item, known.get(index, {}))
     warnings = [
         _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
     ]
@@ -71,6 +88,34 @@ def look_up(
     ]
     found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
+
+
+def _is_refused(item: ResolvedFilter, missing: Sequence[str]) -> bool:
+    """Whether none of the values asked for is there, and it is worth a refusal when no day has any."""
+    name = item.dimension.name
+    return (
+        item.op == "in"
+        and (name in REFUSED or name.startswith(REFUSED_FAMILIES))
+        and len(missing) == len(item.asked)
+        # A tag key that no line has is said by the dimension, with the keys that come near.
+        and not item.dimension.warnings
+        # A customer that exists, without any cost, costs nothing.
+        and not (item.dimension.names is not None and any(map(item.dimension.names.meant, item.asked)))
+    )
+
+
+def _refusal(item: ResolvedFilter, known: Mapping[str, str]) -> UserError:
+    value, name = item.asked[0], item.dimension.name
+    names = [*known, *(label for label in known.values() if label)]
+    close = nearest(cut(value, SHOWN_LENGTH), names)
+    shown = ", ".join(cut(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
+    advice = f" {'Nearest' if close else 'These days have'}: {shown}." if shown else ""
+    return UserError(
+        f"filters: no cost line of any day has {name} {cut(value, SHOWN_LENGTH)!r}.{advice} listDimensionValues lists the "
+        "values.",
+        field="filters",
+        value=cut(value, SHOWN_LENGTH),
+    )
 
 
 def _wants(item: ResolvedFilter, value: str) -> bool:
@@ -89,15 +134,17 @@ def _ask(
     manifest: Manifest | None,
     *,
     only_wanted: bool,
+    days: DateRange | None = None,
 ) -> tuple[dict[int, Found], dict[int, Found]]:
     """The values of each filter, and those of them that have lines which the filter leaves out, with their newest names."""
     if not items:
         return {}, {}
+    asked = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
     table = engine.run(
         account,
         Kind.COST,
-        min(days.start for days in plan.ranges),
-        max(days.end for days in plan.ranges),
+        asked.start,
+        asked.end,
         _ValuesBuild(tuple(items), only_wanted),
         tag_keys=plan.tag_keys,
         summed=True,
@@ -163,8 +210,14 @@ def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
         value
         for value in item.asked
         if value.strip().lower() != item.dimension.absent
-        and not names & {name.lower() for name in candidates(item.dimension.name, value)}
+        and not names & {name.lower() for name in _meanings(item, value)}
     ]
+
+
+def _meanings(item: ResolvedFilter, value: str) -> list[str]:
+    """The value, its aliases, and the values that it is the name of."""
+    by_name = item.dimension.names.meant(value) if item.dimension.names is not None else ()
+    return [*candidates(item.dimension.name, value), *by_name]
 
 
 def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:

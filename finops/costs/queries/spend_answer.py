@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -63,6 +63,8 @@ class SpendFacts:
     splitting: Splitting = field(default_factory=Splitting)
     lacking: Sequence[MoneyAmount] = ()
     """What the lines cost that have no value in the measure."""
+    after_splits: Mapping[str, Decimal] = field(default_factory=dict)
+    """The total of each currency after splits, where the question is before them and it differs."""
 
     @property
     def names(self) -> dict[int, str]:
@@ -88,7 +90,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            not_final(facts, sums) + spread_words(facts) + lacking_words(facts),
+            shared_words(facts) + not_final(facts, sums) + spread_words(facts) + lacking_words(facts),
         ),
         view=facts.view,
         period=period_of(facts),
@@ -114,6 +116,13 @@ def lacking_words(facts: SpendFacts) -> str:
         return ""
     amounts = listed([money(each.amount, each.currency) for each in facts.lacking])
     return f"; {facts.view.measure} is missing on lines of {amounts}"
+
+
+def shared_words(facts: SpendFacts) -> str:
+    """A clause on what the total would be with the shares of splits, which this answer leaves out."""
+    found = facts.after_splits
+    amounts = [money(found[currency], currency) for currency in most_first(found)]
+    return f"; after shared-cost splits (splits: after) it is {listed(amounts)}" if amounts else ""
 
 
 def spread_words(facts: SpendFacts) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import ibis
 import pyarrow as pa
+from msgspec import structs
 
 from accounts.models import Account
 from finops.costs.aliases import candidates
@@ -20,6 +21,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.value_names import named
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
@@ -44,6 +46,8 @@ class _Page:
     days: DateRange
     limit: int
     offset: int
+    by_name: tuple[str, ...] = ()
+    """Values whose name has the search in it."""
 
 
 def list_dimension_values(
@@ -67,7 +71,7 @@ def list_dimension_values(
         raise UserError(f"limit: {limit} is not between 1 and {MAX_LIMIT}.", field="limit", value=limit)
     sources = load_sources(account)
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
-    found = registry.resolve(context, dimension, field="dimension")
+    found = named(context, registry.resolve(context, dimension, field="dimension"))
     asked = days or _recent(sources.coverage)
     question = (found.name, search.strip().lower(), asked.start, asked.end)
     view = view_used(sources.view, basis=None, charge_categories=())
@@ -79,8 +83,10 @@ def list_dimension_values(
         days=asked,
         limit=limit,
         offset=offset_of(cursor, *question),
+        by_name=tuple(found.names.containing(search)) if found.names is not None and search.strip() else (),
     )
     values, total = _read(_run(account, page, deadline, sources.manifest))
+    values = _with_names(found, values)
     after = page.offset + len(values)
     facts = AnswerFacts(account, asked, sources.coverage, sources.health)
     return DimensionValuesAnswer(
@@ -98,6 +104,13 @@ def list_dimension_values(
         warnings=[*found.warnings, *warnings_for(facts)],
         hint=_hint(page, values),
     )
+
+
+def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[DimensionValue]:
+    if dimension.names is None or not values:
+        return values
+    names = dimension.names.names([each.value for each in values])
+    return [structs.replace(each, label=names.get(each.value, each.label)) for each in values]
 
 
 def given_days(
@@ -184,7 +197,8 @@ def _sums(page: _Page, lines: Any) -> Any:
 def _found(page: _Page, text: Any) -> Any:
     folded = text.lower()
     part = folded.contains(ibis.literal(page.search).lower())
-    names = [ibis.literal(name).lower() for name in candidates(page.dimension.name, page.search)]
+    known = [*candidates(page.dimension.name, page.search), *page.by_name]
+    names = [ibis.literal(name).lower() for name in known]
     return (part | folded.isin(names)).fill_null(False)
 
 

@@ -26,7 +26,7 @@ def meant_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
         known = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
         raise UserError(
             f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {known}; "
-            "getAccountContext lists all of both.",
+            "getAccountContext lists all of both. Cost by customer needs none: querySpend with group_by customer.",
             field="usage_metric",
         )
     if len(name) > MAX_METRIC_LENGTH:

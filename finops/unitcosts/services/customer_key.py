@@ -18,6 +18,7 @@ MAX_ALIASES = 5_000
 """Each is compared with every value of cost in memory; more spellings than this want a better key."""
 
 FIELD = "dimension"
+CUSTOMER = "customer"
 
 
 @transaction.atomic
@@ -47,6 +48,14 @@ def _dimension(account: Account, name: str) -> Dimension:
     if not name:
         raise UserError("Choose the dimension of cost whose values are your customers' ids.", field=FIELD)
     context = DimensionContext(account, cost_view(account).product_key)
+    if name.casefold() == CUSTOMER:
+        tags = [f"tag:{key}" for key in nearest(CUSTOMER, context.tag_keys)]
+        advice = f" Nearest: {', '.join(tags)}." if tags else ""
+        raise UserError(
+            f"{FIELD}: {name!r} is made by the customer key, so it cannot be the key itself.{advice}",
+            field=FIELD,
+            value=name,
+        )
     return registry.resolve_in_data(context, name, field=FIELD)
 
 

@@ -23,7 +23,12 @@ from finops.unitcosts.forms import AliasForm, CustomerKeyForm, UsageDimensionFor
 from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.matching import customer_names, unmatched_values
-from finops.unitcosts.services.customer_key import add_customer_alias, remove_customer_alias, set_customer_key
+from finops.unitcosts.services.customer_key import (
+    CUSTOMER,
+    add_customer_alias,
+    remove_customer_alias,
+    set_customer_key,
+)
 
 COLUMNS = [
     Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),
@@ -102,7 +107,8 @@ def _is_ours(request: HttpRequest, url: str) -> bool:
 
 def _key_form(request: AccountRequest, *, initial: bool = False) -> CustomerKeyForm:
     key = customer_key(request.account)
-    found = dimension_choices(registry.kinds(), lake_queries.tag_keys(request.account), [key] if key else [])
+    kinds = [kind for kind in registry.kinds() if kind.name != CUSTOMER]
+    found = dimension_choices(kinds, lake_queries.tag_keys(request.account), [key] if key else [])
     form = CustomerKeyForm(None if initial else request.POST, initial={"dimension": key})
     field: Any = form.fields["dimension"]
     field.choices = [

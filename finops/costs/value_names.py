@@ -1,0 +1,55 @@
+"""Readable names that a higher room knows for values of a dimension, such as customers' names for their ids.
+
+    value_names.register(customer_names)
+
+Bills hold the values; the names are rows of PostgreSQL. So a filter by name is resolved before the lake is asked, and
+the values of an answer get their names after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from finops.costs.dimensions import Dimension, DimensionContext
+
+MAYBE_NAMED = ("account", "product", "customer")
+MAYBE_NAMED_FAMILIES = ("tag:", "cost_tag:")
+"""Dimensions whose values may be those of something with names; others are not asked for, which saves a query."""
+
+
+class ValueNames(Protocol):
+    """Names of the values of one dimension. Each call is at most two queries of PostgreSQL; texts are kept."""
+
+    def meant(self, text: str) -> Sequence[str]:
+        """The values that a name stands for; empty for a text that is a value itself, or nobody's name."""
+
+    def containing(self, text: str) -> Sequence[str]:
+        """The values whose name has this text in it, in any case."""
+
+    def names(self, values: Collection[str]) -> Mapping[str, str]:
+        """The name of each of these values that has one."""
+
+
+Namer = Callable[["DimensionContext", "Dimension"], ValueNames | None]
+
+_namers: list[Namer] = []
+
+
+def register(namer: Namer) -> None:
+    """Add one that may know names; it returns None for dimensions that it knows nothing of."""
+    _namers.append(namer)
+
+
+def named(context: DimensionContext, dimension: Dimension) -> Dimension:
+    """The dimension with the names of its values, where somebody knows them."""
+    if dimension.names is not None or not _maybe(dimension.name):
+        return dimension
+    found = (namer(context, dimension) for namer in _namers)
+    return replace(dimension, names=next((names for names in found if names is not None), None))
+
+
+def _maybe(name: str) -> bool:
+    return name in MAYBE_NAMED or name.startswith(MAYBE_NAMED_FAMILIES)

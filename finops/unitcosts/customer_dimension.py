@@ -1,0 +1,158 @@
+"""The dimension `customer`: who a line's cost belongs to, by the account's customer key and its aliases; and the names
+of customers, for that dimension and for the customer key itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ibis
+from django.db.models import Q
+
+from accounts.models import Account
+from finops.costs import value_names
+from finops.costs.dimensions import Dimension, DimensionContext, DimensionKind, Expression, registry
+from finops.lib.errors import UserError
+from finops.unitcosts.queries.customers import aliases_of, customer_key
+from ingestion.models import Customer
+
+NAME = "customer"
+NO_CUSTOMER = "(no customer)"
+MANY = 50
+MAX_NAMED = 500
+"""Customers that one text may mean; more is no name."""
+
+_KEY, _RESOLVING, _ALIASES = "customer key", "resolving customer", "customer aliases"
+
+NO_CUSTOMER_KEY = (
+    "No customer key is chosen, so every cost line is of (no customer). A member chooses the tag or dimension whose values "
+    "are customers in Settings, Customer key."
+)
+
+
+@dataclass(frozen=True)
+class _CustomerOf:
+    """The customer's id that a value of the customer key is, by alias or as it stands."""
+
+    value: Expression
+    aliases: tuple[tuple[str, str], ...]
+
+    def __call__(self, table: Any) -> Any:
+        value = self.value(table)
+        if len(self.aliases) <= MANY:
+            return value.cases(*self.aliases, else_=value)
+        texts, ids = zip(*self.aliases, strict=True)
+        known = ibis.map(ibis.array(list(texts)), ibis.array(list(ids)))
+        # Looking a value up in a map compares it with each; IN, which is hashed, leaves that to lines with an alias.
+        return ibis.ifelse(value.isin(list(texts)), known.get(value, value), value)
+
+
+@dataclass
+class CustomerNames:
+    """Names of customers. `whole`: the values are ids, aliases folded in; else they are the customer key's own."""
+
+    account: Account
+    aliases: Mapping[str, str]
+    whole: bool
+    _meant: dict[str, Sequence[str]] = field(default_factory=dict)
+
+    def meant(self, text: str) -> Sequence[str]:
+        if text not in self._meant:
+            self._meant[text] = self._values_of(text.strip())
+        return self._meant[text]
+
+    def _values_of(self, text: str) -> Sequence[str]:
+        folded = text.casefold()
+        aliased = [customer_id for value, customer_id in self.aliases.items() if value.casefold() == folded]
+        if aliased:
+            return aliased if self.whole else []
+        rows = Customer.objects.filter(account=self.account)
+        found = rows.filter(Q(customer_id__iexact=text) | Q(name__iexact=text)).order_by("customer_id")
+        ids = list(found.values_list("customer_id", flat=True)[:MAX_NAMED])
+        return [] if folded in [each.casefold() for each in ids] else self._spelled(ids)
+
+    def containing(self, text: str) -> Sequence[str]:
+        rows = Customer.objects.filter(account=self.account, name__icontains=text.strip()).order_by(
+            "customer_id"
+        )
+        return self._spelled(list(rows.values_list("customer_id", flat=True)[:MAX_NAMED]))
+
+    def _spelled(self, ids: Sequence[str]) -> list[str]:
+        """The ids, and for the key itself the other spellings that the bills have."""
+        others = [] if self.whole else [value for value, each in self.aliases.items() if each in set(ids)]
+        return [*ids, *others]
+
+    def names(self, values: Collection[str]) -> Mapping[str, str]:
+        ids = {value: value if self.whole else self.aliases.get(value, value) for value in values}
+        rows = Customer.objects.filter(account=self.account, customer_id__in=set(ids.values())).exclude(
+            name=""
+        )
+        known = {each: name for each, name in rows.values_list("customer_id", "name") if name.strip()}
+        return {value: known[each] for value, each in ids.items() if each in known}
+
+
+def _customer(context: DimensionContext, _key: str) -> Dimension:
+    """Two queries of PostgreSQL for a question, whatever it names by customer."""
+    if _RESOLVING in context.known:
+        raise UserError(
+            "The customer key is a cost tag whose rules ask for the customer: a circle. Choose another customer key, or take "
+            "customer out of the cost tag's rules."
+        )
+    key = _key_of(context)
+    if not key:
+        return Dimension(
+            name=NAME, title="Customer", value=_Nobody(), absent=NO_CUSTOMER, warnings=(NO_CUSTOMER_KEY,)
+        )
+    context.known[_RESOLVING] = True
+    try:
+        found = registry.resolve(context, key, field="customer key")
+    finally:
+        del context.known[_RESOLVING]
+    aliases = _aliases(context)
+    return Dimension(
+        name=NAME,
+        title="Customer",
+        value=_CustomerOf(found.value, tuple(sorted(aliases.items()))) if aliases else found.value,
+        # As the customer key has it, because splits name their source by it.
+        absent=found.absent,
+        label=found.label,
+        tag_keys=found.tag_keys,
+        warnings=found.warnings,
+        names=CustomerNames(context.account, aliases, whole=True),
+        stands_for=found.name,
+    )
+
+
+@dataclass(frozen=True)
+class _Nobody:
+    def __call__(self, _table: Any) -> Any:
+        return ibis.null("string")
+
+
+def _key_of(context: DimensionContext) -> str:
+    if _KEY not in context.known:
+        context.known[_KEY] = customer_key(context.account)
+    found: str = context.known[_KEY]
+    return found
+
+
+def _aliases(context: DimensionContext) -> dict[str, str]:
+    if _ALIASES not in context.known:
+        context.known[_ALIASES] = aliases_of(context.account)
+    found: dict[str, str] = context.known[_ALIASES]
+    return found
+
+
+def _names(context: DimensionContext, dimension: Dimension) -> CustomerNames | None:
+    if dimension.name.casefold() != _key_of(context).casefold():
+        return None
+    return CustomerNames(context.account, _aliases(context), whole=False)
+
+
+value_names.register(_names)
+registry.register(
+    DimensionKind(
+        NAME, "Customer", "Whose cost it is: the customer key, aliases folded in; ids or names.", _customer
+    )
+)
