@@ -17,6 +17,10 @@ from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
 from finops.insights.data_health.queries import data_health
 from finops.insights.models import Anomaly
 from finops.insights.services.detecting import detect_if_due
+from finops.insights.spend_change.queries import explain_spend_change
+from finops.insights.spend_change.question import SpendChangeQuery
+from finops.unitcosts.queries.unit_cost import query_unit_cost
+from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
 from tests.finops.budgets.world import make, of_source
 from tests.finops.costs.billed import Bills, at, line, usage
@@ -171,3 +175,26 @@ def test_a_budget_of_a_source_has_the_days_of_that_source(bills: Bills) -> None:
     expected = sum((weekly(300)(date(2026, 11, day)) for day in range(1, 31)), Decimal(0))
     assert status.forecast is not None
     assert abs(status.forecast - expected) < expected * Decimal("0.03")
+
+
+def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) -> None:
+    bills.bring("AWS", usage({"Compute": lambda day: 100}, BEGIN, NEWEST), on=TODAY)
+    bills.bring("Slow SaaS", usage({"Seats": lambda day: 100}, BEGIN, date(2026, 11, 15)), on=TODAY)
+
+    with account_scope(bills.account), at(TODAY):
+        answer = explain_spend_change(bills.account, SpendChangeQuery(period="last_7_days"))
+
+    (total,) = answer.totals
+    assert total.change == 0
+    assert total.current_amount == 100 * (5 + 2)
+    assert "2026-11-19 to 2026-11-20 left out, not complete" in answer.summary
+    assert "'Slow SaaS' over 2026-11-14 to 2026-11-15" in answer.summary
+
+
+def test_a_unit_cost_says_what_of_its_cost_is_not_final(bills: Bills) -> None:
+    bills.bring("AWS", usage({"Compute": lambda day: 100}, BEGIN, NEWEST), on=TODAY)
+
+    with account_scope(bills.account), at(TODAY):
+        answer = query_unit_cost(bills.account, UnitCostQuery(usage_metric="requests", period="last_7_days"))
+
+    assert "of which 200.00 USD on 2026-11-19 to 2026-11-20 is not final" in answer.summary
