@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from accounts.models import Account
@@ -13,13 +13,14 @@ from finops.alerts.digests import digest_message
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertFiring, AlertSubscription
 from finops.alerts.triggers import anomaly as anomalies
-from finops.alerts.triggers import anomaly_words, budget_words
+from finops.alerts.triggers import anomaly_words, budget_words, imports
 from finops.alerts.triggers.budget import Crossing, crossings
 from finops.alerts.triggers.digest import due_digest
 from finops.budgets.answers import BudgetStatus
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
+from finops.costs.models import CostImport
 from finops.costs.queries.sources import Sources, load_sources
 from finops.insights.models import Anomaly, AnomalyRun
 from finops.lib import clock
@@ -105,6 +106,21 @@ class Look:
             return anomaly_words.gathered(self.account, new)
 
         return Candidate(subscription, tuple(by_key), words)
+
+    def imports(self) -> list[Candidate]:
+        """No lake query; PostgreSQL: two."""
+        subscriptions = self.of(Trigger.IMPORT)
+        recent = imports.recent() if subscriptions else []
+        wanted = [(row, each) for row in subscriptions for each in recent]
+        fired = _fired((row, imports.key_of(each)) for row, each in wanted)
+        return [
+            Candidate(row, (imports.key_of(each),), partial(self._of_import, each))
+            for row, each in wanted
+            if (row.pk, imports.key_of(each)) not in fired
+        ]
+
+    def _of_import(self, job: CostImport, _keys: Collection[str]) -> Message:
+        return imports.message(self.account, job)
 
     def budgets(self) -> list[Candidate]:
         """Lake queries as `budget_statuses` of the budgets that somebody subscribed to; PostgreSQL: three."""

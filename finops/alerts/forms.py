@@ -96,6 +96,7 @@ def _of_trigger(name: str) -> tuple[str, ...]:
         Trigger.BUDGET.value: ("budget", "thresholds", "measure"),
         Trigger.ANOMALY.value: ("scope", "minimum_impact", "currency"),
         Trigger.DIGEST.value: ("frequency",),
+        Trigger.IMPORT.value: (),
     }.get(name, ())
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 Severity = Literal["info", "warning", "critical"]
-MessageKind = Literal["budget", "anomaly", "digest", "test"]
+MessageKind = Literal["budget", "anomaly", "digest", "import", "test"]
 
 
 class Fact(msgspec.Struct, frozen=True):

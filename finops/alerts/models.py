@@ -56,12 +56,14 @@ class AlertChannel(AccountOwned):
 
 
 class AlertSubscription(AccountOwned):
-    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, or a digest."""
+    """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, or imports that change a
+    billing month too far."""
 
     class Trigger(models.TextChoices):
         BUDGET = "budget", "Budget thresholds"
         ANOMALY = "anomaly", "Anomalies"
         DIGEST = "digest", "Digest"
+        IMPORT = "import", "Imports that need review"
 
     class Measure(models.TextChoices):
         ACTUAL = "actual", "Actual cost"
@@ -137,6 +139,15 @@ class AlertSubscription(AccountOwned):
                     Q(trigger="digest", budget=None, measure="", thresholds__len=0, scope="")
                     & Q(minimum_impact=None)
                     & ~Q(frequency="")
+                )
+                | Q(
+                    trigger="import",
+                    budget=None,
+                    measure="",
+                    thresholds__len=0,
+                    scope="",
+                    minimum_impact=None,
+                    frequency="",
                 ),
                 name="alert_subscription_is_of_one_trigger",
                 violation_error_message="A subscription says what its trigger needs, and nothing of another's.",

@@ -32,6 +32,7 @@ class SubscriptionDraft:
 
     `budget`: `budget`, `thresholds` in percent (80 and 100), `measure` (actual). `anomaly`: `scope` (account) and what
     it is of, `minimum_impact` with its `currency` (left out: every anomaly of any currency). `digest`: `frequency`.
+    `import`: nothing.
     """
 
     channel: Reference
@@ -89,6 +90,7 @@ _TAKES: Final = {
         "currency",
     ),
     Trigger.DIGEST.value: ("frequency",),
+    Trigger.IMPORT.value: (),
 }
 _ALL: Final = tuple(name for names in _TAKES.values() for name in names)
 
@@ -102,7 +104,7 @@ def find(draft: SubscriptionDraft) -> Found:
     for name in _ALL:
         if name not in takes and _is_given(getattr(draft, name)):
             raise UserError(
-                f"{name} does not go with trigger {draft.trigger}; leave it out. That takes {', '.join(takes)}.",
+                f"{name} does not go with trigger {draft.trigger}; leave it out. That takes {', '.join(takes) or 'nothing'}.",
                 field=name,
             )
     channel = find_row("channel", draft.channel, AlertChannel, "name")
@@ -114,6 +116,8 @@ def find(draft: SubscriptionDraft) -> Found:
         )
     if draft.trigger == Trigger.BUDGET:
         return _of_budget(draft, channel)
+    if draft.trigger == Trigger.IMPORT:
+        return Found(channel_id=channel, trigger=draft.trigger)
     return _of_anomalies(draft, channel) if draft.trigger == Trigger.ANOMALY else _of_digest(draft, channel)
 
 

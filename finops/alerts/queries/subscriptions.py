@@ -151,6 +151,8 @@ def about_words(row: AlertSubscription) -> str:
         return f"Budget {row.budget.name} at {percents} {measured}"
     if row.trigger == Trigger.DIGEST:
         return f"{row.frequency.capitalize()} digest"
+    if row.trigger == Trigger.IMPORT:
+        return "Imports that need review"
     of = scope_name(row)
     where = (
         "the whole account" if of == WHOLE_ACCOUNT else f"{row.get_scope_display().removeprefix('One ')} {of}"

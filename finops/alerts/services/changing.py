@@ -116,6 +116,8 @@ def _no_news(account: Account, old: AlertSubscription, row: AlertSubscription) -
     """Keys that the new settings would have fire, and that are no news."""
     if row.trigger == Trigger.BUDGET:
         return _thresholds_no_news(account, old, row)
+    if row.trigger == Trigger.IMPORT:
+        return []
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key] if row.frequency != old.frequency else []
     # What the old settings ask for and was found just now is still to be told.
@@ -149,5 +151,9 @@ def _said(row: AlertSubscription) -> dict[str, Any]:
         "minimum_impact": impact,
         "frequency": row.frequency,
     }
-    takes = {Trigger.BUDGET: ("thresholds", "measure"), Trigger.ANOMALY: ("minimum_impact",)}
-    return {name: said[name] for name in ("channel", *takes.get(Trigger(row.trigger), ("frequency",)))}
+    takes: dict[str, tuple[str, ...]] = {
+        Trigger.BUDGET: ("thresholds", "measure"),
+        Trigger.ANOMALY: ("minimum_impact",),
+        Trigger.IMPORT: (),
+    }
+    return {name: said[name] for name in ("channel", *takes.get(row.trigger, ("frequency",)))}

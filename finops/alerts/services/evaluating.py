@@ -35,7 +35,8 @@ RETRY: Final = timedelta(minutes=10)
 _DUE: Final = """
 SELECT account_id, version FROM (
     SELECT told.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
-        '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at
+        '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at,
+        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = told.account_id AND status = 'waiting')
     ) AS version
     FROM (
         SELECT account_id, max(id) || '-' || count(*) AS mark
@@ -101,7 +102,7 @@ def _evaluated(account: Account) -> tuple[list[AlertDelivery], str]:
     errors: list[str] = []
     with account_scope(account):
         look = Look(account, time.monotonic() + DEADLINE)
-        for part in (look.anomalies, look.budgets, look.digests):
+        for part in (look.anomalies, look.imports, look.budgets, look.digests):
             try:
                 candidates: Sequence[Candidate] = part()
             except UserError as error:

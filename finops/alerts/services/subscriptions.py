@@ -21,6 +21,7 @@ from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
 from finops.alerts.queries.subscriptions import in_words
 from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
 from finops.alerts.triggers import anomaly as anomalies
+from finops.alerts.triggers import imports
 from finops.alerts.triggers.digest import due_digest
 from finops.celery import app
 from finops.costs.numbers import folded
@@ -267,6 +268,8 @@ def _known(row: AlertSubscription) -> list[str]:
         return [due_digest(row.frequency, clock.today()).key]
     if row.trigger == Trigger.BUDGET:
         return []
+    if row.trigger == Trigger.IMPORT:
+        return [imports.key_of(each) for each in imports.recent() if not imports.waits(each)]
     return known_anomalies(row)
 
 

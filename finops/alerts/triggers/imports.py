@@ -1,0 +1,83 @@
+"""Imports that change a billing month too far: which are told, and what is said of them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from django.db.models import Q
+
+from accounts.models import Account
+from finops.alerts.links import console_url
+from finops.alerts.messages import Fact, Message
+from finops.alerts.triggers.figures import amount
+from finops.costs.models import CostImport
+from finops.lib import clock
+from finops.lib.spoken import cut, money
+
+LATE_DAYS: Final = 7
+"""One that went on longer ago is history."""
+MOST_FACTS: Final = 20
+
+
+def recent() -> list[CostImport]:
+    """Imports of the account in scope that wait for review, and syncs of the last week that went on although they need
+    it; their sources loaded. One query."""
+    went_on = Q(
+        status=CostImport.Status.DONE,
+        origin=CostImport.Origin.SYNC,
+        finished_at__gte=clock.now() - timedelta(days=LATE_DAYS),
+        report__has_key="reviews",
+    )
+    rows = CostImport.objects.filter(Q(status=CostImport.Status.WAITING) | went_on)
+    return list(rows.select_related("source").order_by("pk"))
+
+
+def waits(job: CostImport) -> bool:
+    return job.status == CostImport.Status.WAITING
+
+
+def key_of(job: CostImport) -> str:
+    """One firing for each import, also when it waits again."""
+    return f"import:{job.pk}"
+
+
+def message(account: Account, job: CostImport) -> Message:
+    source, reviews = cut(job.source.name, 100), job.report.get("reviews", [])
+    reasons = " ".join(review["reason"] for review in reviews)
+    months = {review.get("month") for review in reviews}
+    changes = [change for change in job.report.get("changes", []) if change["month"] in months]
+    happened = "needs review" if waits(job) else "changed a month far"
+    what = "Nothing of it counts until somebody decides." if waits(job) else "It was a sync, so it counts."
+    return Message(
+        title=f"{account.name}: an import into {source} {happened}",
+        summary=f"{cut(job.file_name, 100)}: {cut(reasons, 600)} {what}",
+        facts=(
+            Fact("Account", account.name),
+            Fact("Source", source),
+            *(Fact(f"{change['month']} billed", _moved(change)) for change in changes[:MOST_FACTS]),
+        ),
+        url=console_url(account, "cost_import", import_id=job.pk),
+        severity="warning",
+        kind="import",
+        dedup_key=f"account-{account.pk}:import-{job.pk}",
+        data={
+            "import_id": job.pk,
+            "source": job.source.name,
+            "waits": waits(job),
+            "months": [_data(change) for change in changes[:MOST_FACTS]],
+        },
+    )
+
+
+def _moved(change: dict[str, Any]) -> str:
+    before, after = (Decimal(change[name]) for name in ("billed_before", "billed_after"))
+    return f"{money(before, change['currency'])} before, {money(after, change['currency'])} with it"
+
+
+def _data(change: dict[str, Any]) -> dict[str, Any]:
+    before, after = (
+        amount(Decimal(change[name]), change["currency"]) for name in ("billed_before", "billed_after")
+    )
+    return {"month": change["month"], "before": before, "after": after}

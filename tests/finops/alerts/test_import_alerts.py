@@ -1,0 +1,74 @@
+"""Imports that change a billing month too far are told, once, with sums before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.models import Account
+from finops.alerts import services
+from finops.alerts.services.evaluating import due_accounts, evaluate_if_due
+from finops.costs.models import CostImport, CostSource
+from finops.costs.services import confirm_import, create_cost_source, import_files, queue_import, run_import
+from tests.cast import Cast, signed_in
+from tests.finops.alerts.world import ACTOR, subscribe, told
+from tests.finops.costs.bills import bill, month_of
+from tests.finops.costs.test_connections_page import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bills(acme: Account) -> CostSource:
+    made = create_cost_source(account=acme, name="Bills", actor=ACTOR)
+    uploaded(made, "15")
+    return made
+
+
+def uploaded(source: CostSource, cost: str) -> CostImport:
+    upload = SimpleUploadedFile("march.csv", bill(month_of("2026-02", cost)).encode())
+    job = queue_import(source=source, uploads=[upload], actor=ACTOR)
+    run_import(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: CostSource) -> None:
+    subscribe(acme, "import")
+    assert evaluate_if_due(acme)
+    assert due_accounts() == []
+    job = uploaded(bills, "5")
+    assert due_accounts() == [acme.pk]
+    (sent,) = services.evaluate(acme)
+    assert sent.message["title"] == "Acme: an import into Bills needs review"
+    assert "2026-02 falls by 66.7 %, from 420.00 USD to 140.00 USD billed." in sent.message["summary"]
+    assert sent.message["url"].endswith(f"/a/acme/connections/imports/{job.pk}/")
+    assert sent.message["data"]["months"][0]["before"] == {"amount": 420.0, "currency": "USD"}
+    confirm_import(job=job, actor=ACTOR)
+    run_import(job.pk)
+    assert told(acme) == []
+
+
+def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path: Path) -> None:
+    def synced(cost: str) -> None:
+        path = tmp_path / "march.csv"
+        path.write_text(bill(month_of("2026-02", cost)))
+        import_files(account=acme, source=bills, paths=[path], actor=ACTOR)
+
+    synced("3")
+    subscribe(acme, "import")
+    assert told(acme) == []  # known when the subscription was made
+    synced("3.1")
+    synced("1")
+    assert told(acme) == ["an import into Bills changed a month far"]
+
+
+def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
+    row = subscribe(acme, "import")
+    client = signed_in(cast.member)
+    form = client.get("/a/acme/alerts/subscriptions/new/?trigger=import")
+    assert "Imports that need review" in text_of(form)
+    assert "An import that would shrink" in text_of(form)
+    assert "Imports that need review" in text_of(client.get(f"/a/acme/alerts/subscriptions/{row.pk}/"))
