@@ -39,6 +39,7 @@ from finops.insights.commitments.term import Term, term_of
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
+from finops.lib.errors import unknown_value
 from finops.lib.money import added, most_first
 from finops.lib.periods import DateRange
 
@@ -69,6 +70,7 @@ class CommitmentFacts:
     history: History
     findings: FilterFindings
     buckets: Sequence[Bucket]
+    warnings: tuple[str, ...] = ()
 
 
 def commitment_utilization(
@@ -80,7 +82,7 @@ def commitment_utilization(
     caller can repair. Cost: two lake queries (the second over all days, of four columns of commitment lines; both are
     kept while no file changes), one or two more with filters.
     """
-    facts = _read(account, query, deadline)
+    facts = _narrowed(_read(account, query, deadline))
     if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):
         return _without_buckets(facts, fits)
     return largest_that_fits(lambda top: _assemble(facts, top), query.top, fits)
@@ -111,6 +113,39 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
         findings=_findings(account, question, sources, deadline),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
     )
+
+
+def _narrowed(facts: CommitmentFacts) -> CommitmentFacts:
+    """With only the commitments of the type, and that end before the day, which the question names. UserError for a type
+    that no commitment of the days has."""
+    query = facts.query
+    kept = {each.commitment for each in facts.sums if each.commitment}
+    if query.type.strip():
+        kept = _of_type(facts, query.type.strip().casefold())
+    warnings: tuple[str, ...] = ()
+    if query.expires_before:
+        ends = {name: _ends_on(facts, name) for name in kept}
+        kept = {name for name, day in ends.items() if day is not None and day < query.expires_before}
+        warnings = words.without_end(sum(day is None for day in ends.values()))
+    sums = [each for each in facts.sums if not each.commitment or each.commitment in kept]
+    return replace(facts, sums=sums, warnings=warnings)
+
+
+def _of_type(facts: CommitmentFacts, wanted: str) -> set[str]:
+    types = {_type(each) for each in facts.sums if each.commitment}
+    kept = {
+        each.commitment
+        for each in facts.sums
+        if each.commitment and wanted in f"{_type(each)} {each.category}".casefold()
+    }
+    if types and not kept:
+        raise unknown_value("type", facts.query.type.strip(), sorted(types))
+    return kept
+
+
+def _ends_on(facts: CommitmentFacts, commitment: str) -> date | None:
+    sums = [each for each in facts.sums if each.commitment == commitment]
+    return _term(facts, Figures(sums, facts.history.exports)).ends_on
 
 
 def _spend_question(query: CommitmentQuery) -> SpendQuery:
@@ -193,7 +228,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     through = facts.sources.coverage.complete_through
     return CommitmentAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
-        summary=words.summary_of(facts.account.name, facts.days, totals),
+        summary=words.summary_of(facts.account.name, facts.query, facts.days, totals),
         period=PeriodUsed(
             start_date=facts.days.start,
             end_date=facts.days.end,
@@ -206,7 +241,10 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
         resolved_filters=facts.findings.used,
         data_through=through,
         truncated=words.truncated_of(rows),
-        warnings=words.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals),
+        warnings=[
+            *facts.warnings,
+            *words.warnings_of(facts.account, facts.days, facts.sources, facts.findings, totals),
+        ],
         hint=words.hint_of(totals, rows),
     )
 
@@ -273,7 +311,7 @@ def _bucket(
 
 
 def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow]:
-    """By what was wasted, then by what was committed; the rest as one row."""
+    """In the order that is asked for, by what was wasted unless it says otherwise; the rest as one row."""
     if facts.query.by == "none":
         return []
     groups: dict[tuple[str, ...], list[CommitmentSum]] = defaultdict(list)
@@ -281,13 +319,25 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
         if each.commitment and each.currency == currency:
             key = (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
             groups[key].append(each)
-    ranked = sorted((Figures(sums, facts.history.exports) for sums in groups.values()), key=_place)
+    ranked = _ranked(facts, [Figures(sums, facts.history.exports) for sums in groups.values()])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
     rest = ranked[top:]
     if not rest:
         return rows
     every = Figures([each for figures in rest for each in figures.sums], facts.history.exports)
     return [*rows, _other(every, currency, len(rest))]
+
+
+def _ranked(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
+    groups.sort(key=_place)
+    order = facts.query.order_by
+    if order == "committed_cost":
+        groups.sort(key=lambda each: -each.committed_cost)
+    if order == "utilization":  # the least used first, what is not known last
+        groups.sort(key=lambda each: (each.utilization.value is None, each.utilization.value or 0))
+    if order == "expiry" and facts.query.by == "commitment":
+        groups.sort(key=lambda each: _term(facts, each).ends_on or date.max)
+    return groups
 
 
 def _place(figures: Figures) -> tuple[Decimal, Decimal, str]:

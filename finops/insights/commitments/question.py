@@ -11,6 +11,8 @@ from finops.costs.spend_query import MAX_FILTERS, CostFilter, Granularity, UrlQu
 
 By = Literal["commitment", "type", "none"]
 
+OrderBy = Literal["waste", "committed_cost", "utilization", "expiry"]
+
 DEFAULT_TOP = 25
 MAX_TOP = 100
 
@@ -24,4 +26,7 @@ class CommitmentQuery(UrlQuery, frozen=True, kw_only=True):
     by: Annotated[By, Meta(description="A row for each.")] = "commitment"
     granularity: Annotated[Granularity, Meta(description="Also totals by bucket.")] = "none"
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
-    top: Annotated[int, Meta(description="Rows listed, most waste first.", ge=1, le=MAX_TOP)] = DEFAULT_TOP
+    type: Annotated[str, Meta(description="Part of a type, such as savings plan.")] = ""
+    expires_before: Annotated[date | None, Meta(description="Only those that end before.")] = None
+    order_by: Annotated[OrderBy, Meta(description="Of rows.")] = "waste"
+    top: Annotated[int, Meta(description="Rows listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

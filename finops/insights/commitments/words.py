@@ -10,8 +10,9 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
 from finops.insights.commitments.answers import CommitmentRow, CommitmentTotal
+from finops.insights.commitments.question import CommitmentQuery
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed, money, percent
+from finops.lib.spoken import cut, listed, money, percent
 
 ELIGIBLE = (
     "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
@@ -19,15 +20,29 @@ ELIGIBLE = (
 )
 
 
+TYPE_LENGTH = 60
+
 NO_BUCKETS = "The buckets are left out: ask for a coarser granularity or fewer days."
 
 
-def summary_of(account: str, days: DateRange, totals: Sequence[CommitmentTotal]) -> str:
+def summary_of(
+    account: str, query: CommitmentQuery, days: DateRange, totals: Sequence[CommitmentTotal]
+) -> str:
     """One plain sentence: what was committed, used, wasted and saved."""
     when = f"from {days.start} to {days.end}"
+    of = f" of type {cut(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
+    of += f" that end before {query.expires_before}" if query.expires_before else ""
     if not totals:
-        return f"{account} has no commitment in its bills {when}."
-    return f"{account}'s commitments {when}: {'; '.join(_said(total) for total in totals)}."
+        return f"{account} has no commitment{of} in its bills {when}."
+    return f"{account}'s commitments{of} {when}: {'; '.join(_said(total) for total in totals)}."
+
+
+def without_end(count: int) -> tuple[str, ...]:
+    """What to say of commitments that a question about their end leaves out."""
+    if not count:
+        return ()
+    some = "1 commitment is" if count == 1 else f"{count:,} commitments are"
+    return (f"{some} left out, because the bills do not say when the term ends.",)
 
 
 def _said(total: CommitmentTotal) -> str:

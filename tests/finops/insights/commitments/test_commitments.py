@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.costs.models import CostSource
@@ -18,6 +19,7 @@ from finops.insights.commitments.answers import CommitmentAnswer
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.question import CommitmentQuery
 from finops.insights.commitments.term import term_of
+from finops.lib.errors import UserError
 from finops.lib.money import added, subtracted
 from tests.finops.costs.rows import Line, add_source, cost, put
 
@@ -220,6 +222,62 @@ def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
 
     assert answer.totals == []
     assert answer.summary == "Acme has no commitment in its bills from 2026-01-01 to 2026-01-31."
+
+
+def three(acme: Account, **columns: Any) -> CommitmentAnswer:
+    """A plan of a year that wastes 2 of 10, a reservation of 3 years that wastes 1 of 2, and one whose end is not known."""
+    bought: dict[str, Any] = {"charge_category": "Purchase", "charge_frequency": "One-Time"}
+    reserved: dict[str, Any] = {
+        "commitment_id": "ri-1",
+        "commitment_name": "RI 3yr",
+        "commitment_type": "Reserved Instance",
+    }
+    unknown: dict[str, Any] = {
+        "commitment_id": "x-1",
+        "commitment_name": "Something",
+        "commitment_type": "Reserved Instance",
+    }
+    lines = [
+        on_demand("1") | {"charge_date": date(2026, 1, 2)},
+        committed("0", None, **bought),
+        committed("8", "Used"),
+        committed("2", "Unused"),
+        committed("0", None, **bought, **reserved),
+        committed("1", "Used", **reserved),
+        committed("1", "Unused", **reserved),
+        committed("5", "Used", **unknown),
+    ]
+    return asked(acme, lines, replace(JANUARY, **columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "committed_cost"),
+    [
+        ({}, ["sp-1", "ri-1", "x-1"], 17),
+        ({"type": "reserved"}, ["ri-1", "x-1"], 7),
+        ({"type": "Savings plan", "by": "type"}, [""], 10),
+        ({"expires_before": date(2027, 6, 1)}, ["sp-1"], 10),
+        ({"expires_before": date(2026, 6, 1)}, [], 0),
+        ({"order_by": "committed_cost"}, ["sp-1", "x-1", "ri-1"], 17),
+        ({"order_by": "utilization"}, ["ri-1", "sp-1", "x-1"], 17),
+        ({"order_by": "expiry"}, ["sp-1", "ri-1", "x-1"], 17),
+    ],
+    ids=str,
+)
+def test_commitments_are_narrowed_by_type_and_end_and_ordered(
+    acme: Account, columns: dict[str, Any], names: list[str], committed_cost: int
+) -> None:
+    answer = three(acme, **columns)
+
+    assert [row.commitment for row in answer.rows] == names
+    assert sum(total.committed_cost for total in answer.totals) == committed_cost
+    left_out = any("1 commitment is left out" in warning for warning in answer.warnings)
+    assert left_out == ("expires_before" in columns)
+
+
+def test_a_type_that_no_commitment_has_is_refused_with_the_nearest(acme: Account) -> None:
+    with pytest.raises(UserError, match="Reserved Instance"):
+        three(acme, type="reservd")
 
 
 def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Account) -> None:
