@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from accounts.models import Account, GlossaryTerm, MCPKey, Role
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.holidays import countries
 
 
 def take_error(form: forms.Form | forms.ModelForm[Any], error: UserError | ValidationError) -> None:
@@ -81,10 +82,22 @@ class AccountForm(forms.Form):
         choices=[(number, calendar.month_name[number]) for number in range(1, 13)],
         help_text="Quarters and years of reports begin here.",
     )
+    holiday_country = forms.ChoiceField(
+        label="Public holidays of",
+        required=False,
+        choices=lambda: [("", "No country"), *countries().items()],
+        help_text="Forecasts treat them like Sundays where past ones were.",
+    )
 
     @classmethod
     def of(cls, account: Account) -> AccountForm:
-        return cls(initial={"name": account.name, "fiscal_start_month": account.fiscal_start_month})
+        return cls(
+            initial={
+                "name": account.name,
+                "fiscal_start_month": account.fiscal_start_month,
+                "holiday_country": account.holiday_country,
+            }
+        )
 
 
 class GlossaryForm(forms.Form):

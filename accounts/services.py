@@ -14,6 +14,7 @@ from accounts.models import Account, GlossaryTerm, Membership, Role, User
 from accounts.oauth.services import disconnect_member
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
+from finops.lib.holidays import countries
 
 MAX_TERMS = 50
 
@@ -94,13 +95,28 @@ def remove_member(*, membership: Membership, actor: Actor) -> None:
 
 
 @transaction.atomic
-def change_account(*, account: Account, actor: Actor, name: str, fiscal_start_month: int) -> None:
-    """Rename an account, or move its fiscal year. The slug stays: links and bookmarks hold it."""
-    before = {"name": account.name, "fiscal_start_month": account.fiscal_start_month}
+def change_account(
+    *,
+    account: Account,
+    actor: Actor,
+    name: str,
+    fiscal_start_month: int,
+    holiday_country: str | None = None,
+) -> None:
+    """Rename an account, move its fiscal year, or say whose public holidays its forecasts know (None: as it is). The slug
+    stays: links and bookmarks hold it. Raises UserError for an unknown country."""
+    fields = ("name", "fiscal_start_month", "holiday_country")
+    before = {field: getattr(account, field) for field in fields}
     account.name, account.fiscal_start_month = name.strip(), fiscal_start_month
+    if holiday_country is not None:
+        if holiday_country and holiday_country not in countries():
+            raise UserError(
+                f"{holiday_country!r} is no country whose holidays are known.", field="holiday_country"
+            )
+        account.holiday_country = holiday_country
     account.full_clean()
-    account.save(update_fields=["name", "fiscal_start_month"])
-    after = {"name": account.name, "fiscal_start_month": account.fiscal_start_month}
+    account.save(update_fields=fields)
+    after = {field: getattr(account, field) for field in fields}
     audit.record(
         account=account,
         actor=actor,

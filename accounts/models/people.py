@@ -78,6 +78,9 @@ class Account(models.Model):
         max_length=60, unique=True, error_messages={"unique": "Another account has this address already."}
     )
     fiscal_start_month = models.PositiveSmallIntegerField(default=1)
+    holiday_country = models.CharField(
+        max_length=2, blank=True, help_text="ISO 3166: whose public holidays forecasts know; blank: none."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -41,7 +41,7 @@ used AS (
   RETURNING c.id, c.access, token.scope, m.role, c.user_id, c.application_id, c.account_id
 )
 SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id, p.name,
-       a.id, a.name, a.slug, a.fiscal_start_month
+       a.id, a.name, a.slug, a.fiscal_start_month, a.holiday_country
   FROM used c
   JOIN accounts_user u ON u.id = c.user_id AND u.is_active
   JOIN accounts_account a ON a.id = c.account_id
@@ -75,7 +75,11 @@ def use_access_token(token: str, *, client: str = "") -> Use | None:
         user=User(id=person[0], email=person[1], name=person[2]),
         application=OAuthApplication(id=client_row[0], client_id=client_row[1], name=client_row[2]),
         account=Account(
-            id=account_row[0], name=account_row[1], slug=account_row[2], fiscal_start_month=account_row[3]
+            id=account_row[0],
+            name=account_row[1],
+            slug=account_row[2],
+            fiscal_start_month=account_row[3],
+            holiday_country=account_row[4],
         ),
     )
     may_write = (

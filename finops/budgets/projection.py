@@ -78,13 +78,14 @@ def projected(
     as_of: date,
     through: date | None,
     late: Filled | None = None,
+    country: str = "",
 ) -> tuple[Projection | None, str]:
     """The projection of a period, or why there is none.
 
     `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without cost is 0.
     The history begins on the first day with cost, for what did not exist cost nothing. `through` is the last complete
     day, before `as_of`; both lie before the period's end. `late` is `costs` with what is expected, up to `through`, of
-    sources that are complete to an earlier day only.
+    sources that are complete to an earlier day only. `country`: whose public holidays count.
     """
     known_costs, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
     first = next((day for day in covered if day in known_costs), None)
@@ -92,7 +93,7 @@ def projected(
         return None, NO_HISTORY
     history = {day: known_costs.get(day, Decimal(0)) for day in covered if day >= first}
     horizon = DateRange(max(through + timedelta(days=1), period.start), period.end)
-    found = forecast(history, horizon)
+    found = forecast(history, horizon, country=country)
     if isinstance(found, Unforecastable):
         return None, found.reason
     extra = {

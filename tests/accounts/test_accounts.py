@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor
+from accounts.keys import authenticate_mcp_key, mint_mcp_key
 from accounts.models import Account, AuditEntry, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services import add_member, change_account, change_role, create_account, remove_member
@@ -70,7 +71,9 @@ def test_every_write_leaves_a_line_in_the_audit_log_of_its_account(cast: Cast) -
     actor = Actor.of_user(cast.owner)
     membership = Membership.objects.get(account=cast.account, user=cast.viewer)
 
-    change_account(account=cast.account, actor=actor, name="Acme Ltd", fiscal_start_month=4)
+    change_account(
+        account=cast.account, actor=actor, name="Acme Ltd", fiscal_start_month=4, holiday_country="DE"
+    )
     change_role(membership=membership, role=Role.MEMBER, actor=actor)
     remove_member(membership=membership, actor=actor)
 
@@ -88,3 +91,18 @@ def test_a_fiscal_year_starts_in_a_month(cast: Cast) -> None:
         change_account(account=cast.account, actor=cast.actor, name="Acme", fiscal_start_month=13)
     with pytest.raises(IntegrityError), transaction.atomic():
         Account.objects.filter(pk=cast.account.pk).update(fiscal_start_month=0)
+
+
+def test_the_country_of_holidays_is_known_and_reaches_the_mcp_door(cast: Cast) -> None:
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="holidays")
+    for country in ("DE", ""):
+        change_account(
+            account=cast.account, actor=cast.actor, name="Acme", fiscal_start_month=1, holiday_country=country
+        )
+        used = authenticate_mcp_key(plaintext)
+        assert used is not None
+        assert used.account.holiday_country == country
+    with pytest.raises(UserError, match="no country"):
+        change_account(
+            account=cast.account, actor=cast.actor, name="Acme", fiscal_start_month=1, holiday_country="XX"
+        )

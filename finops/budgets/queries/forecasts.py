@@ -209,7 +209,13 @@ def _outlook(
     if not reason and through is not None and since is not None:
         late = filled(parts, span.covered, through, since, span.period)
         projection, reason = projected(
-            costs, span.covered, span.period, as_of=span.today, through=through, late=late
+            costs,
+            span.covered,
+            span.period,
+            as_of=span.today,
+            through=through,
+            late=late,
+            country=facts.account.holiday_country,
         )
     is_other = bool(groups) and mine[0].place >= facts.plan.top
     return Outlook(

@@ -166,7 +166,13 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         else None
     )
     projection, why_not = projected(
-        costs, known.days, period, as_of=asked.day, through=known.through, late=late
+        costs,
+        known.days,
+        period,
+        as_of=asked.day,
+        through=known.through,
+        late=late,
+        country=asked.account.holiday_country,
     )
     if found.problem:
         why_not = found.problem

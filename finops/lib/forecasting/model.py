@@ -13,6 +13,7 @@ from datetime import date
 from functools import lru_cache
 from statistics import fmean, median
 
+from finops.lib.holidays import holidays_of
 from finops.lib.periods import month_end
 
 WEEK = 7
@@ -33,6 +34,10 @@ FITTED_PARTS = 10
 TO_DEVIATION = 1.4826
 """The median of absolute deviations times this is the standard deviation, where errors are normal."""
 
+SATURDAY, SUNDAY = 5, 6
+MIN_HOLIDAYS, HOLIDAYS_AGREE, HALFWAY = 3, 2 / 3, 0.5
+"""At least so many past holidays, and so large a part of them, nearer to a Sunday than to their weekday."""
+
 Values = Sequence[float | None]
 """Amounts of days in order; None: no data."""
 
@@ -46,12 +51,15 @@ class Day:
 
     weekday: int
     place: int
+    is_holiday: bool = False
 
 
 @lru_cache(maxsize=4096)
-def day_of(day: date) -> Day:
+def day_of(day: date, country: str = "") -> Day:
+    """`country`: whose public holidays count, if any."""
     left = (month_end(day) - day).days
-    return Day(day.weekday(), day.day if left >= LAST_PLACES else -1 - left)
+    place = day.day if left >= LAST_PLACES else -1 - left
+    return Day(day.weekday(), place, bool(country) and day in holidays_of(country, day.year))
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,15 @@ class Fitted:
     weekdays: tuple[float, ...]
     places: dict[int, float]
     noise: float
+    holiday: float = 0.0
+    """How far a holiday is on the way from its weekday to a Sunday; 0 where the past ones were like any weekday."""
+
+    def season(self, day: Day) -> float:
+        """What a day differs in from the level."""
+        return self._weekday(day) + self.places.get(day.place, 0.0)
+
+    def _weekday(self, day: Day) -> float:
+        return _weekday(self.weekdays, self.holiday, day)
 
     def means(self, days: Sequence[Day], lead: int = 1, *, trending: bool = False) -> list[float]:
         """The expected amounts of consecutive days, the first of which is `lead` days after the history's end."""
@@ -74,7 +91,7 @@ class Fitted:
             done += slope * DAMPING ** (ahead - 1)
             if ahead >= lead:
                 day = days[ahead - lead]
-                found.append(self.level + done + self.weekdays[day.weekday] + self.places.get(day.place, 0.0))
+                found.append(self.level + done + self.season(day))
         return found
 
 
@@ -83,12 +100,13 @@ def fitted(values: Values, days: Sequence[Day]) -> Fitted:
     base = _bases(values)
     gaps = _less(values, base)
     weekdays = _weekdays(gaps, days)
-    rest = _less(gaps, [weekdays[day.weekday] for day in days])
+    holiday = _holiday(gaps, days, weekdays)
+    rest = _less(gaps, [_weekday(weekdays, holiday, day) for day in days])
     places = _places(rest, days)
     if places:
         gaps = _less(gaps, [places.get(day.place, 0.0) for day in days])
         weekdays = _weekdays(gaps, days)
-    seasons = [weekdays[day.weekday] + places.get(day.place, 0.0) for day in days]
+    seasons = [_weekday(weekdays, holiday, day) + places.get(day.place, 0.0) for day in days]
     plain = _less(values, seasons)
     weeks = [(-index, median(each)) for index, each in enumerate(_weeks(plain)[:TREND_WEEKS]) if each]
     return Fitted(
@@ -98,7 +116,27 @@ def fitted(values: Values, days: Sequence[Day]) -> Fitted:
         weekdays=weekdays,
         places=places,
         noise=_noise(_known(_less(plain, base))[-SEASON_WEEKS * WEEK :]),
+        holiday=holiday,
     )
+
+
+def _weekday(weekdays: Sequence[float], holiday: float, day: Day) -> float:
+    own = weekdays[day.weekday]
+    return own + holiday * (weekdays[SUNDAY] - own) if day.is_holiday and holiday else own
+
+
+def _holiday(gaps: Values, days: Sequence[Day], weekdays: Sequence[float]) -> float:
+    """How far past holidays on working days were on the way to a Sunday: their median, where there were enough of them,
+    most of them nearer to it than to their own weekday, and a Sunday is another day at all."""
+    ways = []
+    for gap, day in zip(gaps, days, strict=True):
+        if gap is not None and day.is_holiday and day.weekday < SATURDAY:
+            own, sunday = weekdays[day.weekday], weekdays[SUNDAY]
+            ways.append((gap - own) / (sunday - own) if sunday != own else 0.0)
+    like_sunday = sum(way > HALFWAY for way in ways)
+    if like_sunday < max(MIN_HOLIDAYS, HOLIDAYS_AGREE * len(ways)):
+        return 0.0
+    return min(1.0, max(0.0, median(ways)))
 
 
 def _known(values: Values) -> list[float]:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lib.forecasting import MODEL, TRENDING, Forecast, Unforecastable, forecast
+from finops.lib.holidays import holidays_of
 from finops.lib.periods import DateRange
 
 FIRST = date(2025, 1, 1)
@@ -114,6 +115,27 @@ def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
 def test_a_level_without_a_trend_keeps_the_plain_model() -> None:
     chosen = [made(drawn(lambda day: 100.0, 300, noise=scale)).model for scale in (2, 5, 10, 20)]
     assert chosen == [MODEL] * 4
+
+
+def test_holidays_are_like_sundays_where_past_ones_were() -> None:
+    def office(each: date) -> float:
+        return 20 if each.weekday() > 4 or each in holidays_of("DE", each.year) else 100
+
+    def shop(each: date) -> float:
+        return 20 if each.weekday() > 4 else 100
+
+    ahead = DateRange(day(460), day(490))
+    (easter_monday,) = (each for each in [date(2026, 4, 6)] if ahead.start <= each <= ahead.end)
+    expected = {}
+    for name, cost, country in (("office", office, "DE"), ("no country", office, ""), ("shop", shop, "DE")):
+        found = forecast(drawn(cost, 460, noise=2), ahead, country=country)
+        assert isinstance(found, Forecast)
+        expected[name] = {each.day: float(each.mean) for each in found.daily}
+    assert expected["office"][easter_monday] == pytest.approx(20, abs=5)
+    assert expected["office"][date(2026, 4, 7)] == pytest.approx(100, abs=5)
+    assert expected["no country"][easter_monday] == pytest.approx(100, abs=5)
+    assert expected["shop"][easter_monday] == pytest.approx(100, abs=5)
+    assert holidays_of("XX", 2026) == frozenset()
 
 
 def test_zeros_stay_zero_and_credits_negative() -> None:

@@ -1,0 +1,27 @@
+"""Public holidays, by country: what the library `holidays` knows. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import lru_cache
+
+
+@lru_cache(maxsize=1)
+def countries() -> dict[str, str]:
+    """Name by ISO 3166 code, in the order of names."""
+    from holidays.registry import COUNTRIES
+
+    found = {codes[1]: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", codes[0]) for codes in COUNTRIES.values()}
+    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+
+
+@lru_cache(maxsize=256)
+def holidays_of(country: str, year: int) -> frozenset[date]:
+    """The national public holidays of a year; none for a country that is blank or unknown. 1 ms, then kept."""
+    if country not in countries():
+        return frozenset()
+    # Imported when first wanted: most processes never ask.
+    from holidays import country_holidays
+
+    return frozenset(country_holidays(country, years=year))
