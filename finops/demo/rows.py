@@ -52,6 +52,7 @@ class Rows:
         self._template: list[int] = []
         self._posted: list[date] = []
         self._charged: list[date] = []
+        self._until: list[date] = []
         self._costs: array[int] = array("q")  # four a row, in the order of _COSTS
         self._quantity: list[int | None] = []
         self._committed: list[int | None] = []
@@ -90,7 +91,9 @@ class Rows:
         """A charge of no machine; its day may lie before the day it is posted."""
         key = (charge.description, charge.charge_category)
         template = self._template_of(key, lambda: templates.charge(self.vendor, charge))
-        self._add(template, posted, (charge.amount,) * 4, None, charged=charge.day)
+        monthly = charge.frequency == "Recurring"
+        until = add_months(month_start(charge.day), 1) if monthly else None
+        self._add(template, posted, (charge.amount,) * 4, None, charged=charge.day, until=until)
 
     def _template_of(self, key: tuple[str, str], build: Callable[[], dict[str, Any]]) -> int:
         index = self._known.get(key)
@@ -107,11 +110,13 @@ class Rows:
         quantity: int | None,
         committed: int | None = None,
         charged: date | None = None,
+        until: date | None = None,
     ) -> None:
         self.billed_total += costs[0]
         self._template.append(template)
         self._posted.append(posted)
         self._charged.append(charged or posted)
+        self._until.append(until or (charged or posted) + timedelta(days=1))
         self._costs.extend(costs)
         self._quantity.append(quantity)
         self._committed.append(committed)
@@ -135,7 +140,7 @@ class Rows:
             "BillingPeriodStart": _moments(months),
             "BillingPeriodEnd": _moments([add_months(month, 1) for month in months]),
             "ChargePeriodStart": _moments(self._charged),
-            "ChargePeriodEnd": _moments([day + timedelta(days=1) for day in self._charged]),
+            "ChargePeriodEnd": _moments(self._until),
             **{name: exact(self._costs[place::4], COST_SCALE) for place, name in enumerate(_COSTS)},
             "PricingQuantity": quantity,
             "ConsumedQuantity": quantity,
