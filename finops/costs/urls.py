@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import connections, cost_view, explorer, import_review, overview
+from finops.costs.views import connections, cost_view, explorer, import_review, invoices, overview
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -19,6 +19,12 @@ urlpatterns = [
     path("connections/<int:source_id>/rename/", connections.rename, name="connection_rename"),
     path("connections/<int:source_id>/settle-days/", connections.settle_days, name="connection_settle_days"),
     path("connections/<int:source_id>/delete/", connections.delete, name="connection_delete"),
+    path("invoices/", invoices.index, name="invoices"),
+    path("invoices/invoice/", invoices.invoice, name="invoice"),
+    path("invoices/totals/", invoices.enter_total, name="invoice_total"),
+    path(
+        "invoices/totals/<int:invoice_total_id>/remove/", invoices.remove_total, name="invoice_total_remove"
+    ),
     path("settings/cost-view/", cost_view.index, name="cost_view"),
     path("settings/imports/", import_review.index, name="import_review"),
 ]

@@ -22,7 +22,7 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
-from finops.costs.models import CostImport, CostSource
+from finops.costs.models import CostImport, CostSource, InvoiceTotal
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.lib import clock
@@ -47,6 +47,18 @@ def _source(account: Account) -> int:
 def _import(account: Account) -> int:
     with account_scope(account):
         return CostImport.objects.create(account=account, source_id=_source(account), file_name="walk.csv").pk
+
+
+def _invoice_total(account: Account) -> int:
+    with account_scope(account):
+        return InvoiceTotal.objects.create(
+            account=account,
+            issuer="walk",
+            invoice_id=secrets.token_hex(4),
+            billing_period=date(2026, 5, 1),
+            currency="USD",
+            amount=1,
+        ).pk
 
 
 def _usage_source(account: Account) -> int:
@@ -249,6 +261,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "membership_id": _membership,
     "source_id": _source,
     "import_id": _import,
+    "invoice_total_id": _invoice_total,
     "alias_id": _customer_alias,
     "mapping_id": _usage_dimension_mapping,
     "connection_id": _connection,

@@ -1,0 +1,110 @@
+"""What an answer about invoices says in words. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+
+from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
+from finops.lib.money import added, most_first
+from finops.lib.spoken import listed, money
+
+NAMED = 3
+
+
+def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) -> str:
+    """The differences first, with their amounts; then what could not be compared, with its amount."""
+    if not rows:
+        return f"{account} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
+    counts = Counter(row.status for row in rows)
+    parts = [_differing([row for row in rows if row.status in ("differs", "no_lines")])]
+    if counts["matches"]:
+        parts.append(
+            f"{_invoices(counts['matches'])} {'matches' if counts['matches'] == 1 else 'match'} exactly"
+        )
+    if counts["rounding"]:
+        parts.append(f"{_invoices(counts['rounding'])} within rounding (below 0.01)")
+    parts.append(_amounts(rows, "no_invoice_detail", "on invoices without Invoice Detail or entered total"))
+    parts.append(_amounts(rows, "not_invoiced", "on no invoice"))
+    said = "; ".join(part for part in parts if part)
+    return f"{account}, billing {_months(months)}: {said}.{_not_final(rows)}"
+
+
+def _differing(rows: Sequence[InvoiceRow]) -> str:
+    if not rows:
+        return ""
+    ranked = sorted(rows, key=lambda row: -(row.difference or Decimal(0)).copy_abs())
+    named = [_difference(row) for row in ranked[:NAMED]]
+    more = f" and {len(ranked) - NAMED} more" if len(ranked) > NAMED else ""
+    verb = "differs" if len(rows) == 1 else "differ"
+    return f"{_invoices(len(rows))} {verb} from the lines: {', '.join(named)}{more}"
+
+
+def _difference(row: InvoiceRow) -> str:
+    amount = row.difference or Decimal(0)
+    more = "more" if amount > 0 else "less"
+    lines = ", no lines" if row.status == "no_lines" else ""
+    return f"{row.invoice or 'no id'} was invoiced {money(abs(amount), row.currency)} {more} ({row.billing_period:%Y-%m}{lines})"
+
+
+def _amounts(rows: Sequence[InvoiceRow], status: str, words: str) -> str:
+    by_currency: dict[str, Decimal] = {}
+    for row in rows:
+        if row.status == status:
+            by_currency[row.currency] = added(
+                [by_currency.get(row.currency, Decimal(0)), row.lines_amount or Decimal(0)]
+            )
+    said = [money(by_currency[currency], currency) for currency in most_first(by_currency)]
+    return f"{listed(said)} {words}" if said else ""
+
+
+def _not_final(rows: Sequence[InvoiceRow]) -> str:
+    open_ = [row for row in rows if row.not_final]
+    if not open_:
+        return ""
+    return f" {_invoices(len(open_)).capitalize()} not final: the invoice or its billing period is open."
+
+
+def _invoices(count: int) -> str:
+    return "1 invoice" if count == 1 else f"{count} invoices"
+
+
+def _months(months: Sequence[str]) -> str:
+    return f"month {months[0]}" if len(months) == 1 else f"months {_span(months)}"
+
+
+def _span(months: Sequence[str]) -> str:
+    return months[0] if len(months) == 1 else f"{min(months)} to {max(months)}"
+
+
+def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:
+    """What a row means that a reader may take for something else."""
+    voided = [row.invoice for row in rows if row.invoice_status == "Voided"]
+    return [f"Voided, so 0 was invoiced: {listed(voided[:NAMED])}."] if voided else []
+
+
+def twice(invoices: Sequence[str]) -> list[str]:
+    """That two sources have the details of the same invoice."""
+    if not invoices:
+        return []
+    named = listed([*invoices[:NAMED]] + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else []))
+    return [f"Two sources have Invoice Detail of {named}: it counts once, from the one imported last."]
+
+
+def truncated_of(rows: int, limit: int) -> str:
+    if rows <= limit:
+        return ""
+    return f"{limit} of {rows} invoices are listed; totals are of all. Ask for one month, or a higher limit."
+
+
+def hint_of(query: InvoiceQuery, rows: Sequence[InvoiceRow]) -> str:
+    """What to do next."""
+    differing = next((row for row in rows if row.status == "differs"), None)
+    if differing is not None and not query.invoice:
+        return f"invoice={differing.invoice!r} gives the parts of its difference."
+    if rows and all(row.invoiced_amount is None for row in rows):
+        return (
+            "Import Invoice Detail (FOCUS 1.4), or enter totals on the console's page Invoices, to compare."
+        )
+    return ""

@@ -1,0 +1,293 @@
+"""What cost lines add up to and what was invoiced: the one query behind the page Invoices and getInvoiceReconciliation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+from django.db.models import Max, Sum
+
+from accounts.models import Account
+from finops.costs.answers import AccountRef
+from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
+from finops.costs.models import BillingPeriod, InvoiceDetail, InvoiceTotal
+from finops.costs.queries import invoice_words as words
+from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.spend_lake import NO_CURRENCY
+from finops.costs.reconciliation import (
+    DetailSum,
+    EnteredTotal,
+    Invoiced,
+    Key,
+    LineSum,
+    reconciled,
+    totals_of,
+)
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.answers import largest_that_fits
+from finops.lib.errors import UserError
+from finops.lib.periods import month_end
+
+NEWEST_MONTHS: Final = 3
+NO_LIMIT: Final = 1_000_000
+EARLIEST: Final = date(1990, 1, 1)
+
+Fits = Callable[[InvoiceAnswer], bool]
+
+
+def invoice_reconciliation(
+    account: Account,
+    query: InvoiceQuery,
+    *,
+    deadline: float | None = None,
+    fits: Fits | None = None,
+) -> InvoiceAnswer:
+    """Each invoice of the billing months that are asked for: what its lines add up to, what was invoiced, the difference.
+
+    Amounts are billed cost in the billing currency, of all charges, whatever the cost view. Raises UserError for a month
+    that is none, or an invoice that nothing names. Cost: one lake query over the segments of these months (kept while
+    they do not change), four small ones of PostgreSQL.
+    """
+    return _reconciliation(
+        account, query, load_sources(account), _read_said(query.invoice or None), deadline, fits
+    )
+
+
+def _reconciliation(
+    account: Account,
+    query: InvoiceQuery,
+    sources: Sources,
+    said: _Said,
+    deadline: float | None = None,
+    fits: Fits | None = None,
+) -> InvoiceAnswer:
+    invoice = query.invoice or None
+    months = _months(query, sources, said)
+    rows = _rows(account, sources, said, months, invoice, deadline)
+    if query.invoice and not rows:
+        raise UserError(
+            f"No cost line and no Invoice Detail names the invoice {query.invoice!r}"
+            f"{f' in {query.month}' if query.month else ''}. Leave invoice out to list those that there are.",
+            field="invoice",
+            value=query.invoice,
+        )
+
+    def made(limit: int) -> InvoiceAnswer:
+        return _answer(account, query, months, rows, limit, said.warnings)
+
+    return largest_that_fits(made, query.limit, fits)
+
+
+def every_invoice(account: Account, month: str = "") -> tuple[InvoiceAnswer, list[str]]:
+    """The same of all invoices of a month or of the newest, none left out, and the billing months that have lines or
+    invoices, newest first: for the page and its CSV."""
+    sources, said = load_sources(account), _read_said(None)
+    answer = _reconciliation(account, InvoiceQuery(month=month, limit=NO_LIMIT), sources, said)
+    return answer, [f"{known:%Y-%m}" for known in _known_months(sources, said)]
+
+
+def one_invoice(account: Account, key: Key) -> InvoiceRow | None:
+    """An invoice of a billing period with its parts, or the period's lines that name none; None: there is no such."""
+    sources, said = load_sources(account), _read_said(key.invoice)
+    rows = _rows(account, sources, said, [_month_of(key.period)], key.invoice, None)
+    return next((row for row in rows if key_of(row) == key), None)
+
+
+def key_of(row: InvoiceRow) -> Key:
+    return Key(row.billing_period, row.issuer, row.invoice, row.billing_account, row.currency)
+
+
+def _rows(
+    account: Account,
+    sources: Sources,
+    said: _Said,
+    months: Sequence[date],
+    invoice: str | None,
+    deadline: float | None,
+) -> list[InvoiceRow]:
+    known = Invoiced(
+        lines=_lines(account, sources, months, invoice, deadline),
+        details=[each for each in said.details if _month_of(each.key.period) in months],
+        entered=[each for each in said.entered if _month_of(each.key.period) in months],
+        periods=said.periods,
+    )
+    return reconciled(known, with_parts=invoice is not None)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What files and people say that was invoiced."""
+
+    details: Sequence[DetailSum]
+    entered: Sequence[EnteredTotal]
+    periods: dict[tuple[str, date], str]
+    warnings: Sequence[str]
+
+
+def _read_said(invoice: str | None) -> _Said:
+    """Of one invoice by detail, or of all (None)."""
+    details, warnings = _details(invoice)
+    totals = InvoiceTotal.objects.all()
+    if invoice is not None:
+        totals = totals.filter(invoice_id=invoice)
+    entered = [EnteredTotal(_key(row), row.amount, row.note) for row in totals]
+    periods = {
+        (row.issuer, row.billing_period): row.status
+        for row in BillingPeriod.objects.order_by("source_id", "pk")
+    }
+    return _Said(details, entered, periods, warnings)
+
+
+_INVOICE = ("billing_period", "issuer", "invoice_id", "billing_account_id", "currency")
+_DETAIL = ("detail_id", "charge_category", "description")
+
+
+def _details(invoice: str | None) -> tuple[list[DetailSum], list[str]]:
+    """By invoice, or of one invoice by detail. An invoice that two sources have counts once, from the newer."""
+    rows = (
+        InvoiceDetail.objects.all() if invoice is None else InvoiceDetail.objects.filter(invoice_id=invoice)
+    )
+    keys = (*_INVOICE, "source_id", "status", *(() if invoice is None else _DETAIL))
+    sums = list(
+        rows.order_by().values(*keys).annotate(amount=Sum("billed_cost"), due=Max("due_at"), newest=Max("pk"))
+    )
+    newest: dict[tuple[Any, ...], tuple[int, int]] = {}
+    twice: set[str] = set()
+    for row in sums:
+        place = tuple(row[name] for name in _INVOICE)
+        before = newest.get(place)
+        if before and before[1] != row["source_id"]:
+            twice.add(row["invoice_id"])
+        newest[place] = max(before or (0, 0), (row["newest"], row["source_id"]))
+    found = [
+        DetailSum(
+            key=Key(*(row[name] for name in _INVOICE)),
+            amount=row["amount"],
+            status=row["status"],
+            due_on=row["due"].date() if row["due"] else None,
+            **{name: row[name] for name in _DETAIL if name in row},
+        )
+        for row in sums
+        if newest[tuple(row[name] for name in _INVOICE)][1] == row["source_id"]
+    ]
+    return found, words.twice(sorted(twice))
+
+
+def _key(row: InvoiceTotal) -> Key:
+    return Key(row.billing_period, row.issuer, row.invoice_id, row.billing_account_id, row.currency)
+
+
+def _months(query: InvoiceQuery, sources: Sources, said: _Said) -> list[date]:
+    if query.month:
+        return [month_named(query.month)]
+    known = _known_months(sources, said)
+    return known if query.invoice else known[:NEWEST_MONTHS]
+
+
+def month_named(month: str) -> date:
+    """The first day of `2026-05`. Raises UserError for any other text."""
+    if (
+        re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month)
+        and (day := date.fromisoformat(f"{month}-01")) >= EARLIEST
+    ):
+        return day
+    raise UserError(f"month is a billing month such as 2026-05, not {month!r}.", field="month", value=month)
+
+
+def _known_months(sources: Sources, said: _Said) -> list[date]:
+    of_lines = {segment.month for segment in sources.manifest.segments}
+    of_details = {_month_of(each.key.period) for each in said.details}
+    of_totals = {_month_of(each.key.period) for each in said.entered}
+    return sorted({*of_lines, *of_details, *of_totals}, reverse=True)
+
+
+def _month_of(period: date) -> date:
+    return period.replace(day=1)
+
+
+_LINE = {
+    "billing_period": "billing_period",
+    "issuer": "invoice_issuer",
+    "invoice_id": "invoice_id",
+    "billing_account_id": "billing_account_id",
+}
+_LINE_PARTS = {"detail_id": "invoice_detail_id", "charge_category": "charge_category", "service": "service"}
+
+
+@dataclass(frozen=True)
+class InvoiceBuild:
+    """Billed cost by invoice of the billing periods that begin from `start` to `end`, or of one `invoice` ("": lines that
+    name none) by what its lines are. Equal for equal questions, so that the lake compiles each once."""
+
+    start: date
+    end: date
+    invoice: str | None
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(table.billing_period.between(self.start, self.end))
+        if self.invoice is not None:
+            named = lines.invoice_id == self.invoice
+            lines = lines.filter(named if self.invoice else lines.invoice_id.isnull())
+        columns = {**_LINE, **({} if self.invoice is None else _LINE_PARTS)}
+        # Named one by one: what is passed on whole is read whole, and hinders summaries.
+        keyed = lines.select(
+            **{name: lines[column] for name, column in columns.items()},
+            currency=lines.currency.coalesce(NO_CURRENCY),
+            amount=lines.billed_cost,
+        )
+        return keyed.group_by([*columns, "currency"]).aggregate(amount=keyed.amount.sum())
+
+
+def _lines(
+    account: Account, sources: Sources, months: Sequence[date], invoice: str | None, deadline: float | None
+) -> list[LineSum]:
+    inside = [segment for segment in sources.manifest.segments if segment.month in months]
+    if not inside:
+        return []
+    table = engine.run(
+        account,
+        Kind.COST,
+        min(segment.first_day for segment in inside),
+        max(segment.last_day for segment in inside),
+        InvoiceBuild(min(months), month_end(max(months)), invoice),
+        summed=True,
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
+    rows = [row for row in table.to_pylist() if _month_of(row["billing_period"]) in months]
+    return [_line(row) for row in rows]
+
+
+def _line(row: dict[str, Any]) -> LineSum:
+    return LineSum(
+        key=Key(row["billing_period"], *(row[name] or "" for name in _INVOICE[1:])),
+        amount=row["amount"] or Decimal(0),
+        **{name: row[name] or "" for name in _LINE_PARTS if name in row},
+    )
+
+
+def _answer(
+    account: Account,
+    query: InvoiceQuery,
+    months: Sequence[date],
+    rows: Sequence[InvoiceRow],
+    limit: int,
+    warnings: Sequence[str],
+) -> InvoiceAnswer:
+    names = [f"{month:%Y-%m}" for month in months]
+    answer = InvoiceAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=words.summary_of(account.name, names, rows),
+        months=names,
+        totals=totals_of(rows),
+        invoices=list(rows[:limit]),
+        truncated=words.truncated_of(len(rows), limit),
+        warnings=[*warnings, *words.warnings_of(rows)],
+    )
+    return msgspec.structs.replace(answer, hint=words.hint_of(query, rows))

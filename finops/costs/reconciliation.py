@@ -1,0 +1,309 @@
+"""Holding cost lines against invoices. Pure: sums in, rows out; amounts are exact, and currencies never meet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from typing import Final, Literal, TypeVar
+
+from finops.costs.invoice_answers import InvoiceLines, InvoicePart, InvoiceRow, InvoiceSum, Status
+from finops.lib.money import added, most_first, subtracted
+
+ROUNDING: Final = Decimal("0.01")
+"""A difference below this is shown as rounding: invoices are in cents, lines in up to 18 places."""
+
+MAX_LINES: Final = 50
+"""Groups of lines that an invoice shows; the rest are one."""
+
+VOIDED: Final = "Voided"
+
+
+@dataclass(frozen=True)
+class Key:
+    """What an invoice is known by. `period`: the first day of its billing period; empty texts: not said."""
+
+    period: date
+    issuer: str
+    invoice: str
+    billing_account: str
+    currency: str
+
+
+@dataclass(frozen=True)
+class LineSum:
+    """Billed cost of the lines of an invoice that are alike. Detail, category and service only where they were asked."""
+
+    key: Key
+    amount: Decimal
+    detail_id: str = ""
+    charge_category: str = ""
+    service: str = ""
+
+
+@dataclass(frozen=True)
+class DetailSum:
+    """What an Invoice Detail file says of an invoice, or of one detail of it."""
+
+    key: Key
+    amount: Decimal
+    status: str = ""
+    due_on: date | None = None
+    detail_id: str = ""
+    charge_category: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class EnteredTotal:
+    """What somebody entered that an invoice comes to."""
+
+    key: Key
+    amount: Decimal
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Invoiced:
+    """All that is known, of any number of invoices; `periods`: status by issuer and first day."""
+
+    lines: Sequence[LineSum]
+    details: Sequence[DetailSum]
+    entered: Sequence[EnteredTotal]
+    periods: Mapping[tuple[str, date], str]
+
+
+Keyed = TypeVar("Keyed", LineSum, DetailSum, EnteredTotal)
+
+
+def reconciled(known: Invoiced, *, with_parts: bool = False) -> list[InvoiceRow]:
+    """A row for each invoice, billing account and currency of a billing period, and one for lines without an invoice.
+
+    Newest periods first, then what needs a look, then the largest. Files that name no issuer or billing account are
+    held against those that do by period, invoice id and currency.
+    """
+    every: Sequence[LineSum | DetailSum | EnteredTotal] = [*known.lines, *known.details, *known.entered]
+    same = _same_key([each.key for each in every])
+    lines, details = _by_key(known.lines, same), _by_key(known.details, same)
+    entered = {same(each.key): each for each in known.entered}
+    rows = [
+        _row(key, lines[key], details[key], entered.get(key), known.periods, with_parts)
+        for key in {*lines, *details, *entered}
+    ]
+    return sorted(rows, key=_place)
+
+
+def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
+    """By currency, the one of most money first."""
+    by_currency: dict[str, list[InvoiceRow]] = defaultdict(list)
+    for row in rows:
+        by_currency[row.currency].append(row)
+    made = {currency: _total(currency, some) for currency, some in by_currency.items()}
+    return [made[name] for name in most_first({name: each.lines_amount for name, each in made.items()})]
+
+
+def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
+    compared = [row for row in rows if row.invoiced_amount is not None]
+    compared_amount = added(row.lines_amount or Decimal(0) for row in compared)
+    others = added(row.lines_amount or Decimal(0) for row in rows if row.invoiced_amount is None)
+    invoiced = added(row.invoiced_amount or Decimal(0) for row in compared)
+    return InvoiceSum(
+        lines_amount=added([compared_amount, others]),
+        compared_amount=compared_amount,
+        uncompared_amount=others,
+        invoiced_amount=invoiced,
+        difference=subtracted(invoiced, compared_amount),
+        currency=currency,
+    )
+
+
+def _same_key(keys: Sequence[Key]) -> Callable[[Key], Key]:
+    """Issuers and billing accounts that one file leaves empty, filled from the other; where they could be several, all
+    are taken together. Lines without an invoice stay as they are."""
+    buckets: dict[tuple[date, str, str], list[Key]] = defaultdict(list)
+    for key in keys:
+        buckets[key.period, key.invoice, key.currency].append(key)
+    fill: dict[tuple[date, str, str], tuple[str | None, str | None]] = {
+        place: (_common([each.issuer for each in some]), _common([each.billing_account for each in some]))
+        for place, some in buckets.items()
+    }
+
+    def same(key: Key) -> Key:
+        if not key.invoice:
+            return key
+        issuer, account = fill[key.period, key.invoice, key.currency]
+        return replace(
+            key,
+            issuer=key.issuer if issuer is None else issuer,
+            billing_account=key.billing_account if account is None else account,
+        )
+
+    return same
+
+
+def _common(values: Sequence[str]) -> str | None:
+    """What all are taken for; None: each for itself."""
+    named = set(values) - {""}
+    if "" not in values:
+        return None
+    return named.pop() if len(named) == 1 else ""
+
+
+def _by_key(each: Iterable[Keyed], same: Callable[[Key], Key]) -> dict[Key, list[Keyed]]:
+    found: dict[Key, list[Keyed]] = defaultdict(list)
+    for one in each:
+        found[same(one.key)].append(one)
+    return found
+
+
+def _row(
+    key: Key,
+    lines: Sequence[LineSum],
+    details: Sequence[DetailSum],
+    entered: EnteredTotal | None,
+    periods: Mapping[tuple[str, date], str],
+    with_parts: bool,
+) -> InvoiceRow:
+    counted = [each for each in details if each.status != VOIDED]
+    lines_amount = added(each.amount for each in lines) if lines else None
+    invoiced, by = _invoiced(details, counted, entered)
+    status = _status(key, lines_amount, invoiced)
+    difference = None if invoiced is None else subtracted(invoiced, lines_amount or Decimal(0))
+    invoice_status = _invoice_status(details)
+    period_status = periods.get((key.issuer, key.period), "")
+    by_detail = any(each.detail_id for each in lines) and bool(details)
+    return InvoiceRow(
+        billing_period=key.period,
+        issuer=key.issuer,
+        invoice=key.invoice,
+        billing_account=key.billing_account,
+        status=status,
+        lines_amount=lines_amount,
+        invoiced_amount=invoiced,
+        difference=difference,
+        currency=key.currency,
+        reason=_REASONS.get(status, "") or (_VOIDED_REASON if invoice_status == VOIDED else ""),
+        invoiced_by=by,
+        invoice_status=invoice_status,
+        period_status=period_status,
+        not_final=_not_final(invoice_status, period_status),
+        due_on=max((each.due_on for each in counted if each.due_on), default=None),
+        note=entered.note if entered else "",
+        parts_by=("invoice_detail" if by_detail else "charge_category") if with_parts and details else "",
+        parts=_parts(key.currency, lines, counted, by_detail=by_detail) if with_parts and details else [],
+        lines=_lines(key.currency, lines) if with_parts else [],
+    )
+
+
+def _invoiced(
+    details: Sequence[DetailSum], counted: Sequence[DetailSum], entered: EnteredTotal | None
+) -> tuple[Decimal | None, Literal["invoice_detail", "entered", ""]]:
+    if details:
+        return added(each.amount for each in counted), "invoice_detail"
+    return (entered.amount, "entered") if entered else (None, "")
+
+
+def _status(key: Key, lines: Decimal | None, invoiced: Decimal | None) -> Status:
+    if invoiced is None:
+        return "no_invoice_detail" if key.invoice else "not_invoiced"
+    if lines is None:
+        return "no_lines"
+    difference = subtracted(invoiced, lines)
+    if not difference:
+        return "matches"
+    return "rounding" if difference.copy_abs() < ROUNDING else "differs"
+
+
+_REASONS: Final[Mapping[str, str]] = {
+    "no_invoice_detail": "No Invoice Detail of it was imported and no total was entered.",
+    "not_invoiced": "Lines without InvoiceId: not invoiced yet, or the bill names no invoices.",
+    "no_lines": "No cost line names this invoice in this billing period.",
+    "rounding": "Below 0.01: rounding.",
+}
+_VOIDED_REASON: Final = "The invoice is voided: its details count 0."
+
+
+def _invoice_status(details: Sequence[DetailSum]) -> str:
+    """Open while a part of it is; voided when all of it is."""
+    every = {each.status for each in details if each.status}
+    return next((status for status in ("Open", "Issued", VOIDED) if status in every), min(every, default=""))
+
+
+def _not_final(invoice_status: str, period_status: str) -> str:
+    if invoice_status == "Open":
+        return "The invoice is not issued yet."
+    return "The issuer's billing period is open." if period_status == "Open" else ""
+
+
+def _parts(
+    currency: str, lines: Sequence[LineSum], details: Sequence[DetailSum], *, by_detail: bool
+) -> list[InvoicePart]:
+    """The difference in parts that add up to it, the largest first: by detail where lines name theirs."""
+    of_lines: dict[str, list[Decimal]] = defaultdict(list)
+    of_details: dict[str, list[DetailSum]] = defaultdict(list)
+    for line in lines:
+        of_lines[line.detail_id if by_detail else line.charge_category].append(line.amount)
+    for detail in details:
+        of_details[detail.detail_id if by_detail else detail.charge_category].append(detail)
+    parts = [
+        _part(name, currency, of_lines.get(name), of_details.get(name)) for name in {*of_lines, *of_details}
+    ]
+    return sorted(parts, key=lambda part: (-part.difference.copy_abs(), part.part))
+
+
+def _part(
+    name: str, currency: str, lines: Sequence[Decimal] | None, details: Sequence[DetailSum] | None
+) -> InvoicePart:
+    of_lines = added(lines) if lines else None
+    invoiced = added(each.amount for each in details) if details else None
+    texts = dict.fromkeys(each.description for each in details or () if each.description)
+    return InvoicePart(
+        part=name or "(none)",
+        description="; ".join(list(texts)[:5]),
+        lines_amount=of_lines,
+        invoiced_amount=invoiced,
+        difference=subtracted(invoiced or Decimal(0), of_lines or Decimal(0)),
+        currency=currency,
+    )
+
+
+def _lines(currency: str, lines: Sequence[LineSum]) -> list[InvoiceLines]:
+    """The lines by charge category and service, the largest first; the smallest of many are one group."""
+    groups: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
+    for line in lines:
+        groups[line.charge_category, line.service].append(line.amount)
+    amounts = {key: added(some) for key, some in groups.items()}
+    ranked = sorted(amounts, key=lambda key: (-amounts[key].copy_abs(), key))
+    if len(ranked) > MAX_LINES:
+        rest = "", f"{len(ranked) - MAX_LINES + 1} other groups"
+        amounts[rest] = added(amounts[key] for key in ranked[MAX_LINES - 1 :])
+        ranked = [*ranked[: MAX_LINES - 1], rest]
+    return [
+        InvoiceLines(charge_category=key[0], service=key[1], lines_amount=amounts[key], currency=currency)
+        for key in ranked
+    ]
+
+
+_URGENCY: Final[Mapping[Status, int]] = {
+    "differs": 0,
+    "no_lines": 1,
+    "rounding": 2,
+    "no_invoice_detail": 3,
+    "not_invoiced": 4,
+    "matches": 5,
+}
+
+
+def _place(row: InvoiceRow) -> tuple[int, int, str, Decimal, str, str, str]:
+    size = row.lines_amount if row.difference is None else row.difference
+    return (
+        -row.billing_period.toordinal(),
+        _URGENCY[row.status],
+        row.currency,
+        -(size or Decimal(0)).copy_abs(),
+        row.issuer,
+        row.invoice,
+        row.billing_account,
+    )

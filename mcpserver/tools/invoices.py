@@ -1,0 +1,31 @@
+"""What was invoiced against what cost lines add up to."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery
+from finops.costs.queries.invoices import invoice_reconciliation
+from mcpserver.context import ToolCall
+from mcpserver.registry import Access, tool
+from mcpserver.results import fits
+
+PAGE = "invoices/"
+
+
+@tool(
+    name="getInvoiceReconciliation",
+    title="Reconcile invoices",
+    access=Access.READ,
+    description="By invoice and billing month: sum of its lines (billed), invoiced amount, difference.",
+    examples=[{}, {"limit": 5}],
+)
+def get_invoice_reconciliation(call: ToolCall, arguments: InvoiceQuery) -> InvoiceAnswer:
+    url = call.console_url(PAGE, {"month": arguments.month} if arguments.month else None)
+    answer = invoice_reconciliation(
+        call.account,
+        arguments,
+        deadline=call.deadline,
+        fits=lambda tried: fits(replace(tried, console_url=url)),
+    )
+    return replace(answer, console_url=url)
