@@ -9,7 +9,7 @@ A plain dimension has a fixed name (`service`); a family has a prefix and a key 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -140,7 +140,7 @@ class DimensionRegistry:
             return family.resolve(context, key)
         plain = self._kinds.get(_plain(name))
         if plain is not None and not plain.is_family:
-            return plain.resolve(context, "")
+            return _read_as(context, plain.resolve(context, ""), name)
         own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
         tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
         choices = [*own_names, *tags, *(kind.shown_name for kind in self.kinds())]
@@ -209,6 +209,21 @@ _OTHER_NAMES = {
     "subcategory": "service_subcategory",
     "billing_currency": "currency",
 }
+
+
+_SEVERAL_MEANINGS = ("project",)
+"""Other names that people as often give to a tag."""
+
+
+def _read_as(context: DimensionContext, found: Dimension, name: str) -> Dimension:
+    """With a warning that says what a name of several meanings was taken for."""
+    asked = name.strip().lower()
+    if asked not in _SEVERAL_MEANINGS:
+        return found
+    tags = [f"tag:{key}" for key in context.tag_keys if key.strip().lower() == asked]
+    other = f" {tags[0]} is the tag." if tags else ""
+    note = f"{name!r} was taken for {found.name}: {found.title.lower()}, subscription or project of the provider.{other}"
+    return replace(found, warnings=(*found.warnings, note))
 
 
 def _plain(name: str) -> str:

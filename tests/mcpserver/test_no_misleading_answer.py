@@ -379,3 +379,17 @@ def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None
     assert other_days["totals"] == []
     some = spent_on(ask, "tag:customer", "c-8", "c-9")
     assert (some["totals"][0]["amount"], len(some["warnings"]) > 0) == (7, True)
+
+
+def test_group_by_project_says_what_it_was_taken_for(acme: Account, ask: Door) -> None:
+    add_source(
+        acme, [cost(clock.today() - timedelta(days=2), 5, account_id="p-1", tags={"project": "apollo"})]
+    )
+
+    answer = answer_of(ask, "querySpend", **WEEK, group_by=["project"])
+
+    assert answer["group_by"] == ["account"]
+    assert any(
+        "'project' was taken for account" in each and "tag:project is the tag" in each
+        for each in answer["warnings"]
+    )
