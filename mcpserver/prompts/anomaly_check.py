@@ -26,15 +26,12 @@ MINIMUM_IMPACT = amount(
 def anomaly_check(asked: Asked) -> Script:
     days = asked.value(MONTH) or recent_days(asked, DAYS)
     source = asked.value(SOURCE)
-    size = {
-        "min_impact": asked.value(MINIMUM_IMPACT),
-        "currency": asked.value(CURRENCY),
-        "search": source,
-    }
-    filters = equal(source=source)
+    currency = asked.value(CURRENCY)
+    size = {"min_impact": asked.value(MINIMUM_IMPACT), "currency": currency, "source": source}
+    filters = equal(source=source, currency=currency)
     return Script(
         task=f"Check the cost from {days.start} to {days.end} for anomalies.",
-        only=only(source=source),
+        only=only(source=source, currency=currency),
         steps=[
             Step(
                 "listAnomalies",
@@ -66,7 +63,8 @@ def anomaly_check(asked: Asked) -> Script:
         then=[
             (
                 "For each of the two worst open anomalies call `querySpend` again for its own days and the week before them, with "
-                "`granularity` `day`, a filter on its dimension and value, and `group_by` the dimension of its first root cause."
+                "`granularity` `day`, the filters above and one on its dimension and value, and `group_by` the dimension of its "
+                "first root cause."
             ),
         ],
         answer=[

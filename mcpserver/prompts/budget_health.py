@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from finops.budgets.cycles import period_of
 from finops.budgets.models import Budget
 from finops.budgets.scopes import filters_of
+from finops.costs.queries import currencies_of
 from finops.lib.periods import DateRange
 from mcpserver.prompting.arguments import BUDGET, SCOPE
 from mcpserver.prompting.asked import Asked
 from mcpserver.prompting.days import month_of
 from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, quoted
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, quoted
 
 EACH_AT_RISK = (
     "For each budget that is exceeded or in warning call `querySpend` with its own `start_date` and `end_date`, its scope as "
-    "a filter (`source`, `team` or `cost_tag:<key>`) and `group_by` `service`."
+    "a filter (`source`, `team` or `cost_tag:<key>`), one on `currency`, the `basis` above and `group_by` `service`."
 )
 FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"}
 
@@ -30,10 +33,11 @@ FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"
 def budget_health(asked: Asked) -> Script:
     scope, budget = asked.value(SCOPE), asked.value(BUDGET)
     period = _period(asked, budget)
-    filters = msgspec.to_builtins(filters_of(budget)) if budget else []
-    cost = {**dates(period), "group_by": ["service"], "filters": filters}
+    filters = _filters(asked, budget) if budget else []
+    basis = asked.sources.view.planning_basis  # what budgets are counted in
+    cost = {**dates(period), "group_by": ["service"], "filters": filters, "basis": basis}
     chosen = budget.scope if budget else scope
-    by = "team" if asked.teams else "source"
+    by = _dimension(asked, scope)
     return Script(
         task=(
             f"Check the health of {f'the budget {quoted(budget.name)}' if budget else 'our budgets'} in the period from "
@@ -48,7 +52,11 @@ def budget_health(asked: Asked) -> Script:
             ),
             Step(
                 "forecastSpend",
-                {"period": FORECAST_PERIODS[budget.period] if budget else "month", "filters": filters},
+                {
+                    "period": FORECAST_PERIODS[budget.period] if budget else "month",
+                    "filters": filters,
+                    "basis": basis,
+                },
                 "What the same cost will come to at the period's end, with its band.",
             ),
             Step(
@@ -59,7 +67,7 @@ def budget_health(asked: Asked) -> Script:
             Step(
                 "explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."
             ),
-            *([] if budget else [_unwatched(period, by)]),
+            *([] if budget else [_unwatched(period, by, basis)]),
             Step(
                 "listAlertSubscriptions",
                 {"trigger": ["budget"], "budget_id": budget.pk if budget else None},
@@ -93,10 +101,26 @@ def budget_health(asked: Asked) -> Script:
     )
 
 
-def _unwatched(period: DateRange, by: str) -> Step:
+def _filters(asked: Asked, budget: Budget) -> list[dict[str, Any]]:
+    """The budget's cost. A currency that no line has is left out: tools refuse it."""
+    has_lines = budget.currency in currencies_of(asked.account, asked.sources, asked.call.deadline)
+    currency = equal(currency=budget.currency) if has_lines else []
+    return [*msgspec.to_builtins(filters_of(budget)), *currency]
+
+
+def _dimension(asked: Asked, scope: str | None) -> str:
+    """What budgets of the scope are of; of any scope: teams, where the account has some."""
+    if scope == "cost_tag" and asked.cost_tags:
+        return f"cost_tag:{asked.cost_tags[0]}"
+    if scope == "cost_source" or not (scope == "team" or asked.teams):
+        return "source"
+    return "team"
+
+
+def _unwatched(period: DateRange, by: str, basis: str) -> Step:
     return Step(
         "querySpend",
-        {**dates(period), "group_by": [by], "top": 10},
+        {**dates(period), "group_by": [by], "basis": basis, "top": 10},
         f"Who spends it, by {by}: one that spends much and has no budget stands out.",
     )
 

@@ -51,12 +51,12 @@ def commitment_review(asked: Asked) -> Script:
             ),
             Step(
                 "listSavingsRecommendations",
-                {"status": "open", "rule": "unused_commitment", "limit": 10},
+                {"status": "open", "rule": "unused_commitment", "provider": provider, "limit": 10},
                 "What idle commitments cost a month.",
             ),
             Step(
                 "listSavingsRecommendations",
-                {"status": "open", "rule": "steady_on_demand", "limit": 10},
+                {"status": "open", "rule": "steady_on_demand", "provider": provider, "limit": 10},
                 "Steady on-demand use that a commitment would cover.",
             ),
         ],

@@ -6,7 +6,7 @@ from mcpserver.prompting.arguments import CURRENCY, RULE, amount
 from mcpserver.prompting.asked import Asked
 from mcpserver.prompting.days import complete_month
 from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates
+from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
 
 MINIMUM_SAVING = amount(
     "minimum_saving", "Minimum saving", "Only savings of this much a month or more, in their own currency."
@@ -22,8 +22,10 @@ MINIMUM_SAVING = amount(
 def savings_review(asked: Asked) -> Script:
     rule, currency, least = asked.value(RULE), asked.value(CURRENCY), asked.value(MINIMUM_SAVING)
     month = complete_month(asked)
+    filters = equal(currency=currency)
     return Script(
         task="Review what we could save.",
+        only=only(currency=currency),
         steps=[
             Step(
                 "listSavingsRecommendations",
@@ -32,17 +34,17 @@ def savings_review(asked: Asked) -> Script:
             ),
             Step(
                 "listSavingsRecommendations",
-                {"status": "acted", "rule": rule, "currency": currency, "limit": 10},
+                {"status": "acted", "rule": rule, "min_saving": least, "currency": currency, "limit": 10},
                 "What was acted on, and what that really saved.",
             ),
             Step(
                 "querySpend",
-                {**dates(month), "group_by": ["service"], "top": 10},
+                {**dates(month), "group_by": ["service"], "filters": filters, "top": 10},
                 "The last complete month by service, to weigh the savings against.",
             ),
             Step(
                 "getCommitmentUtilization",
-                {**dates(month), "by": "type"},
+                {**dates(month), "by": "type", "filters": filters},
                 "How well commitments of that month were used: nobody buys more of what lies idle.",
             ),
         ],

@@ -57,8 +57,8 @@ def top_cost_drivers(asked: Asked) -> Script:
         ],
         then=[
             (
-                "For the one that rose most call `querySpend` once more with `granularity` `day` and a filter on it, to see since "
-                "when."
+                "For the one that rose most call `querySpend` once more with the arguments of the first call, `granularity` `day` and "
+                "a filter on it besides, to see since when."
             ),
         ],
         answer=[

@@ -21,7 +21,7 @@ def weekly_cost_digest(asked: Asked) -> Script:
     group = asked.value(GROUP_BY)
     by = group.name if group else "service"
     cost = {"filters": equal(team=team, source=source), "basis": basis}
-    scope = ["team"] if team else ["cost_source"] if source else []
+    scope = [name for name, value in {"team": team, "cost_source": source}.items() if value]
     return Script(
         task=f"Write my cost digest of the week from {said(week)}.",
         only=only(team=team, source=source),
@@ -45,18 +45,19 @@ def weekly_cost_digest(asked: Asked) -> Script:
             ),
             Step(
                 "listAnomalies",
-                {"state": "all", **dates(week), "search": source, "limit": 5},
-                "Days that cost something else than expected, also those marked as expected. They have no team.",
+                {"state": "all", **dates(week), "team": team, "source": source, "limit": 5},
+                "Days that cost something else than expected, also those marked as expected.",
             ),
             Step(
                 "forecastSpend",
-                {"period": "month", **cost},
+                {"period": "month", "group_by": [by] if group else [], **cost},
                 "What the current month will have cost at its end, with its band.",
             ),
             Step(
                 "listBudgets",
                 {"status": ["warning", "exceeded"], "scope": scope, "limit": 10},
-                "Budgets that are exceeded, or will be.",
+                "Budgets that are exceeded, or will be."
+                + (" Of these only those of the team or source that I named." if scope else ""),
             ),
         ],
         answer=[

@@ -15,6 +15,7 @@ from accounts.models import MCPKey
 from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
+from mcpserver.server import INSTRUCTIONS
 from tests.cast import Cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
@@ -64,6 +65,18 @@ def test_all_definitions_together_stay_small(cast: Cast, revision: str) -> None:
 def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
     assert tool.destructive == (tool.name in DESTRUCTIVE)
     assert tool.hints["readOnlyHint"] == (tool.access is Access.READ)
+
+
+def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -> None:
+    said = " ".join(INSTRUCTIONS.split())
+
+    assert "Tools create budgets and alert subscriptions and edit dashboards." in said
+    assert {tool.name for tool in TOOLS if tool.access is Access.WRITE} == {
+        *("create_budget", "create_alert_subscription"),
+        *("create_dashboard", "set_dashboard_widgets", "delete_dashboard"),
+    }
+    assert "What cannot be asked" in said
+    assert len(INSTRUCTIONS) < 2_500
 
 
 @each_tool

@@ -109,8 +109,8 @@ def test_what_was_chosen_narrows_the_calls(door: Door) -> None:
         "2026-02-15",
         ["region"],
     )
-    assert anomalies["search"] == "Clouds"
-    assert budgets["scope"] == ["team"]
+    assert (anomalies["team"], anomalies["source"]) == ("Core platform", "Clouds")
+    assert budgets["scope"] == ["team", "cost_source"]
     assert 'Only cost of team "Core platform". Only cost of source "Clouds".' in digest
 
 
@@ -119,9 +119,12 @@ def test_a_budget_is_looked_at_in_its_own_period_and_scope(door: Door) -> None:
     text = text_of(door, "budget_health", budget="growth of the YEAR")
     listed, forecast, spend, change, told = calls_in(text)
 
-    filters = [{"dimension": "team", "op": "in", "values": ["Growth"]}]
+    filters = [
+        {"dimension": "team", "op": "in", "values": ["Growth"]},
+        {"dimension": "currency", "values": ["USD"]},
+    ]
     assert listed[1] == {"scope": ["team"]}
-    assert forecast[1] == {"period": "year", "filters": filters}
+    assert forecast[1] == {"period": "year", "filters": filters, "basis": "amortized"}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters
     assert f"Read the one with id {told[1]['budget_id']} out of it." in text
@@ -133,7 +136,7 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(door: Door) -> 
 
     arguments = calls_in(text)[0][1]
     assert (arguments["min_impact"], arguments["currency"]) == (99.5, "EUR")
-    assert "search" not in arguments
+    assert "source" not in arguments
     assert calls_in(text_of(door, "savings_review", minimum_saving="100.0"))[0][1]["min_saving"] == 100
 
 
