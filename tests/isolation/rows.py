@@ -22,7 +22,7 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
-from finops.costs.models import CostImport, CostSource, InvoiceTotal
+from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
 from finops.dashboards.models import Dashboard, Widget
 from finops.insights.models import Anomaly, SavingsDismissal
 from finops.lib import clock
@@ -59,6 +59,12 @@ def _invoice_total(account: Account) -> int:
             currency="USD",
             amount=1,
         ).pk
+
+
+def _closed_month(account: Account) -> int:
+    with account_scope(account):
+        month = date(2000 + secrets.randbelow(90), 1 + secrets.randbelow(12), 1)
+        return ClosedMonth.objects.get_or_create(account=account, month=month)[0].pk
 
 
 def _usage_source(account: Account) -> int:
@@ -261,6 +267,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "membership_id": _membership,
     "source_id": _source,
     "import_id": _import,
+    "closed_month_id": _closed_month,
     "invoice_total_id": _invoice_total,
     "alias_id": _customer_alias,
     "mapping_id": _usage_dimension_mapping,

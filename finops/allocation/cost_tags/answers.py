@@ -85,7 +85,7 @@ class MonthEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What changes its value in one month and currency, of how much.
 
     `changed` is the cost of the lines that change their value; `total` is the month's cost, which stays. `is_closed`:
-    the month is over and every source that still delivers has brought it whole.
+    the account has closed the month.
     """
 
     month: date

@@ -1,7 +1,6 @@
 """What saving a cost tag would move, by month.
 
-No account says yet which months its books have closed. A month counts as closed when it is over and every source that
-still delivers has brought it whole: from then on reports, charge-backs and invoices to customers may rest on it.
+Months that the account has closed are marked: reports, charge-backs and invoices to customers rest on them.
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthE
 from finops.allocation.cost_tags.resolving import context_of, dimension_of
 from finops.allocation.models import CostTag
 from finops.allocation.rules import CostTagDraft, read_rules
-from finops.costs.coverage import Coverage
 from finops.costs.dimensions import UNTAGGED, Dimension
+from finops.costs.queries.closed_months import is_closed
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.money import added, subtracted
-from finops.lib.periods import month_end
 
 MAX_ROWS = 1_000
 """Rows of one effect: the largest moves; the audit log keeps fewer."""
@@ -56,20 +54,15 @@ def effect(
     changed = [row for row in months if row["changed_lines"]]
     moves = asker.run(_Moves(before, after, sources.view)) if changed else []
     totals = _totals(moves) if len(moves) <= MAX_MOVES else {}
-    rows = _rows(totals, sources.coverage)
+    rows = _rows(totals, sources)
     return CostTagEffect(
         start_date=sources.coverage.first_day or sources.coverage.today,
         end_date=sources.coverage.last_day or sources.coverage.today,
-        months=[_month(row, sources.coverage) for row in sorted(months, key=_by_month)] if changed else [],
+        months=[_month(row, sources) for row in sorted(months, key=_by_month)] if changed else [],
         rows=sorted(_largest(rows, MAX_ROWS), key=lambda row: (row.month, row.currency, row.value)),
         truncated=_truncated(len(rows), len(moves)),
         warnings=list(after.warnings),
     )
-
-
-def is_closed(month: date, coverage: Coverage) -> bool:
-    """Whether a month is over and every source that still delivers has brought it whole."""
-    return coverage.complete_through is not None and month_end(month) <= coverage.complete_through
 
 
 def _stored(cost_tag: CostTag) -> CostTagDraft:
@@ -167,7 +160,7 @@ def _totals(moves: Iterable[Row]) -> dict[Key, tuple[Decimal, Decimal]]:
     return {key: (added(before.get(key, [])), added(after.get(key, []))) for key in moved}
 
 
-def _rows(totals: dict[Key, tuple[Decimal, Decimal]], coverage: Coverage) -> list[EffectRow]:
+def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[EffectRow]:
     return [
         EffectRow(
             month=month,
@@ -176,7 +169,7 @@ def _rows(totals: dict[Key, tuple[Decimal, Decimal]], coverage: Coverage) -> lis
             before=before,
             after=after,
             moved=subtracted(after, before),
-            is_closed=is_closed(month, coverage),
+            is_closed=is_closed(sources, month),
         )
         for (month, currency, value), (before, after) in totals.items()
     ]
@@ -186,14 +179,14 @@ def _largest(rows: Sequence[EffectRow], count: int) -> list[EffectRow]:
     return sorted(rows, key=lambda row: (row.moved.copy_abs().copy_negate(), row.month, row.value))[:count]
 
 
-def _month(row: Row, coverage: Coverage) -> MonthEffect:
+def _month(row: Row, sources: Sources) -> MonthEffect:
     return MonthEffect(
         month=row["month"],
         currency=row["currency"],
         total=row["total"],
         changed=row["changed"] if row["changed"] is not None else Decimal(0),
         changed_lines=row["changed_lines"],
-        is_closed=is_closed(row["month"], coverage),
+        is_closed=is_closed(sources, row["month"]),
     )
 
 

@@ -11,12 +11,15 @@ from django.utils import timezone
 from accounts.scoping import AccountOwned
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
+from finops.costs.models.closing import ClosedMonth, ClosedMonthSum
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
 
 __all__ = [
     "DEFAULT_ACTOR_TAG_KEYS",
     "Basis",
     "BillingPeriod",
+    "ClosedMonth",
+    "ClosedMonthSum",
     "ContractCommitment",
     "CostImport",
     "CostSource",

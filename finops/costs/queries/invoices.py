@@ -17,6 +17,7 @@ from finops.costs.answers import AccountRef
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import BillingPeriod, InvoiceDetail, InvoiceTotal
 from finops.costs.queries import invoice_words as words
+from finops.costs.queries.closed_months import restated_sentences
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.costs.reconciliation import (
@@ -79,7 +80,7 @@ def _reconciliation(
         )
 
     def made(limit: int) -> InvoiceAnswer:
-        return _answer(account, query, months, rows, limit, said.warnings)
+        return _answer(account, query, months, rows, limit, [*said.warnings, *restated_sentences(sources)])
 
     return largest_that_fits(made, query.limit, fits)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -33,6 +34,14 @@ PARTIAL = "partial"
 """Its newest days are only partly there."""
 
 
+class Restated(msgspec.Struct, array_like=True, frozen=True):
+    """By how much the lines of a closed month have changed in one currency since it was closed."""
+
+    currency: str
+    billed: Decimal
+    effective: Decimal
+
+
 @dataclass(frozen=True)
 class Sources:
     """The account's sources: what the lake has of them, the days of each, their health by id; and its cost view."""
@@ -41,6 +50,8 @@ class Sources:
     coverage: Coverage
     health: Mapping[int, SourceHealth]
     view: CostViewSettings
+    closed: Mapping[date, tuple[Restated, ...]] = field(default_factory=dict)
+    """Billing months that the account has closed, by their first day, with what was restated since."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -70,6 +81,13 @@ SELECT {COST_VERSION}, (SELECT json_agg(json_build_array(v.basis, v.planning_bas
         SELECT status, file_name, finished_at, created_at, error FROM costs_costimport
         WHERE account_id = %(account)s AND source_id = s.id ORDER BY id DESC LIMIT 1
     ) AS i ON true WHERE s.account_id = %(account)s
+)::text, (
+    SELECT json_agg(json_build_array(m.month, (
+        SELECT json_agg(json_build_array(r.currency, r.billed::text, r.effective::text)) FROM (
+            SELECT s.currency, sum(s.billed_now - s.billed_cost) AS billed, sum(s.effective_now - s.effective_cost)
+            AS effective FROM costs_closedmonthsum s WHERE s.closed_month_id = m.id GROUP BY s.currency
+        ) AS r WHERE r.billed <> 0 OR r.effective <> 0
+    )) ORDER BY m.month) FROM costs_closedmonth m WHERE m.account_id = %(account)s
 )::text
 """  # noqa: S608 - of our own constants
 
@@ -101,18 +119,19 @@ class _Days(msgspec.Struct, array_like=True):
 
 _decode_views = msgspec.json.Decoder(list[tuple[str, str, tuple[str, ...], str]]).decode
 _decode_rows = msgspec.json.Decoder(list[_Row]).decode
+_decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restated] | None]]).decode
 
 
 def load_sources(account: Account) -> Sources:
     """What the lake has, the sources with the newest import of each, and the cost view. One query, two after a change."""
     with connection.cursor() as cursor:
         cursor.execute(_STATE, {"account": account.pk})
-        version, views, rows = cursor.fetchone()
-    return _sources(manifest_of(account, version), views or "[]", rows or "[]", clock.today())
+        version, views, rows, closed = cursor.fetchone()
+    return _sources(manifest_of(account, version), views or "[]", rows or "[]", closed or "[]", clock.today())
 
 
 @lru_cache(maxsize=256)
-def _sources(manifest: Manifest, views: str, rows: str, today: date) -> Sources:
+def _sources(manifest: Manifest, views: str, rows: str, closed: str, today: date) -> Sources:
     """Kept by all that it is made of; a manifest is equal only to itself, and is of one account."""
     decoded = _decode_rows(rows)
     days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
@@ -124,7 +143,13 @@ def _sources(manifest: Manifest, views: str, rows: str, today: date) -> Sources:
         )
         for basis, planning, categories, product in _decode_views(views)
     ]
-    return Sources(manifest, covered, MappingProxyType(health), found[0] if found else CostViewSettings())
+    return Sources(
+        manifest,
+        covered,
+        MappingProxyType(health),
+        found[0] if found else CostViewSettings(),
+        {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
+    )
 
 
 def _days_of(row: _Row, days: _Days) -> SourceDays:

@@ -28,6 +28,7 @@ from finops.costs.comparison import Compared, apart_words, comparison_used
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
+from finops.costs.queries.closed_months import restated_words
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
@@ -90,7 +91,11 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            shared_words(facts) + not_final(facts, sums) + spread_words(facts) + lacking_words(facts),
+            shared_words(facts)
+            + not_final(facts, sums)
+            + spread_words(facts)
+            + lacking_words(facts)
+            + restated_words(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
         period=period_of(facts),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
@@ -16,10 +17,12 @@ from accounts.audit import Actor
 from finops.costs.focus.months import Sums
 from finops.costs.focus.normalise import Normalised
 from finops.costs.focus.report import ImportReport, Review
-from finops.costs.models import CostImport, ImportReviewSettings
-from finops.costs.replacing import Decision, Live, Plan, Thresholds, name_of, plan_of
+from finops.costs.models import ClosedMonth, CostImport, ImportReviewSettings
+from finops.costs.queries.closed_months import signed
+from finops.costs.replacing import Decision, Live, Plan, Thresholds, month_of, name_of, plan_of
 from finops.costs.services import claims
 from finops.costs.services.beside import replace_beside
+from finops.costs.services.closing import restate
 from finops.costs.services.content import Copy, copies_of, lock_contents
 from finops.lake import segments
 from finops.lake.models import LakeSegment
@@ -27,6 +30,8 @@ from finops.lake.schema import Kind
 from finops.lake.segment_totals import SegmentTotals, totals_of
 from finops.lake.segments import NewSegment
 from finops.lib import clock
+from finops.lib.money import subtracted
+from finops.lib.spoken import listed
 
 MOVED: Final = "The source has changed since somebody decided about this import, so look again."
 
@@ -118,8 +123,25 @@ def _report(report: ImportReport, plan: Plan, job: CostImport, copies: Sequence[
         ],
         changes=plan.changes,
         reviews=[*(copy.review for copy in copies if copy.source_id != job.source_id), *plan.reviews],
-        notes=[*(copy.note for copy in copies if copy.source_id == job.source_id), *plan.notes],
+        notes=[
+            *_closed_notes(plan),
+            *(copy.note for copy in copies if copy.source_id == job.source_id),
+            *plan.notes,
+        ],
     )
+
+
+def _closed_notes(plan: Plan) -> list[str]:
+    """That the import restates months that the account has closed."""
+    moved: dict[str, list[str]] = defaultdict(list)
+    for each in plan.changes:
+        if (each.billed_before, each.effective_before) != (each.billed_after, each.effective_after):
+            moved[each.month].append(signed(subtracted(each.billed_after, each.billed_before), each.currency))
+    closed = ClosedMonth.objects.filter(month__in=[month_of(name) for name in moved]).order_by("month")
+    return [
+        f"{row} is closed: its figures stay, and this import restates it by {listed(moved[str(row)])} billed."
+        for row in closed
+    ]
 
 
 def _finish(
@@ -147,6 +169,7 @@ def _finish(
         new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in written],
     )
     replace_beside(job, found)
+    restate(job.source, plan.changes)
     _audit(job, "cost_import.finish", report, months)
 
 

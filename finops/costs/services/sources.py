@@ -11,6 +11,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import dependants
 from finops.costs.models import CostSource
+from finops.costs.services.closing import restate_without
 from finops.costs.services.completeness import refresh_completeness
 from finops.lake import segments
 from finops.lake.schema import Kind
@@ -76,6 +77,7 @@ def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
     segments.retire_source(account=account, kind=Kind.COST, source_id=source.pk)
     with account_scope(account):
         gone = dependants.audited(source)
+        restate_without(source)
         audit.record(
             account=account, actor=actor, action="cost_source.delete", target=source.name, detail=gone
         )

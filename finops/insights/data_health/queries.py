@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef
+from finops.costs.queries.closed_months import restated_sentences
 from finops.costs.queries.deliveries import cost_deliveries
 from finops.costs.queries.import_notices import ImportNotices, import_notices
 from finops.costs.queries.sources import Sources, load_sources
@@ -49,7 +50,12 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
         data_through=sources.coverage.complete_through,
         connections=connections[:shown],
         truncated=_truncated(len(connections), shown),
-        warnings=[*notices.said, *_warnings(unwell[:shown], usage), *gaps_unknown],
+        warnings=[
+            *notices.said,
+            *_warnings(unwell[:shown], usage),
+            *gaps_unknown,
+            *restated_sentences(sources),
+        ],
         hint=_hint(connections, unwell),
     )
 

@@ -16,6 +16,7 @@ from finops.costs.answers import AccountRef, ViewUsed
 from finops.costs.comparison import Compared, apart_words
 from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension
+from finops.costs.queries.closed_months import restated_words
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import dated
 from finops.costs.queries.one_sided import Sides, one_sided_of
@@ -87,7 +88,13 @@ def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
     return SpendChangeAnswer(
         account=AccountRef(slug=facts.account.slug, name=facts.account.name),
         summary=words.summary_of(
-            facts.account.name, facts.view, days, totals, moves, facts.reason, facts.left_out
+            facts.account.name,
+            facts.view,
+            days,
+            totals,
+            moves,
+            facts.reason,
+            facts.left_out + _restated(facts),
         ),
         view=facts.view,
         days=days,
@@ -101,6 +108,12 @@ def assemble(facts: ChangeFacts, top: int) -> SpendChangeAnswer:
         warnings=_warnings(facts, totals),
         hint=words.hint_of(moves, filtered=facts.filtered, reason=facts.reason),
     )
+
+
+def _restated(facts: ChangeFacts) -> str:
+    """A clause on closed months of either side that imports have changed since."""
+    sides = [each for each in (facts.current, facts.previous) if each is not None]
+    return restated_words(facts.sources, sides, facts.view.basis)
 
 
 def left_out(days: DateRange, compared: Compared, sources: Sources) -> str:

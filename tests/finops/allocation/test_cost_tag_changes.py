@@ -24,6 +24,7 @@ from finops.allocation.services.cost_tags import (
     save_cost_tag,
 )
 from finops.budgets.models import Budget
+from finops.costs.models import ClosedMonth
 from finops.costs.queries import query_spend
 from finops.costs.services import change_cost_view
 from finops.costs.spend_query import SpendQuery
@@ -118,7 +119,9 @@ def test_moves_add_up_to_nothing_in_every_month_and_currency(
     assert set(add_up(moved, lambda row: row["key"]).values()) == {0}
 
 
-def test_a_month_that_is_over_and_whole_is_closed(billed: Account, make: Callable[..., CostTag]) -> None:
+def test_months_that_the_account_has_closed_are_marked(billed: Account, make: Callable[..., CostTag]) -> None:
+    for month in (1, 2):
+        ClosedMonth.objects.create(account=billed, month=date(2026, month, 1))
     found = effect(billed, make("kind"), CostTagDraft(key="kind", default_value="All"))
 
     assert {f"{month.month:%m}": month.is_closed for month in found.months} == {
@@ -138,6 +141,7 @@ def test_rules_that_say_the_same_have_no_effect(billed: Account, make: Callable[
 
 
 def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]) -> None:
+    ClosedMonth.objects.create(account=cast.account, month=date(2026, 1, 1))
     save(cast, make("kind", PROD), STORAGE)
 
     entry = AuditEntry.objects.latest("pk")

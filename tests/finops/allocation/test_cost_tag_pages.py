@@ -17,11 +17,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
 from finops.allocation.cost_tags.words import OPS
 from finops.allocation.models import CostTag
 from finops.allocation.rules import NORMALISATIONS, Copy, Rule, Test
 from finops.allocation.services.cost_tags import cost_tag_from_yaml, create_cost_tag, draft_of, save_cost_tag
 from finops.allocation.services.splits import SplitDraft, create_split
+from finops.costs.models import ClosedMonth
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 
@@ -179,6 +181,8 @@ def test_a_reviewed_cost_tag_is_saved_and_its_page_opens(cast: Cast, costly: Acc
 
 def test_the_review_shows_by_month_what_moves_and_marks_closed_months(cast: Cast, tagged: CostTag) -> None:
     moved = [{"when": {"dimension": "service", "op": "in", "values": ["Tax"]}, "value": "tax"}, *RULES]
+    with account_scope(cast.account):
+        ClosedMonth.objects.create(account=cast.account, month=date(2026, 2, 1))
 
     answer = signed_in(cast.member).post(
         f"{PAGE}{tagged.pk}/edit/", form(moved, version=1), headers={"HX-Request": "true"}
