@@ -117,20 +117,20 @@ class ImportReviewForm(forms.Form):
     fall_percent = forms.IntegerField(
         min_value=1,
         max_value=100,
-        label="Falls by, in percent",
+        label="Decrease (%)",
         help_text="A billing month whose billed or effective cost falls by this much or more needs review.",
     )
     growth_percent = forms.IntegerField(
         min_value=1,
         max_value=100_000,
-        label="Grows by, in percent",
+        label="Increase (%)",
         help_text="The same for a month that grows. Where an import brings new days, the cost of a day counts.",
     )
     least_amount = forms.DecimalField(
         min_value=0,
         max_digits=20,
         decimal_places=2,
-        label="Smallest change",
+        label="Minimum change",
         help_text="Smaller changes never need review. In whole units of the bill's currency, for example 10 for 10 USD.",
     )
 

@@ -111,7 +111,9 @@ def test_no_match_at_all_is_not_silent(lines: Account) -> None:
     answer = query_spend(lines, SpendQuery(period="month_to_date", filters=[service("in", "Nope")]))
 
     assert answer.totals == []
-    assert answer.summary == "No cost line matches the filters from 2026-03-01 to 2026-03-20."
+    assert answer.summary == (
+        "No cost line matches the filters from 2026-03-01 to 2026-03-20; no day is complete from 2026-03-03 on."
+    )
     assert "listDimensionValues" in answer.hint
 
 
