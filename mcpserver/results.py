@@ -105,10 +105,24 @@ def _outside(value: Any) -> Any:
     if isinstance(value, Decimal):
         return _number(value)
     if isinstance(value, dict):
-        return {key: _outside(item) for key, item in value.items()}
+        return _with_units({key: _outside(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
         return [_outside(item) for item in value]
     return value
+
+
+SERIES = ("series", "lower_series", "upper_series")
+UNITS = {"currency": "amounts", "unit": "quantities"}
+
+
+def _with_units(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same, its series each an object with the currency (or unit) and the figures by day: whoever takes a series out
+    of an answer takes its currency along."""
+    unit = next((name for name in UNITS if name in fields), "")
+    for name in SERIES if unit else ():
+        if name in fields:
+            fields[name] = {unit: fields[unit], UNITS[unit]: fields[name]}
+    return fields
 
 
 def _number(value: Decimal) -> Decimal | int | None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from mcpserver.results import SERIES, UNITS
+
 Schema = dict[str, Any]
 
 
@@ -53,9 +55,25 @@ def _resolve(node: Any, components: Mapping[str, Schema], inside: tuple[str, ...
     if "$ref" in node:
         return _resolve_ref(node, components, inside)
     schema = {key: _resolve(value, components, inside) for key, value in node.items()}
+    if isinstance(node.get("properties"), dict):
+        schema["properties"] = _with_units(schema["properties"])
     if schema.get("format") == "decimal":
         return _number(schema)
     return _typed(schema) if "enum" in schema else schema
+
+
+def _with_units(fields: dict[str, Schema]) -> dict[str, Schema]:
+    """As answers travel, see results.py: a series is an object with its currency or unit."""
+    unit = next((name for name in UNITS if name in fields), "")
+    series = {name: fields[name] for name in SERIES if unit and name in fields}
+    return fields | {
+        name: {
+            "type": "object",
+            "properties": {unit: fields[unit], UNITS[unit]: {**schema, "type": "object"}},
+            "required": [unit, UNITS[unit]],
+        }
+        for name, schema in series.items()
+    }
 
 
 def _resolve_ref(node: Schema, components: Mapping[str, Schema], inside: tuple[str, ...]) -> Schema:

@@ -35,7 +35,17 @@ each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 each_read_tool = pytest.mark.parametrize("tool", READ_TOOLS, ids=lambda tool: tool.name)
 
 # A number that is no amount of money says so in its name.
-NOT_MONEY = ("share", "ratio", "percent", "quantity", "coverage", "utilization", "rate", "usage")
+NOT_MONEY = (
+    "share",
+    "ratio",
+    "percent",
+    "quantity",
+    "quantities",
+    "coverage",
+    "utilization",
+    "rate",
+    "usage",
+)
 
 
 @pytest.fixture
@@ -211,11 +221,11 @@ def _amounts(kind: type[msgspec.Struct]) -> list[str]:
 def _numbers(
     value: Any, beside: dict[str, Any], name: str = ""
 ) -> Iterator[tuple[str, Decimal, dict[str, Any]]]:
-    """Each number with a fraction, its name, and the object it stands in; a series stands in its parent's."""
+    """Each number with a fraction, its name, and the object it stands in; amounts by day stand in the series that has the currency."""
     if isinstance(value, Decimal):
         yield name, value, beside
     if isinstance(value, dict):
-        is_series = name.endswith("series")
+        is_series = name in ("amounts", "quantities", "quantity_series")
         holder = beside if is_series else value
         for key, item in value.items():
             yield from _numbers(item, holder, name if is_series else key)

@@ -26,12 +26,14 @@ COUNTS = {
         "total_teams",
         "other_members",
         "other_values",
+        "active_customers",
+        "previous_active_customers",
         "total_unit_metrics",
     ),
 }
 
 
-QUANTITIES = {"quantity", "usage", "quantity_series", "usage_series"}
+QUANTITIES = {"quantity", "usage", "quantities", "quantity_series", "usage_series"}
 """Of a usage metric, beside its unit: no money."""
 
 PERCENTS = {"thresholds"}
@@ -45,9 +47,13 @@ def bare_amounts_of_answer(value: Any, path: str = "$") -> list[str]:
 
 def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
     if isinstance(value, dict):
-        # A dict of numbers by day belongs to the object around it.
-        inside = "currency" in value or (has_currency and _is_series(value))
+        # A dict of numbers by day belongs to the object around it, which is nothing but its currency and it.
+        inside = "currency" in value or (has_currency and bool(value) and _is_series(value))
         for name, item in value.items():
+            if isinstance(item, dict) and item and _is_series(item) and not is_currencys_own(name, value):
+                if name not in QUANTITIES:
+                    yield f"{path}.{name}"
+                continue
             if name == "config_schema":  # a schema has limits, no amounts
                 continue
             known = name in RATIOS | COUNTS or name.endswith("_share") or inside
@@ -61,6 +67,11 @@ def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
             yield from _in_value(item, f"{path}[{index}]", has_currency=has_currency)
     elif _is_number(value):
         yield path
+
+
+def is_currencys_own(name: str, beside: dict[str, Any]) -> bool:
+    """Whether a series can be taken out of an answer with its currency (or unit) and without anything else."""
+    return sorted(beside) in (sorted(["currency", name]), sorted(["unit", name]))
 
 
 def _is_series(value: dict[str, Any]) -> bool:

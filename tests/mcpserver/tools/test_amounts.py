@@ -28,14 +28,21 @@ def test_the_walker_finds_bare_amounts() -> None:
     answer = {
         "days": 3,
         "totals": [
-            {"amount": 1, "currency": "USD", "series": {"2026-01-01": 1.5}, "inside": [{"amount": 2}]}
+            {
+                "amount": 1,
+                "currency": "USD",
+                "series": {"currency": "USD", "amounts": {"2026-01-01": 1.5}},
+                "lower_series": {"2026-01-01": 1.5},
+                "inside": [{"amount": 2}],
+            }
         ],
         "threshold": 10,
         "series": {"2026-01-01": 4},
         "unfinished": True,
     }
     assert bare_amounts_of_answer(answer) == [
+        "$.totals[0].lower_series",
         "$.totals[0].inside[0].amount",
         "$.threshold",
-        "$.series.2026-01-01",
+        "$.series",
     ]
