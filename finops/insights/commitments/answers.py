@@ -40,6 +40,8 @@ class CommitmentRow(Utilization, frozen=True, kw_only=True):
     unit: str | None
     expires_on: date | None
     expires_reason: str
+    starts_on: date | None = None
+    scope: str = ""
     other_commitments: int = 0
 
 

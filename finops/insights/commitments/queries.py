@@ -26,6 +26,7 @@ from finops.insights.commitments.answers import (
     CommitmentRow,
     CommitmentTotal,
 )
+from finops.insights.commitments.contracts import Contract, read_contracts
 from finops.insights.commitments.figures import (
     UNUSED,
     Figures,
@@ -70,6 +71,7 @@ class CommitmentFacts:
     history: History
     findings: FilterFindings
     buckets: Sequence[Bucket]
+    contracts: Mapping[str, Contract]
     warnings: tuple[str, ...] = ()
 
 
@@ -79,7 +81,7 @@ def commitment_utilization(
     """What commitments cost, how much of them was used, what they covered and saved; amortized, whatever the cost view.
 
     `fits` says whether an answer is small enough: fewer rows are listed until one is. Raises UserError for what the
-    caller can repair. Cost: two lake queries (the second over all days, of four columns of commitment lines; both are
+    caller can repair. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of four columns of commitment lines; both are
     kept while no file changes), one or two more with filters.
     """
     facts = _narrowed(_read(account, query, deadline))
@@ -103,12 +105,14 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
     question = resolve_query(account, _spend_question(query), sources)
     build = CommitmentBuild(question.filters, query.granularity)
     run = _Runner(account, sources, deadline)
+    sums = read_sums(run(question.days, build, build.tag_keys))
     return CommitmentFacts(
         account=account,
         query=query,
         days=question.days,
         sources=sources,
-        sums=read_sums(run(question.days, build, build.tag_keys)),
+        sums=sums,
+        contracts=read_contracts({each.commitment for each in sums if each.commitment}),
         history=_history(run, sources),
         findings=_findings(account, question, sources, deadline),
         buckets=buckets_of(query.granularity, question.days, sources.coverage),
@@ -352,6 +356,7 @@ def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentR
     one = facts.query.by == "commitment"
     term = _term(facts, figures) if one else Term(None, "Ask by commitment.")
     first = figures.sums[0]
+    contract = facts.contracts.get(first.commitment) if one else None
     return CommitmentRow(
         **_utilization(figures, currency),
         commitment=first.commitment if one else "",
@@ -365,6 +370,8 @@ def _row(facts: CommitmentFacts, figures: Figures, currency: str) -> CommitmentR
         unit=_only({each.unit or "" for each in figures.sums}) or None,
         expires_on=term.ends_on,
         expires_reason=term.reason,
+        starts_on=contract.starts_on if contract else None,
+        scope=contract.scope if contract else "",
         other_commitments=0 if one else len(figures.commitments),
     )
 
@@ -388,6 +395,9 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
 
 
 def _term(facts: CommitmentFacts, figures: Figures) -> Term:
+    contract = facts.contracts.get(figures.sums[0].commitment)
+    if contract is not None:
+        return Term(contract.ends_on, contract.reason)
     names = {text for each in figures.sums for text in (each.name, each.type, each.description) if text}
     return term_of(sorted(names), facts.history.bought.get(figures.sums[0].commitment))
 

@@ -1,6 +1,6 @@
-"""When a commitment ends, as far as a bill can say it. Pure.
+"""When a commitment ends, as far as a bill can say it: where no Contract Commitment file does. Pure.
 
-Cost lines before FOCUS 1.4 have no end of term. Names and descriptions usually have its length ("1yr No Upfront", "3 year"),
+Cost lines have no end of term. Names and descriptions usually have its length ("1yr No Upfront", "3 year"),
 and the purchase its first day.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 _YEARS: Final = re.compile(r"(?<![\d.])([135])[\s_-]?(?:yrs?|years?|y)(?![a-z])", re.IGNORECASE)
 _MONTHS: Final = re.compile(r"(?<!\d)(12|36)[\s_-]?(?:months?|mo)(?![a-z])", re.IGNORECASE)
 
-NO_TERM = "Neither its name nor its lines say how long it runs; bills before FOCUS 1.4 have no end of term."
+NO_TERM = "Neither its name nor its lines say how long it runs; a Contract Commitment file (FOCUS 1.3) would say it."
 NO_PURCHASE = "Its purchase is not among the bills, so when its term began is not known."
 
 

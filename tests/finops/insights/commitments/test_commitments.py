@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from accounts.models import Account
-from finops.costs.models import CostSource
+from finops.costs.models import ContractCommitment, CostSource
 from finops.insights.commitments.answers import CommitmentAnswer
 from finops.insights.commitments.queries import commitment_utilization
 from finops.insights.commitments.question import CommitmentQuery
@@ -286,6 +286,28 @@ def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Acc
 
     assert answer.rows[0].expires_on == date(2027, 1, 4)
     assert answer.rows[0].expires_reason.startswith("Estimated: bought on 2026-01-05")
+
+
+def test_a_contract_commitment_says_term_and_scope(acme: Account) -> None:
+    for year, promised in ((2025, "80"), (2026, "100")):
+        ContractCommitment.objects.create(
+            account=acme,
+            source=CostSource.objects.create(account=acme, name=f"Contracts {year}"),
+            commitment_id="sp-1",
+            description="Compute, all regions",
+            category="Spend",
+            cost=Decimal(promised),
+            currency="USD",
+            contract_id="C-7",
+            period_start=datetime(year, 1, 5, tzinfo=UTC),
+            period_end=datetime(year + 1, 1, 5, tzinfo=UTC),
+        )
+    row, *others = three(acme).rows
+
+    assert (row.commitment, row.starts_on, row.expires_on) == ("sp-1", date(2026, 1, 5), date(2027, 1, 4))
+    assert row.expires_reason == "Contract Commitment file: 2026-01-05 to 2027-01-04 of contract C-7."
+    assert row.scope == "Compute, all regions, Spend, 100.00 USD"
+    assert [each.scope for each in others] == ["", ""]
 
 
 @pytest.mark.parametrize(
