@@ -110,6 +110,11 @@ def _resolved(context: DimensionContext) -> Dimension:
     )
 
 
+def owned_values(dimension: Dimension) -> Owned:
+    """Of the dimension `team`: the teams by name, each with the values that it owns; empty of any other."""
+    return dimension.value.owned if isinstance(dimension.value, _TeamOf) else ()
+
+
 _NOBODY = _TeamOf(Column("service"), ())
 
 

@@ -9,4 +9,8 @@ class InsightsConfig(AppConfig):
     verbose_name = "Insights"
 
     def ready(self) -> None:
-        from finops.insights import anomalies_beside, warnings  # noqa: F401 register what answers say beside cost
+        from finops.insights import (  # noqa: F401 register what answers say beside cost
+            anomalies_beside,
+            other_spellings,
+            warnings,
+        )

@@ -48,7 +48,7 @@ MAX_LINKED_TEXT = 200
     ],
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
-    answer = queries.query_spend(call.account, arguments, deadline=call.deadline)
+    answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_beside=True)
     return queries.shortened(_linked(call, arguments, answer), fits)
 
 

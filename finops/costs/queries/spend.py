@@ -19,6 +19,7 @@ from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import ZERO, SpendFacts, assemble
+from finops.costs.queries.spend_beside import Beside, SpendBeside, beside
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
     COST_COLUMNS,
@@ -62,7 +63,12 @@ class Question:
 
 
 def query_spend(
-    account: Account, query: SpendQuery, *, sources: Sources | None = None, deadline: float | None = None
+    account: Account,
+    query: SpendQuery,
+    *,
+    sources: Sources | None = None,
+    deadline: float | None = None,
+    with_beside: bool = False,
 ) -> SpendAnswer:
     """The spend that a query asks for, in the account's cost view unless the query overrides it.
 
@@ -70,6 +76,8 @@ def query_spend(
     for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals; one
     small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
     queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
+    `with_beside` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three
+    of PostgreSQL more.
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
@@ -87,6 +95,7 @@ def query_spend(
         splitting=split,
         lacking=lacking_of(account, plan, deadline, sources.manifest),
         after_splits=_after_splits(account, question, plan, sums, deadline),
+        beside=_beside(account, question, plan, sums, deadline) if with_beside else Beside(),
     )
     return assemble(facts, with_names(plan, sums))
 
@@ -140,6 +149,14 @@ def _after_splits(
         currency: added([before.get(currency, ZERO), moved.get(currency, ZERO)])
         for currency in {**before, **moved}
     }
+
+
+def _beside(
+    account: Account, question: Question, plan: SpendPlan, sums: Sequence[SpendSum], deadline: float | None
+) -> Beside:
+    if plan.basis not in COST_COLUMNS:
+        return Beside()
+    return beside(SpendBeside(account, plan, question.context, sums, _by_currency(plan, sums), deadline))
 
 
 def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal]:

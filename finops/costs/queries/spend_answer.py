@@ -33,6 +33,7 @@ from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_beside import Beside
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
@@ -66,6 +67,8 @@ class SpendFacts:
     """What the lines cost that have no value in the measure."""
     after_splits: Mapping[str, Decimal] = field(default_factory=dict)
     """The total of each currency after splits, where the question is before them and it differs."""
+    beside: Beside = field(default_factory=Beside)
+    """What higher rooms name beside the amount."""
 
     @property
     def names(self) -> dict[int, str]:
@@ -92,6 +95,7 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             totals,
             rows,
             shared_words(facts)
+            + facts.beside.clause
             + not_final(facts, sums)
             + spread_words(facts)
             + lacking_words(facts)
@@ -351,6 +355,7 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     known = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
     found = [sentence for dimension in used for sentence in dimension.warnings]
     found += facts.findings.warnings
+    found += facts.beside.warnings
     found += facts.splitting.warnings
     found += _unit_warning(totals) if plan.basis in UNITS else _currency_warning(totals)
     found += _comparison_warnings(facts)

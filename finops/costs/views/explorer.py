@@ -55,7 +55,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         query = asked(params, FIRST_QUESTION)
         if wants_csv(request):
             return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
-        answer = query_spend(request.account, query)
+        answer = query_spend(request.account, query, with_beside=True)
     except UserError as problem:
         status, error = 400, problem.message
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}

@@ -1,0 +1,337 @@
+"""Beside an answer about tags: what other spellings of key and value hold, and what cost tags and teams make of it.
+
+A filter `tag:env in production` takes neither `tag:Environment = production` nor `tag:env = prod`; each is cost that the
+question may have meant. Likewise for lines without a tag, without a team and with a cost tag's default value, three
+answers to what nobody owns. All amounts come from one lake query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from finops.allocation.cost_tags.resolving import PREFIX as COST_TAG
+from finops.allocation.cost_tags.resolving import known_of
+from finops.allocation.team_dimension import owned_values
+from finops.costs.dimensions import Dimension, registry
+from finops.costs.filters import ResolvedFilter
+from finops.costs.queries import spend_beside
+from finops.costs.queries.spend_beside import Beside, SpendBeside
+from finops.insights.spellings_lake import (
+    OtherKeys,
+    OtherSpellings,
+    Part,
+    SameValue,
+    SpellingsBuild,
+    WithoutValue,
+    default_of,
+    meanings_of,
+)
+from finops.insights.tag_recommendations.alike import Amounts, key_meaning, value_meaning
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+from finops.lib.money import added, most_first, subtracted
+from finops.lib.spoken import cut, listed, money
+
+TAG = "tag:"
+TEAM = "team"
+
+WORTH_SAYING = Decimal("0.1")
+"""The share of the answer from which what other spellings hold stands in its first sentence."""
+
+MOST_KEYS = 10
+MOST_COVERS = 3
+MOST_ABSENT = 5
+MOST_COST_TAGS = 50
+"""Cost tags that are looked through."""
+
+NAMED = 5
+NAMED_IN_SUMMARY = 2
+LENGTH = 60
+
+TOO_LATE = (
+    "Other spellings of tags were not looked up: there was no time left. Ask for fewer days to see them."
+)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a part of the lake query is of: `name` as the answer says it, the keys by place, and for covers the name."""
+
+    part: Part
+    what: str
+    names: tuple[str, ...] = ()
+
+
+Sums = dict[tuple[int, str], dict[str, Decimal]]
+"""Amounts by currency, by place and value."""
+
+
+@spend_beside.register("other_spellings")
+def other_spellings(question: SpendBeside) -> Beside:
+    """Empty where no tag, cost tag or team is used. One lake query, and at most three of PostgreSQL."""
+    try:
+        topics = _topics(question)
+        if not topics:
+            return Beside()
+        sums = _ask(question, topics)
+    except engine.LakeTimeout:
+        return Beside(warnings=(TOO_LATE,))
+    clauses, warnings = [], []
+    for number, topic in enumerate(topics):
+        if sums[number]:
+            clause, warning = _WORDS[type(topic.part)](topic, sums[number], question.amounts)
+            clauses.append(clause)
+            warnings.append(warning)
+    return Beside("".join(clauses), tuple(warnings))
+
+
+def _topics(question: SpendBeside) -> list[Topic]:
+    plan = question.plan
+    found: list[Topic] = []
+    for item in plan.filters:
+        if item.op == "in" and item.dimension.name.startswith(TAG):
+            found += _of_filter(question, item)
+    for dimension in plan.dimensions:
+        if dimension.name.startswith(TAG):
+            found += _of_group(question, dimension)
+    return found + _of_absent(question)
+
+
+def _of_filter(question: SpendBeside, item: ResolvedFilter) -> list[Topic]:
+    asked = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
+    meanings = meanings_of(asked)
+    if not meanings:
+        return []
+    (key,) = item.dimension.tag_keys
+    others = _keys_like(question, key)
+    filters = tuple(each for each in question.plan.filters if each is not item)
+    shown = f"{item.dimension.name} = {cut(' or '.join(asked), LENGTH)}"
+    spellings = OtherSpellings(filters, item, (key, *others), meanings)
+    covers = [
+        Topic(SameValue(filters, dimension, meanings), shown, (_spoken(dimension),))
+        for dimension in _cost_tags(question, [key, *others])[:MOST_COVERS]
+    ]
+    return [Topic(spellings, shown, (key, *others)), *covers, *_team(question, item, filters, shown)]
+
+
+def _team(
+    question: SpendBeside, item: ResolvedFilter, filters: tuple[ResolvedFilter, ...], shown: str
+) -> list[Topic]:
+    """The teams that own the value, where the team key reads a tag that means the same."""
+    team = _resolved(question, TEAM)
+    (key,) = item.dimension.tag_keys
+    if team is None or key_meaning(key) not in {key_meaning(each) for each in team.tag_keys}:
+        return []
+    meanings = set(meanings_of(item.asked))
+    teams = tuple(
+        name
+        for name, values in owned_values(team)
+        if meanings & {value_meaning(text) for text in (name, *values)}
+    )
+    return [Topic(SameValue(filters, team, names=teams), shown, (TEAM,))] if teams else []
+
+
+def _of_group(question: SpendBeside, dimension: Dimension) -> list[Topic]:
+    (key,) = dimension.tag_keys
+    others = _keys_like(question, key)
+    if not others:
+        return []
+    return [Topic(OtherKeys(question.plan.filters, key, others), dimension.name, others)]
+
+
+def _of_absent(question: SpendBeside) -> list[Topic]:
+    """Of a question about lines without a value: the same of the other ways to say whose cost it is."""
+    plan = question.plan
+    for item in plan.filters:
+        if _is_owner(item.dimension) and _wants_absent(item):
+            filters = tuple(each for each in plan.filters if each is not item)
+            return _without(question, item.dimension, filters)
+    for place, dimension in enumerate(plan.dimensions):
+        nothing = {dimension.absent, default_of(dimension) or dimension.absent}
+        if _is_owner(dimension) and any(part.keys[place] in nothing for part in question.sums):
+            return _without(question, dimension, plan.filters)
+    return []
+
+
+def _without(question: SpendBeside, dimension: Dimension, filters: tuple[ResolvedFilter, ...]) -> list[Topic]:
+    keys = list(dimension.tag_keys)
+    if dimension.name.startswith(COST_TAG):
+        keys += _keys_meaning(question, dimension.name.removeprefix(COST_TAG))
+    tags = [_resolved(question, f"{TAG}{key}") for key in keys[:MOST_COVERS]]
+    # Those that read the same tags first; any other cost tag says whose cost it is as well.
+    cost_tags = _cost_tags(question, keys) + _cost_tags(question, keys, related=False)
+    others = [each for each in (*tags, _resolved(question, TEAM), *cost_tags) if each is not None]
+    found = {each.name: each for each in others if each.name != dimension.name}
+    return [
+        Topic(WithoutValue(filters, each), f"{dimension.name} = {dimension.absent}", (_spoken(each),))
+        for each in list(found.values())[:MOST_ABSENT]
+    ]
+
+
+def _is_owner(dimension: Dimension) -> bool:
+    return dimension.name == TEAM or dimension.name.startswith((TAG, COST_TAG))
+
+
+def _wants_absent(item: ResolvedFilter) -> bool:
+    default = default_of(item.dimension).casefold()
+    by_default = bool(default) and default in {value.strip().casefold() for value in item.asked}
+    return item.op == "absent" or (item.op == "in" and (item.wants_absent or by_default))
+
+
+def _keys_like(question: SpendBeside, key: str) -> tuple[str, ...]:
+    return tuple(each for each in _keys_meaning(question, key) if each != key)
+
+
+def _keys_meaning(question: SpendBeside, key: str) -> list[str]:
+    meaning = key_meaning(key)
+    return [each for each in question.context.tag_keys if key_meaning(each) == meaning][:MOST_KEYS]
+
+
+def _cost_tags(question: SpendBeside, keys: Sequence[str], *, related: bool = True) -> list[Dimension]:
+    """The cost tags that mean what one of the keys does, then those that read one; not related: all others."""
+    meanings = {key_meaning(key) for key in keys}
+    same, reading, others = [], [], []
+    for draft in list(known_of(question.context).drafts.values())[:MOST_COST_TAGS]:
+        dimension = _resolved(question, f"{COST_TAG}{draft.key}")
+        if dimension is None:
+            continue
+        if key_meaning(draft.key) in meanings:
+            same.append(dimension)
+        elif set(dimension.tag_keys) & set(keys):
+            reading.append(dimension)
+        else:
+            others.append(dimension)
+    return same + reading if related else others
+
+
+def _resolved(question: SpendBeside, name: str) -> Dimension | None:
+    """None for one that cannot be asked: cost tags in a circle, a team without a team key."""
+    try:
+        found = registry.resolve(question.context, name)
+    except UserError:
+        return None
+    return None if name == TEAM and not owned_values(found) else found
+
+
+def _spoken(dimension: Dimension) -> str:
+    return dimension.name.replace(COST_TAG, "cost tag ", 1)
+
+
+def _ask(question: SpendBeside, topics: Sequence[Topic]) -> list[Sums]:
+    plan = question.plan
+    parts = tuple(topic.part for topic in topics)
+    table = engine.run(
+        question.account,
+        Kind.COST,
+        plan.days.start,
+        plan.days.end,
+        SpellingsBuild(parts, plan.basis, plan.categories),
+        tag_keys=_columns(question, parts),
+        summed=True,
+        manifest=question.context.manifest,
+        deadline=question.deadline,
+    )
+    found: list[Sums] = [{} for _ in topics]
+    for row in table.to_pylist():
+        if row["amount"]:
+            found[row["part"]].setdefault((row["place"], row["value"] or ""), {})[row["currency"]] = row[
+                "amount"
+            ]
+    return found
+
+
+def _columns(question: SpendBeside, parts: Iterable[Part]) -> list[str]:
+    keys = list(question.plan.tag_keys)
+    for part in parts:
+        if isinstance(part, OtherSpellings):
+            keys += part.keys
+        elif isinstance(part, OtherKeys):
+            keys += [part.key, *part.keys]
+        else:
+            keys += part.dimension.tag_keys
+    return list(dict.fromkeys(keys))
+
+
+def _spellings_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
+    total = _total(sums)
+    named = [
+        f"{TAG}{cut(topic.names[place], LENGTH)} = {cut(value, LENGTH)} {_amounts(each)}"
+        for (place, value), each in _most_first(sums)
+    ]
+    clause = f"; not in it: {_amounts(total)} under other spellings ({_some(named, NAMED_IN_SUMMARY)})"
+    warning = f"{topic.what} leaves out {_amounts(total)} under other spellings: {_some(named, NAMED)}."
+    return clause if _is_worth_saying(total, amounts) else "", warning
+
+
+def _keys_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
+    total = _total(sums)
+    named = [
+        f"{TAG}{cut(topic.names[place], LENGTH)} {_amounts(each)}" for (place, _), each in _most_first(sums)
+    ]
+    clause = (
+        f"; {_amounts(total)} without {topic.what} has it under other keys ({_some(named, NAMED_IN_SUMMARY)})"
+    )
+    warning = f"{_amounts(total)} without {topic.what} has keys that mean the same: {_some(named, NAMED)}."
+    return clause if _is_worth_saying(total, amounts) else "", warning
+
+
+def _cover_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
+    named = [
+        f"{topic.names[0]} = {cut(value, LENGTH)} {_amounts(each)}" for (_, value), each in _most_first(sums)
+    ]
+    total = _total(sums)
+    more = {
+        currency: subtracted(amount, amounts.get(currency, Decimal(0))) for currency, amount in total.items()
+    }
+    clause = f"; {_some(named, NAMED_IN_SUMMARY)}"
+    return clause if _is_worth_saying(more, amounts) else "", f"Beside {topic.what}: {_some(named, NAMED)}."
+
+
+def _without_words(topic: Topic, sums: Sums, _amounts_of_answer: Amounts) -> tuple[str, str]:
+    dimension = topic.part.dimension if isinstance(topic.part, WithoutValue) else None
+    absent = dimension.absent if dimension else ""
+    named = [
+        f"{topic.names[0]} = {cut(value or absent, LENGTH)} {_amounts(each)}"
+        for (_, value), each in _most_first(sums)
+    ]
+    return "", f"Beside {topic.what}: {_some(named, NAMED)}."
+
+
+_WORDS = {
+    OtherSpellings: _spellings_words,
+    OtherKeys: _keys_words,
+    SameValue: _cover_words,
+    WithoutValue: _without_words,
+}
+
+
+def _is_worth_saying(found: Amounts, answer: Amounts) -> bool:
+    return any(
+        amount.copy_abs() > WORTH_SAYING * answer.get(currency, Decimal(0)).copy_abs()
+        for currency, amount in found.items()
+    )
+
+
+def _total(sums: Sums) -> dict[str, Decimal]:
+    return {
+        currency: added(each[currency] for each in sums.values() if currency in each)
+        for currency in {name for each in sums.values() for name in each}
+    }
+
+
+def _most_first(sums: Sums) -> list[tuple[tuple[int, str], dict[str, Decimal]]]:
+    return sorted(
+        sums.items(), key=lambda item: (-max(amount.copy_abs() for amount in item[1].values()), item[0])
+    )
+
+
+def _amounts(amounts: Mapping[str, Decimal]) -> str:
+    return listed([money(amounts[currency], currency) for currency in most_first(amounts)])
+
+
+def _some(named: Sequence[str], count: int) -> str:
+    more = f" and {len(named) - count} more" if len(named) > count else ""
+    return f"{', '.join(named[:count])}{more}"

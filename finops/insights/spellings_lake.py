@@ -1,0 +1,159 @@
+"""The one lake query behind other spellings: parts stacked, equal for equal questions, so that the lake keeps its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import ibis
+
+from finops.allocation.cost_tags.expression import CostTagValue
+from finops.costs.dimensions import Dimension
+from finops.costs.filters import ResolvedFilter, all_of
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.insights.tag_recommendations.alike import VALUE_WORDS, value_meaning
+from finops.lake.schema import tag_column
+
+BETWEEN_DIGITS = "~"
+"""Stands in the lake for the sign that `value_meaning` keeps between two digits."""
+
+
+@dataclass(frozen=True)
+class OtherSpellings:
+    """Lines that a filter on a tag leaves out though one of `keys` has a value that means what it wants. A line counts
+    once, for the first of its keys."""
+
+    filters: tuple[ResolvedFilter, ...]
+    left_out_by: ResolvedFilter
+    keys: tuple[str, ...]
+    meanings: tuple[str, ...]
+
+    def rows(self, table: Any) -> Any:
+        lines = _chosen(table, self.filters)
+        lines = lines.filter(~self.left_out_by.condition(lines).fill_null(False))
+        columns = [lines[tag_column(key)] for key in self.keys]
+        alike = [_means(column, self.meanings) for column in columns]
+        return lines.select(
+            place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(alike)]),
+            value=_first(list(zip(alike, columns, strict=True))),
+            currency=lines.currency,
+            amount=lines.amount,
+        )
+
+
+@dataclass(frozen=True)
+class OtherKeys:
+    """Lines without a tag key that have another which means the same; a line counts once."""
+
+    filters: tuple[ResolvedFilter, ...]
+    key: str
+    keys: tuple[str, ...]
+
+    def rows(self, table: Any) -> Any:
+        lines = _chosen(table, self.filters)
+        lines = lines.filter(lines[tag_column(self.key)].isnull())
+        has = [lines[tag_column(key)].notnull() for key in self.keys]
+        return lines.select(
+            place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(has)]),
+            value=ibis.null("string"),
+            currency=lines.currency,
+            amount=lines.amount,
+        )
+
+
+@dataclass(frozen=True)
+class SameValue:
+    """Lines of which another dimension has a value that means the same, or one of `names`."""
+
+    filters: tuple[ResolvedFilter, ...]
+    dimension: Dimension
+    meanings: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def rows(self, table: Any) -> Any:
+        lines = _chosen(table, self.filters)
+        value = self.dimension.value(lines)
+        wanted = value.isin(list(self.names)) if self.names else _means(value, self.meanings)
+        lines = lines.select(
+            place=ibis.literal(0, "int64"),
+            value=value,
+            currency=lines.currency,
+            amount=lines.amount,
+            wanted=wanted.fill_null(False),
+        )
+        return lines.filter(lines.wanted).drop("wanted")
+
+
+@dataclass(frozen=True)
+class WithoutValue:
+    """Lines that have no value of a dimension, or a cost tag's default one."""
+
+    filters: tuple[ResolvedFilter, ...]
+    dimension: Dimension
+
+    def rows(self, table: Any) -> Any:
+        lines = _chosen(table, self.filters)
+        value, default = self.dimension.value(lines), default_of(self.dimension)
+        without = value.isnull() | (value == default) if default else value.isnull()
+        lines = lines.select(
+            place=ibis.literal(0, "int64"),
+            value=value,
+            currency=lines.currency,
+            amount=lines.amount,
+            without=without.fill_null(True),
+        )
+        return lines.filter(lines.without).drop("without")
+
+
+Part = OtherSpellings | OtherKeys | SameValue | WithoutValue
+
+
+@dataclass(frozen=True)
+class SpellingsBuild:
+    """The cost of each part by the place of its key, value and currency."""
+
+    parts: tuple[Part, ...]
+    basis: str
+    categories: tuple[str, ...]
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(counts(table, self.categories)).mutate(
+            currency=table.currency.coalesce(NO_CURRENCY), amount=table[COST_COLUMNS[self.basis]]
+        )
+        sums = [self._summed(part.rows(lines), number) for number, part in enumerate(self.parts)]
+        return ibis.union(*sums) if len(sums) > 1 else sums[0]
+
+    def _summed(self, rows: Any, number: int) -> Any:
+        rows = rows.filter(rows.place.notnull())
+        sums = rows.group_by(["place", "value", "currency"]).aggregate(amount=rows.amount.sum())
+        return sums.mutate(part=ibis.literal(number, "int64"))
+
+
+def default_of(dimension: Dimension) -> str:
+    """The value of a cost tag for lines that no rule catches; empty for none, and for other dimensions."""
+    return dimension.value.default if isinstance(dimension.value, CostTagValue) else ""
+
+
+def _chosen(table: Any, filters: Sequence[ResolvedFilter]) -> Any:
+    return table.filter(reduce(and_, all_of(table, filters))) if filters else table
+
+
+def _first(arms: Sequence[tuple[Any, Any]]) -> Any:
+    return ibis.cases(*arms)
+
+
+def _means(value: Any, meanings: Sequence[str]) -> Any:
+    """`alike.value_meaning` in the lake: whether a value means one of these. Null is no."""
+    words = {word for word, meaning in VALUE_WORDS.items() if meaning in meanings} | set(meanings)
+    text = value.lower()
+    for _ in range(2):  # 1.2.3: the second sign begins where the first match ended
+        text = text.re_replace(r"(\d)[^\p{L}\p{N}~]+(\d)", rf"\1{BETWEEN_DIGITS}\2")
+    bare = text.re_replace(rf"[^\p{{L}}\p{{N}}{BETWEEN_DIGITS}]+", "")
+    return bare.isin(sorted(word.replace("-", BETWEEN_DIGITS) for word in words))
+
+
+def meanings_of(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(meaning for value in values if (meaning := value_meaning(value))))
