@@ -18,6 +18,7 @@ from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter
 from finops.costs.queries import spend_beside
 from finops.costs.queries.spend_beside import Beside, SpendBeside
+from finops.costs.queries.spend_lake import SpendSum
 from finops.insights.spellings_lake import (
     OtherKeys,
     OtherSpellings,
@@ -28,11 +29,11 @@ from finops.insights.spellings_lake import (
     default_of,
     meanings_of,
 )
-from finops.insights.tag_recommendations.alike import Amounts, key_meaning, value_meaning
+from finops.insights.tag_recommendations.alike import Amounts, key_meaning, total_of, value_meaning
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
-from finops.lib.money import added, most_first, subtracted
+from finops.lib.money import most_first, subtracted
 from finops.lib.spoken import cut, listed, money
 
 TAG = "tag:"
@@ -50,6 +51,15 @@ MOST_COST_TAGS = 50
 NAMED = 5
 NAMED_IN_SUMMARY = 2
 LENGTH = 60
+
+SPELT = {
+    "in": "=",
+    "not_in": "not",
+    "contains": "containing",
+    "starts_with": "beginning with",
+    "ends_with": "ending with",
+}
+"""Operators that name a value to which there may be other spellings."""
 
 TOO_LATE = (
     "Other spellings of tags were not looked up: there was no time left. Ask for fewer days to see them."
@@ -72,14 +82,15 @@ Sums = dict[tuple[int, str], dict[str, Decimal]]
 @spend_beside.register("other_spellings")
 def other_spellings(question: SpendBeside) -> Beside:
     """Empty where no tag, cost tag or team is used. One lake query, and at most three of PostgreSQL."""
+    same = _same_rows(question)
+    topics = _topics(question)
+    if not topics:
+        return Beside(warnings=tuple(same))
     try:
-        topics = _topics(question)
-        if not topics:
-            return Beside()
         sums = _ask(question, topics)
     except engine.LakeTimeout:
-        return Beside(warnings=(TOO_LATE,))
-    clauses, warnings = [], []
+        return Beside(warnings=(*same, TOO_LATE))
+    clauses, warnings = [], same
     for number, topic in enumerate(topics):
         if sums[number]:
             clause, warning = _WORDS[type(topic.part)](topic, sums[number], question.amounts)
@@ -92,7 +103,7 @@ def _topics(question: SpendBeside) -> list[Topic]:
     plan = question.plan
     found: list[Topic] = []
     for item in plan.filters:
-        if item.op == "in" and item.dimension.name.startswith(TAG):
+        if item.dimension.name.startswith(TAG):
             found += _of_filter(question, item)
     for dimension in plan.dimensions:
         if dimension.name.startswith(TAG):
@@ -101,20 +112,26 @@ def _topics(question: SpendBeside) -> list[Topic]:
 
 
 def _of_filter(question: SpendBeside, item: ResolvedFilter) -> list[Topic]:
-    asked = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
-    meanings = meanings_of(asked)
-    if not meanings:
-        return []
     (key,) = item.dimension.tag_keys
     others = _keys_like(question, key)
     filters = tuple(each for each in question.plan.filters if each is not item)
-    shown = f"{item.dimension.name} = {cut(' or '.join(asked), LENGTH)}"
-    spellings = OtherSpellings(filters, item, (key, *others), meanings)
+    missing: list[Topic] = []
+    if others and _wants_absent(item):
+        missing = [Topic(OtherKeys(filters, key, others), item.dimension.name, others)]
+    asked = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
+    meanings = meanings_of(asked)
+    if item.op not in SPELT or not meanings or not (others or item.is_exact):
+        return missing
+    keys = (key, *others)
+    shown = f"{item.dimension.name} {SPELT[item.op]} {cut(' or '.join(asked), LENGTH)}"
+    spellings = Topic(OtherSpellings(filters, item, keys, meanings), shown, keys)
+    if item.op != "in":
+        return [*missing, spellings]
     covers = [
         Topic(SameValue(filters, dimension, meanings), shown, (_spoken(dimension),))
-        for dimension in _cost_tags(question, [key, *others])[:MOST_COVERS]
+        for dimension in _cost_tags(question, keys)[:MOST_COVERS]
     ]
-    return [Topic(spellings, shown, (key, *others)), *covers, *_team(question, item, filters, shown)]
+    return [*missing, spellings, *covers, *_team(question, item, filters, shown)]
 
 
 def _team(
@@ -169,6 +186,26 @@ def _without(question: SpendBeside, dimension: Dimension, filters: tuple[Resolve
         Topic(WithoutValue(filters, each), f"{dimension.name} = {dimension.absent}", (_spoken(each),))
         for each in list(found.values())[:MOST_ABSENT]
     ]
+
+
+def _same_rows(question: SpendBeside) -> list[str]:
+    """Of groups by one tag: listed values that mean the same, with what they cost together."""
+    plan = question.plan
+    if len(plan.dimensions) != 1 or not plan.dimensions[0].name.startswith(TAG):
+        return []
+    rows: dict[str, dict[str, list[SpendSum]]] = {}
+    for part in question.sums:
+        value = part.keys[0]
+        counted = not plan.categories or part.charge_category in plan.categories
+        if value and counted and value != plan.dimensions[0].absent and (meaning := value_meaning(value)):
+            rows.setdefault(meaning, {}).setdefault(value, []).append(part)
+    found = []
+    for values in rows.values():
+        if len(values) > 1:
+            total = total_of({part.currency: part.amount} for parts in values.values() for part in parts)
+            names = listed([cut(value, LENGTH) for value in sorted(values)[:NAMED]])
+            found.append(f"{plan.dimensions[0].name} {names} may mean the same: together {_amounts(total)}.")
+    return found[:NAMED]
 
 
 def _is_owner(dimension: Dimension) -> bool:
@@ -256,18 +293,20 @@ def _columns(question: SpendBeside, parts: Iterable[Part]) -> list[str]:
 
 
 def _spellings_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
-    total = _total(sums)
+    total = total_of(sums.values())
     named = [
         f"{TAG}{cut(topic.names[place], LENGTH)} = {cut(value, LENGTH)} {_amounts(each)}"
         for (place, value), each in _most_first(sums)
     ]
-    clause = f"; not in it: {_amounts(total)} under other spellings ({_some(named, NAMED_IN_SUMMARY)})"
-    warning = f"{topic.what} leaves out {_amounts(total)} under other spellings: {_some(named, NAMED)}."
+    keeps = isinstance(topic.part, OtherSpellings) and topic.part.missed_by.op == "not_in"
+    where, verb = ("still in it", "keeps") if keeps else ("not in it", "leaves out")
+    clause = f"; {where}: {_amounts(total)} under other spellings ({_some(named, NAMED_IN_SUMMARY)})"
+    warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {_some(named, NAMED)}."
     return clause if _is_worth_saying(total, amounts) else "", warning
 
 
 def _keys_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
-    total = _total(sums)
+    total = total_of(sums.values())
     named = [
         f"{TAG}{cut(topic.names[place], LENGTH)} {_amounts(each)}" for (place, _), each in _most_first(sums)
     ]
@@ -282,7 +321,7 @@ def _cover_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
     named = [
         f"{topic.names[0]} = {cut(value, LENGTH)} {_amounts(each)}" for (_, value), each in _most_first(sums)
     ]
-    total = _total(sums)
+    total = total_of(sums.values())
     more = {
         currency: subtracted(amount, amounts.get(currency, Decimal(0))) for currency, amount in total.items()
     }
@@ -313,13 +352,6 @@ def _is_worth_saying(found: Amounts, answer: Amounts) -> bool:
         amount.copy_abs() > WORTH_SAYING * answer.get(currency, Decimal(0)).copy_abs()
         for currency, amount in found.items()
     )
-
-
-def _total(sums: Sums) -> dict[str, Decimal]:
-    return {
-        currency: added(each[currency] for each in sums.values() if currency in each)
-        for currency in {name for each in sums.values() for name in each}
-    }
 
 
 def _most_first(sums: Sums) -> list[tuple[tuple[int, str], dict[str, Decimal]]]:

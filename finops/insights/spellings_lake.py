@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import ibis
 
 from finops.allocation.cost_tags.expression import CostTagValue
-from finops.costs.dimensions import Dimension
+from finops.costs.dimensions import Column, Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
 from finops.insights.tag_recommendations.alike import VALUE_WORDS, value_meaning
@@ -23,25 +23,33 @@ BETWEEN_DIGITS = "~"
 
 @dataclass(frozen=True)
 class OtherSpellings:
-    """Lines that a filter on a tag leaves out though one of `keys` has a value that means what it wants. A line counts
-    once, for the first of its keys."""
+    """Lines that a filter on a tag misses though one of `keys` has a value that means what it names: `in` leaves them out,
+    `not_in` keeps them. Of a part of a value, such as contains: the same part under another key. A line counts once, for
+    the first of its keys."""
 
     filters: tuple[ResolvedFilter, ...]
-    left_out_by: ResolvedFilter
+    missed_by: ResolvedFilter
     keys: tuple[str, ...]
     meanings: tuple[str, ...]
 
     def rows(self, table: Any) -> Any:
         lines = _chosen(table, self.filters)
-        lines = lines.filter(~self.left_out_by.condition(lines).fill_null(False))
+        passes = self.missed_by.condition(lines).fill_null(False)
+        lines = lines.filter(passes if self.missed_by.op == "not_in" else ~passes)
         columns = [lines[tag_column(key)] for key in self.keys]
-        alike = [_means(column, self.meanings) for column in columns]
+        alike = [self._alike(lines, key) for key in self.keys]
         return lines.select(
             place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(alike)]),
             value=_first(list(zip(alike, columns, strict=True))),
             currency=lines.currency,
             amount=lines.amount,
         )
+
+    def _alike(self, lines: Any, key: str) -> Any:
+        if self.missed_by.is_exact:
+            return _means(lines[tag_column(key)], self.meanings)
+        dimension = replace(self.missed_by.dimension, value=Column(tag_column(key)))
+        return replace(self.missed_by, dimension=dimension).condition(lines)
 
 
 @dataclass(frozen=True)

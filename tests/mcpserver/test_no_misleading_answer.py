@@ -457,6 +457,38 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
         "; not in it: 11.00 USD under other spellings (tag:Environment = prod 11.00 USD)" in mail["summary"]
     )
 
+    refused = ask.problem("querySpend", **WEEK, filters=[{"dimension": "tag:Environment", "values": ["prd"]}])
+    assert (
+        "tag:Environment = prd leaves out 861.00 USD and 9.00 EUR under other spellings: tag:Environment = prod 711.00 USD, "
+        "tag:env = production 100.00 USD, tag:env = PRD 30.00 USD, "
+        "tag:Environment = Production 20.00 USD and 9.00 EUR." in refused
+    )
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "said"),
+    [
+        (
+            "not_in",
+            "production",
+            "tag:env not production keeps 761.00 USD and 9.00 EUR under other spellings",
+        ),
+        ("contains", "rod", "tag:env containing rod leaves out 711.00 USD and 9.00 EUR under other"),
+        ("absent", "", "761.00 USD and 9.00 EUR without tag:env has keys that mean the same"),
+    ],
+)
+def test_other_operators_name_other_spellings(
+    acme: Account, ask: Door, op: str, value: str, said: str
+) -> None:
+    add_source(acme, a_day_of_environments())
+    values = [value] if value else []
+
+    answer = answer_of(
+        ask, "querySpend", **WEEK, filters=[{"dimension": "tag:env", "op": op, "values": values}]
+    )
+
+    assert any(each.startswith(said) for each in answer["warnings"])
+
 
 def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, ask: Door) -> None:
     add_source(acme, a_day_of_environments())
@@ -468,6 +500,7 @@ def test_other_keys_stand_beside_groups_of_a_tag(acme: Account, ask: Door) -> No
         "761.00 USD and 9.00 EUR." in answer["warnings"]
     )
     assert "without tag:env has it under other keys (tag:Environment" in answer["summary"]
+    assert "tag:env PRD, Prod and production may mean the same: together 150.00 USD." in answer["warnings"]
 
 
 def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cast: Cast, ask: Door) -> None:
@@ -493,6 +526,11 @@ def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cas
     untagged = "tag:env = (untagged) 824.00 USD and 9.00 EUR."
     no_team = "team = (no team) 878.00 USD and 9.00 EUR."
     default = "cost tag environment = Not assigned 3.00 USD."
+    filters = [{"dimension": "tag:env", "values": ["(untagged)"]}]
+    assert (
+        "; 761.00 USD and 9.00 EUR without tag:env has it under other keys (tag:Environment 761.00 USD and 9.00 EUR)"
+        in answer_of(ask, "querySpend", **WEEK, filters=filters)["summary"]
+    )
     assert beside("tag:env", "(untagged)") == [
         f"Beside tag:env = (untagged): {no_team}",
         f"Beside tag:env = (untagged): {default}",

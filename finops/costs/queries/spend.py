@@ -83,7 +83,15 @@ def query_spend(
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
     sums, split = read_sums_of(account, question, plan, deadline)
-    findings = find_values(account, plan, deadline, sources.manifest, split)
+    named_beside = _beside(account, question, plan, sums, deadline) if with_beside else Beside()
+    try:
+        findings = find_values(account, plan, deadline, sources.manifest, split)
+    except UserError as refusal:
+        if refusal.field != "filters" or not named_beside.warnings:
+            raise
+        raise UserError(
+            " ".join([refusal.message, *named_beside.warnings]), field=refusal.field, value=refusal.value
+        ) from refusal
     facts = SpendFacts(
         account=account,
         query=query,
@@ -95,7 +103,7 @@ def query_spend(
         splitting=split,
         lacking=lacking_of(account, plan, deadline, sources.manifest),
         after_splits=_after_splits(account, question, plan, sums, deadline),
-        beside=_beside(account, question, plan, sums, deadline) if with_beside else Beside(),
+        beside=named_beside,
     )
     return assemble(facts, with_names(plan, sums))
 
