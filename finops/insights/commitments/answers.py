@@ -59,6 +59,7 @@ class CommitmentBucket(msgspec.Struct, frozen=True, kw_only=True):
 
 # effective_savings_rate = 1 - eligible_actual_cost ÷ eligible_on_demand_cost, over all usage that a commitment could
 # cover; effective_savings_rate_of: the prices it is measured at, contracted, or list where contracted ones are missing.
+# eligible_by: eligibility_details (FOCUS 1.4 says line by line what a commitment could cover), services, or mixed.
 class CommitmentTotal(Utilization, frozen=True, kw_only=True):
     commitments: int
     eligible_actual_cost: Decimal | None
@@ -71,6 +72,7 @@ class CommitmentTotal(Utilization, frozen=True, kw_only=True):
     eligible_cost: Decimal | None
     coverage: Decimal | None
     coverage_reason: str
+    eligible_by: str
     buckets: list[CommitmentBucket]
 
 

@@ -10,7 +10,10 @@ Formulas (FOCUS 1.2 and its use cases, Microsoft's FinOps toolkit):
 * effective savings rate (FinOps Foundation) = 1 - actual ÷ on-demand equivalent, over all usage that a commitment could
   cover, covered or not: actual = committed + EffectiveCost of eligible usage at standard prices; the equivalent is the
   ContractedCost (or ListCost) of both.
-* coverage = ListCost of Used lines ÷ (that + ListCost of usage at standard prices in the same services).
+* coverage = ListCost of Used lines ÷ (that + ListCost of usage that a commitment could cover).
+* what one could cover: where a source's bills say it (CommitmentProgramEligibilityDetails, FOCUS 1.4), lines with such
+  details or a CommitmentDiscountId, as the specification's coverage example does; else usage at standard prices of the
+  services in which a commitment was used.
 
 Traps: purchases are left out (EffectiveCost 0 and ListCost above 0 once amortized; their quantity counts the same hours
 again); an export without Unused lines looks like 100 %, so without them utilization is None, unless recurring purchases
@@ -159,6 +162,36 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Eligibility:
+    """Which uncovered usage a commitment could cover: of `by_details`, (source, provider) whose bills say it line by line,
+    what they say; of others, standard usage of `services`, (provider, service) in which a commitment was used."""
+
+    services: frozenset[tuple[str, str]] = frozenset()
+    by_details: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, sums: Iterable[CommitmentSum]) -> Eligibility:
+        every = list(sums)
+        by_details = frozenset((each.source, each.provider) for each in every if each.eligible)
+        return cls(frozenset(covered_services(every)), by_details)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.services or self.by_details)
+
+    def includes(self, each: CommitmentSum) -> bool:
+        """Of a usage line without a commitment."""
+        if (each.source, each.provider) in self.by_details:
+            return each.eligible
+        return (each.provider, each.service) in self.services
+
+    def rules(self, sums: Iterable[CommitmentSum]) -> str:
+        """The rule that these lines are under: eligibility_details, services, or mixed."""
+        used = {(each.source, each.provider) in self.by_details for each in sums}
+        return "mixed" if len(used) > 1 else "eligibility_details" if True in used else "services"
+
+
+@dataclass(frozen=True)
 class Coverage:
     """How much of what commitments cover was covered, at list prices."""
 
@@ -167,14 +200,13 @@ class Coverage:
     share: Part
 
 
-def coverage_of(sums: Iterable[CommitmentSum], services: Collection[tuple[str, str]]) -> Coverage:
-    """Over the given (provider, service) pairs: those where any commitment was used."""
-    inside = [
-        each for each in sums if each.charge_category == "Usage" and (each.provider, each.service) in services
-    ]
+def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> Coverage:
+    """Of what commitments covered or could have covered."""
+    usage = [each for each in sums if each.charge_category == "Usage"]
+    inside = [each for each in usage if each.commitment or eligibility.includes(each)]
     covered = _sum_known(each.list for each in inside if each.commitment and each.status == USED)
     standard = _sum_known(each.list for each in inside if not each.commitment)
-    if not services:
+    if not eligibility.is_known:
         return Coverage(None, None, Part(None, NOTHING_COVERED))
     if covered is None or standard is None:
         return Coverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
@@ -195,16 +227,13 @@ class EffectiveSavings:
     over_list: Part
 
 
-def effective_savings_of(
-    sums: Iterable[CommitmentSum], services: Collection[tuple[str, str]]
-) -> EffectiveSavings:
-    """The effective savings rate over the given (provider, service) pairs; cost of unused commitment stays in, whatever
-    its service. Source of the formula: FinOps Foundation, "How to calculate effective savings rate"."""
-    if not services:
+def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> EffectiveSavings:
+    """The effective savings rate over what commitments covered or could have; cost of unused commitment stays in. Source of the formula: FinOps Foundation, "How to calculate effective savings rate"."""
+    if not eligibility.is_known:
         nothing = Part(None, NOTHING_COVERED)
         return EffectiveSavings(None, None, "", nothing, nothing)
     usage = [each for each in sums if each.charge_category == "Usage"]
-    standard = [each for each in usage if not each.commitment and (each.provider, each.service) in services]
+    standard = [each for each in usage if not each.commitment and eligibility.includes(each)]
     used = [each for each in usage if each.commitment and each.status == USED]
     unused = [each for each in usage if each.commitment and each.status == UNUSED]
     actual = added(each.effective for each in [*used, *unused, *standard])

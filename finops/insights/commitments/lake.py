@@ -18,15 +18,17 @@ from finops.costs.queries.spend_lake import NO_CURRENCY, TRUNCATIONS
 
 _KEYS = (
     *("source", "provider", "service", "currency", "commitment_id", "commitment_type", "commitment_category"),
-    *("commitment_status", "charge_category", "charge_frequency", "commitment_unit", "bucket"),
+    *("commitment_status", "charge_category", "charge_frequency", "commitment_unit", "bucket", "eligible"),
 )
+_MADE = ("bucket", "currency", "eligible")
 _AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "commitment_quantity")
 _SAID = ("commitment_name", "charge_description", "charge_date")
 
 
 @dataclass(frozen=True)
 class CommitmentBuild:
-    """Sums by commitment, what its lines are, and bucket; lines without a commitment are usage at standard prices.
+    """Sums by commitment, what its lines are, and bucket; lines without a commitment are usage at standard prices, or
+    usage that its bill says a commitment program could cover.
     Equal for equal questions, so that the lake compiles each once."""
 
     filters: tuple[ResolvedFilter, ...]
@@ -38,7 +40,9 @@ class CommitmentBuild:
 
     def __call__(self, table: Any) -> Any:
         standard = (table.charge_category == "Usage") & (table.pricing_category == "Standard")
-        wanted = table.commitment_id.notnull() | standard.fill_null(False)
+        # The text of {"CommitmentPrograms": [{"ProgramType": …}]}; empty objects and lists name no program.
+        eligible = table.commitment_program_eligibility_details.contains('"ProgramType"').fill_null(False)
+        wanted = table.commitment_id.notnull() | standard.fill_null(False) | eligible
         lines = table.filter(reduce(and_, [wanted, *all_of(table, self.filters)]))
         start = (
             ibis.null("date")
@@ -47,8 +51,9 @@ class CommitmentBuild:
         )
         # Named one by one: what is passed on whole is read whole, and hinders summaries.
         keyed = lines.select(
-            *(name for name in (*_KEYS, *_AMOUNTS, *_SAID) if name not in ("bucket", "currency")),
+            *(name for name in (*_KEYS, *_AMOUNTS, *_SAID) if name not in _MADE),
             bucket=start,
+            eligible=lines.commitment_program_eligibility_details.contains('"ProgramType"').fill_null(False),
             currency=lines.currency.coalesce(NO_CURRENCY),
         )
         sums = {name: keyed[name].sum() for name in _AMOUNTS}
@@ -92,6 +97,8 @@ class CommitmentSum:
     description: str
     first_day: date
     last_day: date
+    eligible: bool = False
+    """Whether the lines' CommitmentProgramEligibilityDetails (FOCUS 1.4) name a program."""
 
 
 def read_sums(table: pa.Table) -> list[CommitmentSum]:
@@ -122,6 +129,7 @@ def _read(row: dict[str, Any]) -> CommitmentSum:
         description=row["term"] or "",
         first_day=row["first_day"],
         last_day=row["last_day"],
+        eligible=row["eligible"],
     )
 
 

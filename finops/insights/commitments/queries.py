@@ -29,9 +29,9 @@ from finops.insights.commitments.answers import (
 from finops.insights.commitments.contracts import Contract, read_contracts
 from finops.insights.commitments.figures import (
     UNUSED,
+    Eligibility,
     Figures,
     coverage_of,
-    covered_services,
     effective_savings_of,
 )
 from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
@@ -48,7 +48,6 @@ FEW = 5
 """So many rows at least stand beside the buckets of an answer."""
 
 Fits = Callable[[CommitmentAnswer], bool]
-Services = set[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -224,8 +223,8 @@ def _findings(
 
 def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     ours = [each for each in facts.sums if each.commitment]
-    services = covered_services(facts.sums)
-    every = {currency: _total(facts, currency, services) for currency in {each.currency for each in ours}}
+    eligibility = Eligibility.of(facts.sums)
+    every = {currency: _total(facts, currency, eligibility) for currency in {each.currency for each in ours}}
     currencies = most_first({name: total.committed_cost for name, total in every.items()})
     totals = [every[currency] for currency in currencies]
     rows = [row for currency in currencies for row in _rows(facts, currency, top)]
@@ -253,10 +252,10 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     )
 
 
-def _total(facts: CommitmentFacts, currency: str, services: Services) -> CommitmentTotal:
+def _total(facts: CommitmentFacts, currency: str, eligibility: Eligibility) -> CommitmentTotal:
     sums = [each for each in facts.sums if each.currency == currency]
     figures = Figures([each for each in sums if each.commitment], facts.history.exports)
-    coverage, savings = coverage_of(sums, services), effective_savings_of(sums, services)
+    coverage, savings = coverage_of(sums, eligibility), effective_savings_of(sums, eligibility)
     by_bucket: dict[date | None, list[CommitmentSum]] = defaultdict(list)
     for each in sums:
         by_bucket[each.bucket].append(each)
@@ -273,8 +272,9 @@ def _total(facts: CommitmentFacts, currency: str, services: Services) -> Commitm
         eligible_cost=coverage.eligible,
         coverage=coverage.share.value,
         coverage_reason=coverage.share.reason,
+        eligible_by=eligibility.rules(sums),
         buckets=[
-            _bucket(facts, bucket, by_bucket[bucket.start], currency, services) for bucket in facts.buckets
+            _bucket(facts, bucket, by_bucket[bucket.start], currency, eligibility) for bucket in facts.buckets
         ],
     )
 
@@ -298,10 +298,14 @@ def _utilization(figures: Figures, currency: str) -> dict[str, Any]:
 
 
 def _bucket(
-    facts: CommitmentFacts, bucket: Bucket, inside: Sequence[CommitmentSum], currency: str, services: Services
+    facts: CommitmentFacts,
+    bucket: Bucket,
+    inside: Sequence[CommitmentSum],
+    currency: str,
+    eligibility: Eligibility,
 ) -> CommitmentBucket:
     figures = Figures([each for each in inside if each.commitment], facts.history.exports)
-    coverage = coverage_of(inside, services)
+    coverage = coverage_of(inside, eligibility)
     return CommitmentBucket(
         start_date=bucket.start,
         used_cost=figures.used_cost,

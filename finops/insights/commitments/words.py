@@ -18,6 +18,15 @@ ELIGIBLE = (
     "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
     "was used: bills before FOCUS 1.4 do not say what a commitment could cover."
 )
+ELIGIBLE_BY_DETAILS = (
+    "Coverage and effective savings rate take as eligible what the bills say line by line that a commitment program could "
+    "cover (CommitmentProgramEligibilityDetails), and what commitments did cover."
+)
+ELIGIBLE_MIXED = (
+    "Eligible for coverage and effective savings rate: where bills say line by line what a commitment program could cover "
+    "(CommitmentProgramEligibilityDetails, FOCUS 1.4), that; of other bills, usage at standard prices of services in which "
+    "a commitment was used."
+)
 
 
 TYPE_LENGTH = 60
@@ -81,8 +90,12 @@ def warnings_of(
 ) -> list[str]:
     found = list(findings.warnings)
     found += [total.utilization_reason for total in totals if total.utilization_reason]
-    if any(total.coverage is not None for total in totals):
-        found.append(ELIGIBLE)
+    rules = {total.eligible_by for total in totals if total.coverage is not None}
+    if rules:
+        only = rules.pop() if len(rules) == 1 else "mixed"
+        found.append(
+            {"services": ELIGIBLE, "eligibility_details": ELIGIBLE_BY_DETAILS}.get(only, ELIGIBLE_MIXED)
+        )
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         found.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")

@@ -288,6 +288,43 @@ def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Acc
     assert answer.rows[0].expires_reason.startswith("Estimated: bought on 2026-01-05")
 
 
+def test_eligibility_details_are_the_denominator(acme: Account) -> None:
+    """The example of FOCUS 1.4: a support fee of the same service is not eligible, a covered line without details is."""
+    details: dict[str, Any] = {
+        "commitment_program_eligibility_details": '{"CommitmentPrograms": [{"ProgramType": "FlexibleSpendPlan"}]}'
+    }
+
+    def priced(amount: str) -> dict[str, Any]:
+        return {"list_cost": Decimal(amount), "contracted_cost": Decimal(amount)}
+
+    lines = [
+        on_demand("200", **priced("200"), **details),
+        committed("150", "Used", **priced("200"), **details),
+        committed("100", "Used", **priced("200")),
+        on_demand("50", **priced("50")),
+        on_demand("7", **priced("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
+    ]
+    answer = asked(acme, lines)
+    (total,) = answer.totals
+
+    assert (total.eligible_by, total.covered_cost, total.eligible_cost) == (
+        "eligibility_details",
+        Decimal(400),
+        Decimal(600),
+    )
+    assert (total.eligible_actual_cost, total.eligible_on_demand_cost) == (Decimal(450), Decimal(600))
+    assert total.effective_savings_rate == Decimal("0.25")
+    assert any("line by line" in warning for warning in answer.warnings)
+
+    put(
+        acme,
+        CostSource.objects.get(),
+        [{**each, "commitment_program_eligibility_details": None} for each in lines],
+    )
+    other = commitment_utilization(acme, JANUARY)
+    assert (other.totals[0].eligible_by, other.totals[0].eligible_cost) == ("services", Decimal(657))
+
+
 def test_a_contract_commitment_says_term_and_scope(acme: Account) -> None:
     for year, promised in ((2025, "80"), (2026, "100")):
         ContractCommitment.objects.create(
