@@ -25,6 +25,12 @@ def restated_words(sources: Sources, days: Sequence[DateRange], basis: str) -> s
     return "".join(f"; {part}" for part in parts)
 
 
+def restated_warning(sources: Sources, days: Sequence[DateRange], basis: str) -> list[str]:
+    """The same as a sentence, for pages that do not show the summary."""
+    said = restated_words(sources, days, basis).removeprefix("; ")
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
 def restated_sentences(sources: Sources) -> list[str]:
     """A sentence for each closed month that was restated, the newest first."""
     found = []

@@ -28,7 +28,7 @@ from finops.costs.comparison import Compared, apart_words, comparison_used
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
-from finops.costs.queries.closed_months import restated_words
+from finops.costs.queries.closed_months import restated_warning, restated_words
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
@@ -356,7 +356,7 @@ def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequen
     found = [sentence for dimension in used for sentence in dimension.warnings]
     found += facts.findings.warnings
     found += facts.beside.warnings
-    found += facts.splitting.warnings
+    found += [*facts.splitting.warnings, *restated_warning(facts.sources, plan.ranges, plan.basis)]
     found += _unit_warning(totals) if plan.basis in UNITS else _currency_warning(totals)
     found += _comparison_warnings(facts)
     found += cut_buckets(plan.granularity, plan.days, buckets)

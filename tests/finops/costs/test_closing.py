@@ -64,6 +64,8 @@ def test_a_closed_month_stays_and_what_restates_it_is_said(
         said = "2026-05 was closed and is restated since: {} in the whole account"
         assert said.format("+12.34 USD") in may(cast).partition(". ")[0]
         assert said.format("-1.00 USD") in may(cast, "amortized")
+        explorer = viewer.get("/a/acme/cost-explorer/?start_date=2026-05-01&end_date=2026-05-31&basis=billed")
+        assert said.format("+12.34 USD") in explorer.content.decode()
         june = SpendQuery(start_date=date(2026, 6, 1), end_date=date(2026, 6, 30))
         assert "restated" not in query_spend(cast.account, june).summary
         assert "2026-05 is closed and restated since close: +12.34 USD billed and -1.00 USD amortized." in (
