@@ -238,7 +238,7 @@ def test_the_navigation_names_its_groups_and_shows_where_one_is(new_page: NewPag
     expect(current).to_be_in_viewport(ratio=1)
     settings = page.get_by_role("list", name="Settings")
     expect(settings.get_by_role("link", name="Audit log")).to_be_visible()
-    expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(4)
+    expect(page.get_by_role("list", name="Costs").get_by_role("link")).to_have_count(5)
 
 
 BADGES = """(theme) => {

@@ -36,6 +36,8 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
     if value.casefold() in {each.value.casefold() for each in found.values}:
         return
     known = [each.value for each in list_dimension_values(account, dimension, limit=MAX_VALUES_LIMIT).values]
+    if value.casefold() in map(str.casefold, known):
+        return  # the name of no value, which a search does not find
     close = nearest(value, known) or known[:NAMED]
     raise UserError(
         f"cost_tag_value: no cost has {dimension} {cut(value, SHOWN_LENGTH)!r}. Nearest: "

@@ -73,8 +73,8 @@ def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> Non
 
 
 def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
-    add_source(acme, [cost(date(2026, 3, 2), 900, currency="EUR")])
     make(acme, "Everything", 100)
+    add_source(acme, [cost(date(2026, 3, 2), 900, currency="EUR")])
 
     found = only(acme)
 
