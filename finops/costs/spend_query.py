@@ -21,6 +21,7 @@ Op = Literal["in", "not_in", "contains", "not_contains", "starts_with", "ends_wi
 BasisName = Literal["billed", "amortized"]
 CompareTo = Literal["none", "previous_period", "previous_year"]
 Splits = Literal["before", "after"]
+SpendOrder = Literal["amount", "change"]
 Measure = Literal["cost", "list_cost", "contracted_cost", "consumed_quantity", "pricing_quantity"]
 QUANTITIES = ("consumed_quantity", "pricing_quantity")
 """Measures in units: what is said of currencies holds of these."""
@@ -118,6 +119,7 @@ class SpendQuery(UrlQuery, frozen=True, kw_only=True):
         Meta(description="Groups listed for each currency; the rest is summed in other.", ge=1, le=MAX_TOP),
     ] = DEFAULT_TOP
     compare_to: Annotated[CompareTo, Meta(description="Adds change to totals and rows.")] = "none"
+    order_by: Annotated[SpendOrder, Meta(description="change: its size; needs compare_to.")] = "amount"
     splits: Annotated[Splits, Meta(description="Before or after shared-cost splits.")] = "before"
     spread: Annotated[
         Literal["none", "charge_period"], Meta(description="Monthly charges (tax, seats) evenly by day.")

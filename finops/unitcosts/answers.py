@@ -45,6 +45,7 @@ class UnitCostChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     reason: str = ""
 
 
+# `share` and `margin` (usage - cost) where usage is money of the same currency, such as revenue.
 # `cost` + `left_out_amount` is the whole of the basis; `inside` as in SpendTotal. `unmatched_cost` is the part of
 # `cost` that belongs to no known customer. `unit_cost_per_million` is there where six places say too little.
 class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -55,6 +56,7 @@ class UnitCostTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     reason: str = ""
     unit_cost_per_million: Decimal | None = None
     share: Decimal | None = None
+    margin: Decimal | None = None
     unmatched_cost: Decimal | None = None
     inside: list[PartAmount] = msgspec.field(default_factory=list)
     left_out: list[PartAmount] = msgspec.field(default_factory=list)
@@ -81,6 +83,7 @@ class UnitCostRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason: str = ""
     unit_cost_per_million: Decimal | None = None
     share: Decimal | None = None
+    margin: Decimal | None = None
     values: list[str] = msgspec.field(default_factory=list)
     other_rows: int = 0
     series: Series = msgspec.field(default_factory=dict)

@@ -23,6 +23,7 @@ from finops.costs.spend_query import (
 )
 
 Mode = Literal["total", "per_customer"]
+UnitCostOrder = Literal["cost", "unit_cost", "margin"]
 
 DEFAULT_TOP = 20
 MAX_TOP = 100
@@ -65,6 +66,7 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     compare_to: CompareTo = "none"
     splits: Splits | None = None
+    order_by: Annotated[UnitCostOrder, Meta(description="margin: revenue - cost, lowest first.")] = "cost"
     top: Annotated[int, Meta(ge=1, le=MAX_TOP)] = DEFAULT_TOP
 
     @property

@@ -49,7 +49,7 @@ MAX_LINKED_TEXT = 200
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
     answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_beside=True)
-    return queries.shortened(_linked(call, arguments, answer), fits)
+    return queries.shortened(_linked(call, arguments, answer), fits, arguments.order_by)
 
 
 def _linked(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:

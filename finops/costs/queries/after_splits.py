@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
-from finops.lib.money import added
+from finops.lib.money import added, subtracted
 
 Group = tuple[tuple[str | None, ...], str]
 """A group's values, and the currency."""
@@ -140,10 +140,15 @@ def _folded(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
 
 
 def _sizes(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> dict[Group, Decimal]:
+    """What groups are ranked by: as in the lake."""
+    by_change = plan.order_by == "change" and plan.previous is not None
     amounts: dict[Group, tuple[Decimal, Decimal]] = {}
     for key, total in sums.items():
         if plan.categories and key.charge_category not in plan.categories:
             continue
         amount, previous = amounts.get(key.group, (_NOTHING, _NOTHING))
-        amounts[key.group] = _plus(amount, total.amount), _plus(previous, total.previous)
+        now = total.compared if by_change else total.amount
+        amounts[key.group] = _plus(amount, now), _plus(previous, total.previous)
+    if by_change:
+        return {group: subtracted(now, before).copy_abs() for group, (now, before) in amounts.items()}
     return {group: max(each.copy_abs() for each in found) for group, found in amounts.items()}

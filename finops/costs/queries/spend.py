@@ -256,6 +256,7 @@ def resolve_query(
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
     days = asked_days(account, query)
     _check_buckets(query, days)
+    _check_order(query)
     return Question(
         query=query,
         days=days,
@@ -311,6 +312,15 @@ def _check_buckets(query: SpendQuery, days: DateRange) -> None:
         )
 
 
+def _check_order(query: SpendQuery) -> None:
+    if query.order_by == "change" and query.compare_to == "none":
+        raise UserError(
+            "order_by: change is against other days, so it needs compare_to: previous_period or previous_year.",
+            field="order_by",
+            value=query.order_by,
+        )
+
+
 def _dimensions(context: DimensionContext, query: SpendQuery) -> tuple[Dimension, ...]:
     if len(query.group_by) > MAX_GROUPS:
         raise UserError(
@@ -351,6 +361,7 @@ def plan_of(question: Question) -> SpendPlan:
         categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
         granularity=question.query.granularity,
         top=question.query.top,
+        order_by=question.query.order_by if compared else "amount",
         compared=compared.current if compared else None,
         previous=compared.previous if compared else None,
         apart=compared.apart if compared else (),

@@ -251,11 +251,18 @@ def _rows(
             places.setdefault(group.place, []).append(group)
     count = max((group.groups for groups in places.values() for group in groups), default=0)
     rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
-    return sorted(rows, key=_listing_order)
+    return sorted(rows, key=_change_order if facts.query.order_by == "change" else _listing_order)
 
 
 def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
     return bool(row.other_groups), row.amount.copy_negate(), list(row.group.values())
+
+
+def _change_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
+    """The largest change first, whatever its sign; without a comparison as ever."""
+    if row.change is None or row.change.change is None:
+        return _listing_order(row)
+    return bool(row.other_groups), row.change.change.copy_abs().copy_negate(), list(row.group.values())
 
 
 def _row(

@@ -17,28 +17,29 @@ from finops.costs.answers import (
     change_in_units,
 )
 from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
+from finops.costs.spend_query import SpendOrder
 from finops.lib.money import added, ratio
 
 Fits = Callable[[SpendAnswer], bool]
 
 
-def shortened(answer: SpendAnswer, fits: Fits) -> SpendAnswer:
+def shortened(answer: SpendAnswer, fits: Fits, order_by: SpendOrder = "amount") -> SpendAnswer:
     """The answer with as many groups of each currency as fit; last, without its series. Says so in `truncated`."""
     if fits(answer):
         return answer
-    folded = _most_that_fit(answer, fits)
+    folded = _most_that_fit(answer, fits, order_by)
     if folded is not None:
         return folded
     plain = _without_series(answer)
-    return plain if fits(plain) else _most_that_fit(plain, fits) or _folded(plain, 0)
+    return plain if fits(plain) else _most_that_fit(plain, fits, order_by) or _folded(plain, 0, order_by)
 
 
-def _most_that_fit(answer: SpendAnswer, fits: Fits) -> SpendAnswer | None:
+def _most_that_fit(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> SpendAnswer | None:
     """By bisection: a few encodings, not one for each row."""
-    low, high, best = 1, max(_places(answer.rows).values(), default=0), None
+    low, high, best = 1, max(_places(answer.rows, order_by).values(), default=0), None
     while low <= high:
         middle = (low + high) // 2
-        tried = _folded(answer, middle)
+        tried = _folded(answer, middle, order_by)
         if fits(tried):
             best, low = tried, middle + 1
         else:
@@ -46,25 +47,27 @@ def _most_that_fit(answer: SpendAnswer, fits: Fits) -> SpendAnswer | None:
     return best
 
 
-def _places(rows: Sequence[SpendRow]) -> dict[int, int]:
+def _places(rows: Sequence[SpendRow], order_by: SpendOrder) -> dict[int, int]:
     """The place of each listed row in its currency, by size, from 0; by the row's index."""
     listed = [index for index, row in enumerate(rows) if not row.other_groups]
     seen: dict[str, int] = {}
     places = {}
-    for index in sorted(listed, key=lambda index: _size(rows[index]), reverse=True):
+    for index in sorted(listed, key=lambda index: _size(rows[index], order_by), reverse=True):
         currency = rows[index].currency
         places[index] = seen.get(currency, 0)
         seen[currency] = places[index] + 1
     return places
 
 
-def _size(row: SpendRow) -> Decimal:
+def _size(row: SpendRow, order_by: SpendOrder) -> Decimal:
+    if order_by == "change" and row.change and row.change.change is not None:
+        return row.change.change.copy_abs()
     earlier = row.change.previous_amount if row.change else None
     return max(row.amount.copy_abs(), (earlier or ZERO).copy_abs())
 
 
-def _folded(answer: SpendAnswer, keep: int) -> SpendAnswer:
-    places = _places(answer.rows)
+def _folded(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAnswer:
+    places = _places(answer.rows, order_by)
     rows = []
     for total in answer.totals:
         mine = [(index, row) for index, row in enumerate(answer.rows) if row.currency == total.currency]

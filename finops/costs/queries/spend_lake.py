@@ -57,6 +57,8 @@ class SpendPlan:
     categories: tuple[str, ...]
     granularity: str
     top: int
+    order_by: str = "amount"
+    """What decides which groups are listed; `change` is nothing without a comparison."""
     compared: DateRange | None = None
     previous: DateRange | None = None
     apart: tuple[Apart, ...] = ()
@@ -305,11 +307,14 @@ def _folded(plan: SpendPlan, rows: Any) -> Any:
 
 
 def _ranked(plan: SpendPlan, rows: Any) -> Any:
-    """The listed groups: each one's place in its currency, by the larger of its amounts whatever the sign, ties by
-    name; and how many groups the currency has."""
+    """The listed groups: each one's place in its currency, by the larger of its amounts (or by its change) whatever the
+    sign, ties by name; and how many groups the currency has."""
     keys = [*_key_names(plan), "currency"]
     sizes = [rows[name].sum().abs() for name in ("amount", "previous") if name in rows.columns]
-    totals = rows.group_by(keys).aggregate(size=ibis.greatest(*sizes))
+    size = ibis.greatest(*sizes)
+    if plan.order_by == "change" and "previous" in rows.columns:
+        size = (rows.compared.sum() - rows.previous.sum()).abs()
+    totals = rows.group_by(keys).aggregate(size=size)
     order = [totals["size"].desc(), *(totals[name] for name in _key_names(plan))]
     ranked = totals.select(
         **{f"listed_{name}": totals[name] for name in keys},

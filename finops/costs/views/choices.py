@@ -18,6 +18,7 @@ COMPARISONS = [
     ("previous_period", "Previous period"),
     ("previous_year", "Previous year"),
 ]
+ORDERS = [("amount", "Largest amount"), ("change", "Largest change")]
 SPLITS = [("before", "Before splits"), ("after", "After splits")]
 MEASURES = [
     ("cost", "Cost"),

@@ -12,7 +12,7 @@ from finops.costs.queries.buckets import Bucket
 from finops.costs.queries.spend_answer import ENOUGH_DAYS
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.lib.money import added, ratio, subtracted
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, money
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -24,9 +24,10 @@ from finops.unitcosts.answers import (
     UnitCostRow,
     UnitCostTotal,
 )
-from finops.unitcosts.queries.division import divided, per_million
+from finops.unitcosts.queries.division import NOT_USED, divided, per_million
 from finops.unitcosts.queries.join import Joined, joined
 from finops.unitcosts.queries.reading import Facts
+from finops.unitcosts.queries.shares import currency_of
 
 NOTHING = Decimal(0)
 NAME_LENGTH = 200
@@ -45,13 +46,23 @@ def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[Joined])
     return [_total(facts, total, rows) for total in spent]
 
 
+def _of_other_currency(facts: Facts, currency: str, usage: Decimal | None) -> str:
+    """Why usage that is money, such as revenue, has no place beside this cost; empty where it has one."""
+    earned = currency_of(facts.usage.unit)
+    if earned in ("", currency) or usage is None:
+        return ""
+    return f"The usage is {money(usage, earned)}: cost in {currency} is not divided by another currency."
+
+
 def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostTotal:
-    unit_cost, reason = divided(spent.amount, facts.used, per=facts.query.units, unused=facts.unused)
+    other = _of_other_currency(facts, spent.currency, facts.used)
+    used = None if other else facts.used
+    unit_cost, reason = divided(spent.amount, used, per=facts.query.units, unused=other or facts.unused)
     mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
     return UnitCostTotal(
         cost=spent.amount,
         currency=spent.currency,
-        usage=facts.used,
+        usage=used,
         unit_cost=unit_cost,
         reason=reason,
         unit_cost_per_million=per_million(unit_cost, per=facts.query.units),
@@ -67,7 +78,9 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostT
 def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
     cost = spent.series.get(bucket.start.isoformat())
     usage = facts.usage.buckets.get(bucket.start)
-    unit_cost, reason = divided(cost, usage, per=facts.query.units)
+    other = _of_other_currency(facts, spent.currency, usage)
+    usage = None if other else usage
+    unit_cost, reason = divided(cost, usage, per=facts.query.units, unused=other or NOT_USED)
     return UnitCostBucket(
         start_date=bucket.start,
         cost=cost,
@@ -83,6 +96,9 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
         return None
     now, earlier = facts.compared_usage, facts.earlier_usage
     per = facts.query.units
+    other = _of_other_currency(facts, spent.currency, NOTHING)
+    if other:
+        now = earlier = None
     current, _reason = divided(spent.current_amount, now.total if now else None, per=per)
     previous, reason = divided(
         spent.previous_amount,
@@ -139,7 +155,9 @@ def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
 
 def row_of(facts: Facts, row: Joined) -> UnitCostRow:
     usage = row.usage.whole if row.usage else None
-    why = WHY.get(row.status, "")
+    other = _of_other_currency(facts, row.currency, usage)
+    usage = None if other else usage
+    why = " ".join(said for said in (WHY.get(row.status, ""), other) if said)
     unit_cost, reason = divided(row.cost, usage, per=facts.query.units, unused=why)
     if row.status == NO_COST:
         unit_cost, reason = None, why
@@ -169,7 +187,11 @@ def _shown_values(row: Joined) -> list[str]:
 
 def with_series(facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[Joined]) -> list[UnitCostRow]:
     """The rows, those of customers that have cost and usage with their unit cost in each bucket."""
-    known = {(row.customer_id, row.currency): row for row in every if row.status == MATCHED}
+    known = {
+        (row.customer_id, row.currency): row
+        for row in every
+        if row.status == MATCHED and not _of_other_currency(facts, row.currency, NOTHING)
+    }
     return [_with_series(facts, row, known.get((row.customer_id, row.currency))) for row in rows]
 
 

@@ -50,7 +50,7 @@ def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     cost = added(row.cost for row in rows)
     used = [row.usage for row in rows if row.usage is not None]
     usage = added(used) if used else None
-    unit_cost, reason = divided(cost, usage, per=per) if status == REST else (None, rows[0].reason)
+    unit_cost, reason = divided(cost, usage, per=per) if status == REST and used else (None, rows[0].reason)
     return [
         UnitCostRow(
             customer_id=None,

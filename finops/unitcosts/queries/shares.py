@@ -6,14 +6,18 @@ Cost in any other currency is not divided into one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from msgspec.structs import replace
 
 from finops.lib.currencies import ISO_4217
+from finops.lib.errors import UserError
+from finops.lib.money import subtracted
 from finops.lib.spoken import listed
-from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow
+from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.division import divided
+from finops.unitcosts.unit_cost_query import UnitCostOrder
 
 MARGIN = "share is cost ÷ what was earned; 1 minus share is the margin that this cost leaves."
 
@@ -29,19 +33,55 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
     money = currency_of(answer.unit)
     if not money:
         return answer
-    others = [
-        total.currency for total in answer.totals if total.currency != money and total.usage is not None
-    ]
+    others = [total.currency for total in answer.totals if total.currency != money and answer.usage_days]
     return replace(
         answer,
         totals=[
-            replace(total, share=_share(total.cost, total.currency, total.usage, money))
+            replace(
+                total,
+                share=_share(total.cost, total.currency, total.usage, money),
+                margin=margin_of(total, money),
+            )
             for total in answer.totals
         ],
-        rows=[replace(row, share=_row_share(row, money)) for row in answer.rows],
+        rows=[
+            replace(row, share=_row_share(row, money), margin=margin_of(row, money)) for row in answer.rows
+        ],
         warnings=[*answer.warnings, *_warned(answer, money, others)],
         hint=f"{MARGIN} {answer.hint}",
     )
+
+
+def margin_of(row: UnitCostRow | UnitCostTotal, money: str) -> Decimal | None:
+    """What was earned less what it cost; None where the usage is no money, or of another currency."""
+    return subtracted(row.usage, row.cost) if row.usage is not None and row.currency == money else None
+
+
+def ordered(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | None) -> list[UnitCostRow]:
+    """Rows within their currency and status: by cost as they come, by unit cost the highest first, or by margin the
+    lowest first. What has none comes last. Raises UserError for a margin of usage that is no money."""
+    if order_by == "cost":
+        return list(rows)
+    money = currency_of(unit)
+    if order_by == "margin" and not money:
+        raise UserError(
+            "order_by: margin needs usage that is money, such as revenue pushed with the unit USD. Order by cost or "
+            "unit_cost, or name such a metric.",
+            field="order_by",
+            value=order_by,
+        )
+    currencies = list(dict.fromkeys(row.currency for row in rows))
+
+    def place(row: UnitCostRow) -> tuple[int, bool, Decimal]:
+        found = margin_of(row, money) if order_by == "margin" else row.unit_cost
+        number = Decimal(0) if found is None else found
+        return (
+            currencies.index(row.currency),
+            found is None,
+            number if order_by == "margin" else number.copy_negate(),
+        )
+
+    return sorted(rows, key=place)
 
 
 def _row_share(row: UnitCostRow, money: str) -> Decimal | None:

@@ -14,7 +14,7 @@ from finops.unitcosts.answers import UnitCostAnswer
 from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of, with_series
 from finops.unitcosts.queries.fold import folded, truncated_of
 from finops.unitcosts.queries.reading import read_facts
-from finops.unitcosts.queries.shares import with_shares
+from finops.unitcosts.queries.shares import ordered, with_shares
 from finops.unitcosts.queries.unit_metrics import meant_by
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
@@ -57,7 +57,7 @@ def _answer(account: Account, query: UnitCostQuery, deadline: float | None) -> U
     spent = sorted(facts.cost.totals(), key=_size)
     every = joined_rows(facts, spent)
     totals = totals_of(facts, spent, every)
-    found = [row_of(facts, row) for row in every]
+    found = ordered([row_of(facts, row) for row in every], query.order_by, facts.usage.unit)
     rows = with_series(facts, folded(found, query.top, query.units), every)
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),

@@ -55,6 +55,7 @@ from ingestion.queries import first_metric, metrics_of
 ALL_ROWS = 1_000_000
 TOPS = [(count, f"Top {count}") for count in (10, 20, 50, 100)]
 SCALES = (1, 100, 1_000, 10_000, 1_000_000)
+ORDERS = [("cost", "Largest cost"), ("unit_cost", "Highest unit cost"), ("margin", "Lowest margin")]
 MODES = [("total", "In total"), ("per_customer", "By customer")]
 
 
@@ -165,6 +166,7 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[Us
         "granularities": GRANULARITIES,
         "bases": BASES,
         "comparisons": COMPARISONS,
+        "orders": ORDERS,
         "splits": SPLITS,
         "categories": CHARGE_CATEGORIES,
         "ticked": CHARGE_CATEGORIES if ALL in query.charge_categories else query.charge_categories,

@@ -6,12 +6,14 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.costs.answers import Change
 from finops.costs.comparison import compared_days
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import CompareTo, Period, SpendQuery
+from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from tests.finops.costs.rows import Line, add_source, cost
 
@@ -222,3 +224,33 @@ def test_both_sides_lie_apart_and_inside_what_they_should(
     if compare_to == "previous_period":
         assert found.previous.end < asked.start
         assert found.previous.days <= found.current.days + 3
+
+
+def test_the_largest_changes_are_listed_and_not_the_largest_amounts(acme: Account) -> None:
+    before, after = date(2026, 1, 10), date(2026, 2, 10)
+    amounts = {"steady": (1_000, 1_001), "risen": (10, 60), "gone": (80, 0), "small": (5, 4)}
+    add_source(
+        acme,
+        [
+            cost(day, amount, service=service)
+            for service, both in amounts.items()
+            for day, amount in zip((before, after), both, strict=True)
+        ]
+        + [cost(day, 1, service="daily") for day in days(date(2026, 1, 1), date(2026, 3, 18))],
+    )
+    asked = SpendQuery(period="last_month", group_by=["service"], compare_to="previous_period", top=2)
+    pages = (asked, replace(asked, group_by=["service", "region"]))  # ranked after and before the sum
+
+    for splits in ("before", "after"):
+        for query in pages:
+            first = query_spend(acme, replace(query, splits=splits)).rows
+            moved = query_spend(acme, replace(query, splits=splits, order_by="change")).rows
+
+            assert [row.group["service"] for row in first] == ["steady", "gone", "other"]
+            assert [row.group["service"] for row in moved] == ["gone", "risen", "other"]
+            assert sum(row.amount for row in moved) == sum(row.amount for row in first) == 1_093
+
+
+def test_an_order_by_change_needs_days_to_compare_with(acme: Account) -> None:
+    with pytest.raises(UserError, match="needs compare_to"):
+        query_spend(acme, SpendQuery(group_by=["service"], order_by="change"))
