@@ -81,7 +81,7 @@ def _linked(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnsw
     title="List usage events",
     access=Access.READ,
     description="""
-        Raw pushed usage events, the newest first, page by page. Use it to check what arrived: a customer's last events, a
+        Raw pushed usage events of all days, the newest first, page by page. Use it to check what arrived: a customer's last events, a
         unit, a dimension's spelling. Not for sums: queryUsage.
         Example: {"customer": "acme", "limit": 20}
     """,
