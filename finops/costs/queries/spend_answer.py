@@ -32,6 +32,7 @@ from finops.costs.queries.closed_months import restated_warning, restated_words
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
+from finops.costs.queries.row_order import ORDERS
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_beside import Beside
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
@@ -251,18 +252,7 @@ def _rows(
             places.setdefault(group.place, []).append(group)
     count = max((group.groups for groups in places.values() for group in groups), default=0)
     rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
-    return sorted(rows, key=_change_order if facts.query.order_by == "change" else _listing_order)
-
-
-def _listing_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
-    return bool(row.other_groups), row.amount.copy_negate(), list(row.group.values())
-
-
-def _change_order(row: SpendRow) -> tuple[bool, Decimal, list[str]]:
-    """The largest change first, whatever its sign; without a comparison as ever."""
-    if row.change is None or row.change.change is None:
-        return _listing_order(row)
-    return bool(row.other_groups), row.change.change.copy_abs().copy_negate(), list(row.group.values())
+    return sorted(rows, key=ORDERS[facts.query.order_by])
 
 
 def _row(
