@@ -169,17 +169,26 @@ def _of_absent(question: SpendBeside) -> list[Topic]:
     for place, dimension in enumerate(plan.dimensions):
         nothing = {dimension.absent, default_of(dimension) or dimension.absent}
         if _is_owner(dimension) and any(part.keys[place] in nothing for part in question.sums):
-            return _without(question, dimension, plan.filters)
+            return _without(question, dimension, plan.filters, related=True)
     return []
 
 
-def _without(question: SpendBeside, dimension: Dimension, filters: tuple[ResolvedFilter, ...]) -> list[Topic]:
+def _without(
+    question: SpendBeside,
+    dimension: Dimension,
+    filters: tuple[ResolvedFilter, ...],
+    *,
+    related: bool = False,
+) -> list[Topic]:
+    """`related`: of cost tags only those of these tags, because the rules of each cost lake time."""
     keys = list(dimension.tag_keys)
     if dimension.name.startswith(COST_TAG):
         keys += _keys_meaning(question, dimension.name.removeprefix(COST_TAG))
     tags = [_resolved(question, f"{TAG}{key}") for key in keys[:MOST_COVERS]]
     # Those that read the same tags first; any other cost tag says whose cost it is as well.
-    cost_tags = _cost_tags(question, keys) + _cost_tags(question, keys, related=False)
+    cost_tags = _cost_tags(question, keys)
+    if not related:
+        cost_tags += _cost_tags(question, keys, related=False)
     others = [each for each in (*tags, _resolved(question, TEAM), *cost_tags) if each is not None]
     found = {each.name: each for each in others if each.name != dimension.name}
     return [

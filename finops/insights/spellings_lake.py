@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from typing import Any
 
 import ibis
@@ -33,16 +33,18 @@ class OtherSpellings:
     meanings: tuple[str, ...]
 
     def rows(self, table: Any) -> Any:
-        lines = _chosen(table, self.filters)
-        passes = self.missed_by.condition(lines).fill_null(False)
-        lines = lines.filter(passes if self.missed_by.op == "not_in" else ~passes)
-        columns = [lines[tag_column(key)] for key in self.keys]
-        alike = [self._alike(lines, key) for key in self.keys]
-        return lines.select(
+        names = [tag_column(key) for key in self.keys]
+        sums = _summed(_chosen(table, self.filters), [*names, "currency"])
+        passes = self.missed_by.condition(sums).fill_null(False)
+        sums = _only(sums, passes if self.missed_by.op == "not_in" else ~passes)
+        alike = [self._alike(sums, key) for key in self.keys]
+        sums = _only(sums, reduce(or_, [found.fill_null(False) for found in alike]))
+        alike = [self._alike(sums, key) for key in self.keys]
+        return sums.select(
             place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(alike)]),
-            value=_first(list(zip(alike, columns, strict=True))),
-            currency=lines.currency,
-            amount=lines.amount,
+            value=_first([(found, sums[name]) for found, name in zip(alike, names, strict=True)]),
+            currency=sums.currency,
+            amount=sums.amount,
         )
 
     def _alike(self, lines: Any, key: str) -> Any:
@@ -63,6 +65,7 @@ class OtherKeys:
     def rows(self, table: Any) -> Any:
         lines = _chosen(table, self.filters)
         lines = lines.filter(lines[tag_column(self.key)].isnull())
+        lines = lines.filter(reduce(or_, [lines[tag_column(key)].notnull() for key in self.keys]))
         has = [lines[tag_column(key)].notnull() for key in self.keys]
         return lines.select(
             place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(has)]),
@@ -82,17 +85,9 @@ class SameValue:
     names: tuple[str, ...] = ()
 
     def rows(self, table: Any) -> Any:
-        lines = _chosen(table, self.filters)
-        value = self.dimension.value(lines)
-        wanted = value.isin(list(self.names)) if self.names else _means(value, self.meanings)
-        lines = lines.select(
-            place=ibis.literal(0, "int64"),
-            value=value,
-            currency=lines.currency,
-            amount=lines.amount,
-            wanted=wanted.fill_null(False),
-        )
-        return lines.filter(lines.wanted).drop("wanted")
+        sums = _by_value(_chosen(table, self.filters), self.dimension)
+        wanted = sums.value.isin(list(self.names)) if self.names else _means(sums.value, self.meanings)
+        return _only(sums, wanted.fill_null(False))
 
 
 @dataclass(frozen=True)
@@ -103,17 +98,9 @@ class WithoutValue:
     dimension: Dimension
 
     def rows(self, table: Any) -> Any:
-        lines = _chosen(table, self.filters)
-        value, default = self.dimension.value(lines), default_of(self.dimension)
-        without = value.isnull() | (value == default) if default else value.isnull()
-        lines = lines.select(
-            place=ibis.literal(0, "int64"),
-            value=value,
-            currency=lines.currency,
-            amount=lines.amount,
-            without=without.fill_null(True),
-        )
-        return lines.filter(lines.without).drop("without")
+        sums, default = _by_value(_chosen(table, self.filters), self.dimension), default_of(self.dimension)
+        without = sums.value.isnull()
+        return _only(sums, without | (sums.value == default).fill_null(False) if default else without)
 
 
 Part = OtherSpellings | OtherKeys | SameValue | WithoutValue
@@ -135,7 +122,6 @@ class SpellingsBuild:
         return ibis.union(*sums) if len(sums) > 1 else sums[0]
 
     def _summed(self, rows: Any, number: int) -> Any:
-        rows = rows.filter(rows.place.notnull())
         sums = rows.group_by(["place", "value", "currency"]).aggregate(amount=rows.amount.sum())
         return sums.mutate(part=ibis.literal(number, "int64"))
 
@@ -147,6 +133,21 @@ def default_of(dimension: Dimension) -> str:
 
 def _chosen(table: Any, filters: Sequence[ResolvedFilter]) -> Any:
     return table.filter(reduce(and_, all_of(table, filters))) if filters else table
+
+
+def _summed(lines: Any, names: list[str]) -> Any:
+    """Before values are looked at: rules and patterns cost most, and there are fewer sums than lines."""
+    return lines.group_by(names).aggregate(amount=lines.amount.sum())
+
+
+def _only(sums: Any, condition: Any) -> Any:
+    """Reads the amount, so that DuckDB does not ask the condition of each line before it sums (1.0 s of 1.4)."""
+    return sums.filter(ibis.ifelse(sums.amount.notnull(), condition, ibis.literal(False)))
+
+
+def _by_value(lines: Any, dimension: Dimension) -> Any:
+    rows = lines.select(value=dimension.value(lines), currency=lines.currency, amount=lines.amount)
+    return _summed(rows, ["value", "currency"]).mutate(place=ibis.literal(0, "int64"))
 
 
 def _first(arms: Sequence[tuple[Any, Any]]) -> Any:
