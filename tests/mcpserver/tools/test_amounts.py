@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
+from accounts.scoping import account_scope
+from finops.lib import clock
 from mcpserver.registry import Access, Tool, registry
+from tests.cast import Cast
+from tests.ingestion.events import event, push
 from tests.mcpserver.door import Door
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
 
@@ -22,6 +27,40 @@ def test_no_real_answer_has_a_bare_amount(door: Door, busy_account: None, tool: 
         assert not result.get("isError"), result
         assert bare_amounts_of_answer(result["structuredContent"]) == []
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+def test_revenue_in_one_currency_stands_beside_no_cost_in_another(
+    door: Door, cast: Cast, busy_account: None
+) -> None:
+    sold = [
+        event(clock.today() - timedelta(days=back), "prod", 50, metric="revenue", unit="USD")
+        for back in range(1, 60)
+    ]
+    with account_scope(cast.account):
+        push(cast.account, sold)
+
+    answer = door.call(
+        "queryUnitCost",
+        usage_metric="revenue",
+        mode="per_customer",
+        period="last_6_months",
+        granularity="month",
+        compare_to="previous_period",
+    )["structuredContent"]
+
+    holders = [
+        *answer["totals"],
+        *answer["rows"],
+        *(bucket for total in answer["totals"] for bucket in total.get("buckets", [])),
+    ]
+    assert {each["currency"] for each in answer["totals"]} == {"USD", "EUR"}
+    for each in holders:
+        if each["currency"] == "EUR":
+            assert (each["usage"], each["unit_cost"], each.get("margin")) == (None, None, None)
+            assert each["reason"]
+    (dollars,) = (each for each in answer["totals"] if each["currency"] == "USD")
+    assert dollars["margin"] == pytest.approx(dollars["usage"] - dollars["cost"])
+    assert "cost in EUR is not divided" in str(answer["totals"])
 
 
 def test_the_walker_finds_bare_amounts() -> None:
