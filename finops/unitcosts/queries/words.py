@@ -150,7 +150,7 @@ def _days(facts: Facts) -> list[str]:
 
 
 def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
-    if len(totals) < 2:
+    if len([total for total in totals if total.usage is not None]) < 2:
         return []
     return [
         "Each currency's cost is divided by the whole usage: one unit costs all of these unit costs together."

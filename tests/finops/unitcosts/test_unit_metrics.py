@@ -155,6 +155,7 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(sold: Account) -> None
     assert near(shares["USD"], Fraction(380, 1_500))
     assert shares["EUR"] is None
     assert "revenue is in USD and some cost in EUR" in " ".join(answer.warnings)
+    assert "divided by the whole usage" not in " ".join(answer.warnings)
     rows = {(row.customer_id, row.currency): row.share for row in answer.rows}
     assert rows["acme", "USD"] == Decimal("0.3")
     assert rows["acme", "EUR"] is None
