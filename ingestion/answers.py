@@ -19,13 +19,13 @@ QuantitySeries = dict[str, Decimal | None]
 """The first day of each bucket (ISO) and the quantity in it; None where the metric has no event."""
 
 
-# ratio: change ÷ previous_quantity.
+# ratio: quantity_change ÷ previous_quantity.
 class UsageChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The same days before."""
 
     current_quantity: Decimal | None
     previous_quantity: Decimal | None
-    change: Decimal | None
+    quantity_change: Decimal | None
     ratio: Decimal | None
     reason: str = ""
 

@@ -64,7 +64,11 @@ class Compared:
     def _change(self, now: Decimal | None, before: Decimal | None) -> UsageChange:
         if not self.previous.days_with_data:
             return UsageChange(
-                current_quantity=now, previous_quantity=None, change=None, ratio=None, reason=NO_EVENT
+                current_quantity=now,
+                previous_quantity=None,
+                quantity_change=None,
+                ratio=None,
+                reason=NO_EVENT,
             )
         current, previous = now or Decimal(0), before or Decimal(0)
         change = subtracted(current, previous)
@@ -72,7 +76,7 @@ class Compared:
         return UsageChange(
             current_quantity=current,
             previous_quantity=previous,
-            change=change,
+            quantity_change=change,
             ratio=share,
             reason="" if share is not None else NOTHING_BEFORE,
         )

@@ -231,4 +231,4 @@ def _numbers(
             yield from _numbers(item, holder, name if is_series else key)
     if isinstance(value, list):
         for item in value:
-            yield from _numbers(item, beside, name)
+            yield from _numbers(item, beside, "" if isinstance(item, dict) else name)

@@ -56,7 +56,7 @@ def test_a_month_to_date_is_compared_with_the_same_days_over_of_the_month_before
     assert answer["change"] == {
         "current_quantity": 456,
         "previous_quantity": 196,
-        "change": 260,
+        "quantity_change": 260,
         "ratio": pytest.approx(260 / 196, abs=1e-6),
     }
     assert answer["comparison"] == {
