@@ -28,7 +28,7 @@ class ForecastQuery(UrlQuery, frozen=True, kw_only=True):
     granularity: Annotated[Granularity, Meta(description="Also series of the totals.")] = "none"
     group_by: Annotated[list[str], Meta(description="One dimension.", max_length=MAX_GROUPS)] = []
     filters: Annotated[list[CostFilter], Meta(description="As in querySpend.", max_length=MAX_FILTERS)] = []
-    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    basis: Annotated[BasisName | None, Meta(description="Else the account's planning basis.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     splits: Splits = "before"
     top: Annotated[int, Meta(description="Groups listed.", ge=1, le=MAX_TOP)] = DEFAULT_TOP

@@ -19,7 +19,9 @@ class AnomaliesQuery(CostScope, frozen=True, kw_only=True):
     state: Annotated[StateName, Meta(description="expected: meant to be so.")] = "open"
     start_date: Annotated[date | None, Meta(description="With days from here on.")] = None
     end_date: Annotated[date | None, Meta(description="... and up to here.")] = None
-    min_impact: Annotated[Decimal | None, Meta(description="Its size, up or down.")] = None
+    min_impact: Annotated[
+        Decimal | None, Meta(description="Size of the impact, up or down, in whole currency units.")
+    ] = None
     currency: Annotated[str, Meta(description="Left out: all.")] = ""
     search: Annotated[str, Meta(description="In service, source, cause, note.")] = ""
     limit: Annotated[int, Meta(ge=1, le=50)] = 20

@@ -14,10 +14,12 @@ from msgspec import Meta
 from accounts.models import Account
 from finops.costs.dimensions import DimensionContext
 from finops.costs.filters import ResolvedFilter, resolve_filters
+from finops.costs.queries.context import currencies_of
 from finops.costs.queries.filter_values import look_up
-from finops.costs.queries.sources import Sources
+from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import Filter
+from finops.lib.errors import unknown_value
 from finops.lib.periods import DateRange
 from finops.lib.spoken import cut, listed
 
@@ -57,6 +59,15 @@ WHOLE_ACCOUNT = CostScope()
 def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a CostScope that a page's URL names."""
     return {name: params[name] for name in ("team", "source", "account", "provider") if params.get(name)}
+
+
+def check_currency(account: Account, currency: str) -> None:
+    """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
+    for an account without cost. One query, and one of the lake that is kept."""
+    wanted = currency.strip().upper()
+    known = currencies_of(account, load_sources(account)) if wanted else []
+    if known and wanted not in known:
+        raise unknown_value("currency", wanted, known)
 
 
 def resolve_scope(

@@ -44,7 +44,7 @@ class UsedFilter(msgspec.Struct, frozen=True, kw_only=True):
 class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
     __doc__ = None
     unit_metric: Annotated[str, Meta(description="A saved one; arguments beside it override.")] = ""
-    usage_metric: Annotated[str, Meta(description="Else the divisor.")] = ""
+    usage_metric: Annotated[str, Meta(description="The pushed metric that cost is divided by.")] = ""
     mode: Annotated[Mode | None, Meta(description="per_customer: by the customer key.")] = None
     start_date: Annotated[date | None, Meta(description="With end_date, inclusive.")] = None
     end_date: Annotated[date | None, Meta(description="Last day.")] = None
@@ -61,8 +61,8 @@ class UnitCostQuery(UrlQuery, frozen=True, kw_only=True):
         ),
     ] = []
     customers: Annotated[list[str], Meta(description="Ids or names.", max_length=MAX_CUSTOMERS)] = []
-    per: Annotated[Scale | None, Meta(description="Of so many units.")] = None
-    basis: Annotated[BasisName | None, Meta(description="Else the cost view.")] = None
+    per: Annotated[Scale | None, Meta(description="1000: cost per 1,000 units.")] = None
+    basis: Annotated[BasisName | None, Meta(description="Else the account's planning basis.")] = None
     charge_categories: Annotated[list[str], Meta(description="Else the cost view.")] = []
     compare_to: CompareTo = "none"
     splits: Splits | None = None

@@ -106,7 +106,9 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
     team: Annotated[int | str | None, Meta(description="Name or id.")] = None
     cost_tag: Annotated[int | str | None, Meta(description="Key or id.")] = None
     cost_tag_value: Annotated[str, Meta(description="Of cost_tag.")] = ""
-    minimum_impact: Annotated[Decimal | None, Meta(description="Of anomalies, in currency.")] = None
+    minimum_impact: Annotated[
+        Decimal | None, Meta(description="Of anomalies, in whole units of currency.")
+    ] = None
     currency: Annotated[str, Meta(description="Of minimum_impact.")] = ""
     frequency: Annotated[Literal["weekly", "monthly"] | None, Meta(description="For trigger digest.")] = None
 

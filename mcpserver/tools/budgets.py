@@ -64,9 +64,11 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     team: Annotated[int | str | None, Meta(description="Name or id.")] = None
     cost_tag: Annotated[int | str | None, Meta(description="Key or id, with cost_tag_value.")] = None
     cost_tag_value: Annotated[str, Meta(description="See queryCostTag.")] = ""
-    warning_percent: Annotated[int, Meta(ge=1, le=100)] = 80
+    warning_percent: Annotated[
+        int, Meta(description="Of the amount: status warning from there on.", ge=1, le=100)
+    ] = 80
     amounts: Annotated[
-        dict[date, Decimal], Meta(description="Of single periods, by first day, where they differ.")
+        dict[date, Decimal], Meta(description="Of single periods that differ, by their first day.")
     ] = {}
 
 

@@ -22,7 +22,7 @@ from finops.insights.anomalies.causes import Causes, top_causes
 from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer, AnomalyRow, RootCause
-from finops.insights.cost_scope import CostScope, resolve_scope
+from finops.insights.cost_scope import CostScope, check_currency, resolve_scope
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
 from finops.insights.queries.anomalies_within import impacts_within
 from finops.lib import spoken
@@ -73,6 +73,7 @@ def list_anomalies(
     question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
                 query.scope_text]  # fmt: skip
     offset = offset_of(query.cursor, *question)
+    check_currency(account, query.currency)
     rows = _asked(query)
     scope = anomalies_in_scope(account, rows, query, deadline=deadline) if query.scope_values else None
     if scope is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import Account
 from finops.costs.answers import AccountRef, PeriodUsed
 from finops.costs.queries.sources import load_sources
-from finops.insights.cost_scope import resolve_scope
+from finops.insights.cost_scope import check_currency, resolve_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.answers import (
     Evidence,
@@ -51,6 +51,7 @@ def list_savings(
     """
     question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
+    check_currency(account, query.currency)
     sources = load_sources(account)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
     filters, unknown = resolve_scope(account, sources, query, deadline=deadline)

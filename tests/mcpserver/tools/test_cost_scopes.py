@@ -102,6 +102,20 @@ def test_a_team_of_nobody_and_a_source_of_nobody_are_named_with_the_nearest(
         assert nearest in result["content"][0]["text"]
 
 
+@pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
+def test_a_currency_that_no_cost_is_in_is_refused_with_those_there_are(
+    door: Door, acme: Account, tool: str
+) -> None:
+    bills(acme)
+
+    refused = door.call(tool, currency="eur")
+
+    assert refused["isError"]
+    assert "'EUR'" in refused["content"][0]["text"]
+    assert "USD" in refused["content"][0]["text"]
+    assert not door.call(tool, currency="usd")["isError"]
+
+
 def test_the_page_of_savings_is_narrowed_alike_and_says_by_what(cast: Cast, acme: Account) -> None:
     bills(acme)
 
