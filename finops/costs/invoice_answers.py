@@ -68,8 +68,8 @@ class InvoiceSum(msgspec.Struct, frozen=True, kw_only=True):
     lines_amount: Decimal
     compared_amount: Decimal
     uncompared_amount: Decimal
-    invoiced_amount: Decimal
-    difference: Decimal
+    invoiced_amount: Decimal | None
+    difference: Decimal | None
     currency: str
 
 

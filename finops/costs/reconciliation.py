@@ -96,7 +96,7 @@ def reconciled(known: Invoiced, *, with_parts: bool = False) -> list[InvoiceRow]
 
 
 def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
-    """By currency, the one of most money first."""
+    """By currency, the one of most money first; null where nothing says what was invoiced."""
     by_currency: dict[str, list[InvoiceRow]] = defaultdict(list)
     for row in rows:
         by_currency[row.currency].append(row)
@@ -113,8 +113,8 @@ def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
         lines_amount=added([compared_amount, others]),
         compared_amount=compared_amount,
         uncompared_amount=others,
-        invoiced_amount=invoiced,
-        difference=subtracted(invoiced, compared_amount),
+        invoiced_amount=invoiced if compared else None,
+        difference=subtracted(invoiced, compared_amount) if compared else None,
         currency=currency,
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from accounts.models import AuditEntry
+from accounts.scoping import account_scope
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import CostSource, InvoiceTotal
 from finops.costs.queries.invoices import invoice_reconciliation
@@ -17,6 +18,7 @@ from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs.importing import imported, written
 from tests.finops.costs.reading import as_csv
+from tests.finops.costs.rows import add_source, cost
 from tests.finops.costs.test_invoice_files import DETAIL, PERIOD, text_of
 
 MAY = date(2026, 5, 1)
@@ -219,3 +221,11 @@ def test_a_member_enters_and_removes_the_total_of_an_invoice(cast: Cast, months:
         ("invoice_total.enter", "9.250000000000000000", "USD"),
         ("invoice_total.remove", None, "USD"),
     ]
+
+
+def test_without_invoices_the_totals_say_nothing_of_what_was_invoiced(cast: Cast) -> None:
+    with account_scope(cast.account):
+        add_source(cast.account, [cost(date(2026, 5, 3), "12.50", billing_period=date(2026, 5, 1))])
+        (total,) = invoice_reconciliation(cast.account, InvoiceQuery()).totals
+
+    assert (total.lines_amount, total.invoiced_amount, total.difference) == (Decimal("12.50"), None, None)
