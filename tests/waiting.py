@@ -38,6 +38,12 @@ def wait_until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it did not come about")
 
 
+def wait_a_moment_until(condition: Callable[[], bool]) -> None:
+    """As `wait_until`, for what makes a test sharper where it comes about, and what a busy machine may not let happen."""
+    deadline = time.monotonic() + 3
+    wait_until(lambda: condition() or time.monotonic() > deadline)
+
+
 def someone_waits_for_us() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(

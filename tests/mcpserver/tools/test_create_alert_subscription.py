@@ -24,7 +24,7 @@ from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.alerts import answered
 from tests.mcpserver.tools.numbered import numbered
-from tests.waiting import threads, wait_until, waiting
+from tests.waiting import threads, wait_a_moment_until, waiting
 
 TOOL = "create_alert_subscription"
 DIGEST: dict[str, Any] = {"channel": "Ops", "trigger": "digest", "frequency": "weekly"}
@@ -246,7 +246,7 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
                 call(door.call, TOOL, **{**DIGEST, "frequency": frequency})
                 for door, frequency in zip(doors, ("weekly", "monthly"), strict=True)
             ]
-            wait_until(lambda: waiting() == 2 or any(each.done() for each in asked))
+            wait_a_moment_until(lambda: waiting() == 2 or any(each.done() for each in asked))
         results = [each.result() for each in asked]
     connection.close()
 

@@ -24,7 +24,7 @@ from tests.finops.budgets.world import daily, make
 from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.numbered import numbered
-from tests.waiting import threads, wait_until, waiting
+from tests.waiting import threads, wait_a_moment_until, waiting
 
 TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}
@@ -286,7 +286,7 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
                 call(door.call, tool, **{**arguments, "name": f"Number {number}"})
                 for number, door in enumerate(doors)
             ]
-            wait_until(lambda: waiting() == 2 or any(each.done() for each in asked))
+            wait_a_moment_until(lambda: waiting() == 2 or any(each.done() for each in asked))
         results = [each.result() for each in asked]
     connection.close()
 
