@@ -87,11 +87,11 @@ def projected(
     day, before `as_of`; both lie before the period's end. `late` is `costs` with what is expected, up to `through`, of
     sources that are complete to an earlier day only. `country`: whose public holidays count.
     """
-    known_costs, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
-    first = next((day for day in covered if day in known_costs), None)
+    costs_with_late, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
+    first = next((day for day in covered if day in costs_with_late), None)
     if through is None or first is None:
         return None, NO_HISTORY
-    history = {day: known_costs.get(day, Decimal(0)) for day in covered if day >= first}
+    history = {day: costs_with_late.get(day, Decimal(0)) for day in covered if day >= first}
     horizon = DateRange(max(through + timedelta(days=1), period.start), period.end)
     found = forecast(history, horizon, country=country)
     if isinstance(found, Unforecastable):
@@ -101,7 +101,7 @@ def projected(
         for day, mean in zip(_days(horizon), found.means, strict=True)
         if day in costs and costs[day] > mean
     }
-    known = added(cost for day, cost in known_costs.items() if period.start <= day < horizon.start)
+    known = added(cost for day, cost in costs_with_late.items() if period.start <= day < horizon.start)
     spent = added(cost for day, cost in costs.items() if period.start <= day <= as_of)
     return Projection(known, spent, found, extra, slack), ""
 

@@ -168,7 +168,7 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reason: str = ""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """What it did, for people; why something stayed is a warning's matter."""
         moved = listed([money(part.amount, part.currency) for part in self.moved]) or "nothing"
         stayed = listed([money(part.amount, part.currency) for part in self.stayed])

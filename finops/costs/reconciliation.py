@@ -66,7 +66,7 @@ class EnteredTotal:
 
 
 @dataclass(frozen=True)
-class Invoiced:
+class InvoiceData:
     """All that is known, of any number of invoices; `periods`: status by issuer and first day."""
 
     lines: Sequence[LineSum]
@@ -78,7 +78,7 @@ class Invoiced:
 Keyed = TypeVar("Keyed", LineSum, DetailSum, EnteredTotal)
 
 
-def reconciled(known: Invoiced, *, with_parts: bool = False) -> list[InvoiceRow]:
+def reconcile(known: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow]:
     """A row for each invoice, billing account and currency of a billing period, and one for lines without an invoice.
 
     Newest periods first, then what needs a look, then the largest. Files that name no issuer or billing account are

@@ -68,7 +68,7 @@ class Outlook:
     """What of the cost so far is of days that are not complete."""
 
     @property
-    def known_costs(self) -> Mapping[date, Decimal]:
+    def costs_with_late(self) -> Mapping[date, Decimal]:
         """With what is expected of sources that are late."""
         return self.late.costs if self.late else self.costs
 
@@ -165,7 +165,7 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
 
 
 def _known(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
-    spent = spent_in(outlook.known_costs, DateRange(days.start, min(days.end, span.today)))
+    spent = spent_in(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
     return spent if spent or bucket.has_data else None
 
 
@@ -175,7 +175,7 @@ def band_of(outlook: Outlook, days: DateRange) -> Band | None:
     if found is None or days.end < found.days.start:
         return None
     ahead = DateRange(max(days.start, found.days.start), days.end)
-    known = {day: cost for day, cost in outlook.known_costs.items() if days.start <= day < ahead.start}
+    known = {day: cost for day, cost in outlook.costs_with_late.items() if days.start <= day < ahead.start}
     slack = found.slack if days.start < found.days.start else Decimal(0)
     extra = (more for day, more in found.extra.items() if ahead.start <= day <= ahead.end)
     shift = added([*known.values(), *extra])

@@ -49,7 +49,7 @@ class ImportNotice(msgspec.Struct, array_like=True, frozen=True):
         return self.status == "waiting"
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         why = " ".join(self.reasons[:2])
         if self.waits:
             return f"An import into {self.source} ({cut(self.file, 60)}) needs review, and is not in any figure: {why}"
@@ -82,7 +82,7 @@ class OverlapNotice:
     """Of the smaller source, in the month where it is largest."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         first, last = self.months[0], self.months[-1]
         when = first if first == last else f"{first} to {last}"
         return (
@@ -97,8 +97,8 @@ class ImportNotices:
     overlaps: Sequence[OverlapNotice]
 
     @property
-    def said(self) -> list[str]:
-        return [*(each.said for each in self.overlaps), *(each.said for each in self.imports)]
+    def sentences(self) -> list[str]:
+        return [*(each.sentence for each in self.overlaps), *(each.sentence for each in self.imports)]
 
     @property
     def summary(self) -> str:

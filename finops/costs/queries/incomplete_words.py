@@ -58,10 +58,10 @@ def when_incomplete(coverage: Coverage, days: DateRange) -> str:
         source: first for source, first in first_of.items() if spans[source].last_day >= first
     } or first_of
     last = max((min(spans[source].last_day, days.end) for source in found), default=days.end)
-    return dated(min(found.values(), default=days.start), last)
+    return day_span(min(found.values(), default=days.start), last)
 
 
-def dated(first: date, last: date) -> str:
+def day_span(first: date, last: date) -> str:
     """A day, or the first and the last of several."""
     return f"{first}" if first >= last else f"{first} to {last}"
 

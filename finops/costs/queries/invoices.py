@@ -23,10 +23,10 @@ from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.costs.reconciliation import (
     DetailSum,
     EnteredTotal,
-    Invoiced,
+    InvoiceData,
     Key,
     LineSum,
-    reconciled,
+    reconcile,
     totals_of,
 )
 from finops.lake import engine
@@ -56,7 +56,7 @@ def invoice_reconciliation(
     they do not change), four small ones of PostgreSQL.
     """
     return _reconciliation(
-        account, query, load_sources(account), _read_said(query.invoice or None), deadline, fits
+        account, query, load_sources(account), _read_records(query.invoice or None), deadline, fits
     )
 
 
@@ -64,13 +64,13 @@ def _reconciliation(
     account: Account,
     query: InvoiceQuery,
     sources: Sources,
-    said: _Said,
+    records: _InvoiceRecords,
     deadline: float | None = None,
     fits: Fits | None = None,
 ) -> InvoiceAnswer:
     invoice = query.invoice or None
-    months = _months(query, sources, said)
-    rows = _rows(account, sources, said, months, invoice, deadline)
+    months = _months(query, sources, records)
+    rows = _rows(account, sources, records, months, invoice, deadline)
     if query.invoice and not rows:
         raise UserError(
             f"No cost line and no Invoice Detail names the invoice {query.invoice!r}"
@@ -79,24 +79,24 @@ def _reconciliation(
             value=query.invoice,
         )
 
-    def made(limit: int) -> InvoiceAnswer:
-        return _answer(account, query, months, rows, limit, [*said.warnings, *restated_sentences(sources)])
+    def answer_of(limit: int) -> InvoiceAnswer:
+        return _answer(account, query, months, rows, limit, [*records.warnings, *restated_sentences(sources)])
 
-    return largest_that_fits(made, query.limit, fits)
+    return largest_that_fits(answer_of, query.limit, fits)
 
 
 def every_invoice(account: Account, month: str = "") -> tuple[InvoiceAnswer, list[str]]:
     """The same of all invoices of a month or of the newest, none left out, and the billing months that have lines or
     invoices, newest first: for the page and its CSV."""
-    sources, said = load_sources(account), _read_said(None)
-    answer = _reconciliation(account, InvoiceQuery(month=month, limit=NO_LIMIT), sources, said)
-    return answer, [f"{known:%Y-%m}" for known in _known_months(sources, said)]
+    sources, records = load_sources(account), _read_records(None)
+    answer = _reconciliation(account, InvoiceQuery(month=month, limit=NO_LIMIT), sources, records)
+    return answer, [f"{known:%Y-%m}" for known in _months_with_data(sources, records)]
 
 
 def one_invoice(account: Account, key: Key) -> InvoiceRow | None:
     """An invoice of a billing period with its parts, or the period's lines that name none; None: there is no such."""
-    sources, said = load_sources(account), _read_said(key.invoice)
-    rows = _rows(account, sources, said, [_month_of(key.period)], key.invoice, None)
+    sources, records = load_sources(account), _read_records(key.invoice)
+    rows = _rows(account, sources, records, [_month_of(key.period)], key.invoice, None)
     return next((row for row in rows if key_of(row) == key), None)
 
 
@@ -107,22 +107,22 @@ def key_of(row: InvoiceRow) -> Key:
 def _rows(
     account: Account,
     sources: Sources,
-    said: _Said,
+    records: _InvoiceRecords,
     months: Sequence[date],
     invoice: str | None,
     deadline: float | None,
 ) -> list[InvoiceRow]:
-    known = Invoiced(
+    known = InvoiceData(
         lines=_lines(account, sources, months, invoice, deadline),
-        details=[each for each in said.details if _month_of(each.key.period) in months],
-        entered=[each for each in said.entered if _month_of(each.key.period) in months],
-        periods=said.periods,
+        details=[each for each in records.details if _month_of(each.key.period) in months],
+        entered=[each for each in records.entered if _month_of(each.key.period) in months],
+        periods=records.periods,
     )
-    return reconciled(known, with_parts=invoice is not None)
+    return reconcile(known, with_parts=invoice is not None)
 
 
 @dataclass(frozen=True)
-class _Said:
+class _InvoiceRecords:
     """What files and people say that was invoiced."""
 
     details: Sequence[DetailSum]
@@ -131,7 +131,7 @@ class _Said:
     warnings: Sequence[str]
 
 
-def _read_said(invoice: str | None) -> _Said:
+def _read_records(invoice: str | None) -> _InvoiceRecords:
     """Of one invoice by detail, or of all (None)."""
     details, warnings = _details(invoice)
     totals = InvoiceTotal.objects.all()
@@ -142,7 +142,7 @@ def _read_said(invoice: str | None) -> _Said:
         (row.issuer, row.billing_period): row.status
         for row in BillingPeriod.objects.order_by("source_id", "pk")
     }
-    return _Said(details, entered, periods, warnings)
+    return _InvoiceRecords(details, entered, periods, warnings)
 
 
 _INVOICE = ("billing_period", "issuer", "invoice_id", "billing_account_id", "currency")
@@ -184,10 +184,10 @@ def _key(row: InvoiceTotal) -> Key:
     return Key(row.billing_period, row.issuer, row.invoice_id, row.billing_account_id, row.currency)
 
 
-def _months(query: InvoiceQuery, sources: Sources, said: _Said) -> list[date]:
+def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> list[date]:
     if query.month:
         return [month_named(query.month)]
-    known = _known_months(sources, said)
+    known = _months_with_data(sources, records)
     return known if query.invoice else known[:NEWEST_MONTHS]
 
 
@@ -201,10 +201,10 @@ def month_named(month: str) -> date:
     raise UserError(f"month is a billing month such as 2026-05, not {month!r}.", field="month", value=month)
 
 
-def _known_months(sources: Sources, said: _Said) -> list[date]:
+def _months_with_data(sources: Sources, records: _InvoiceRecords) -> list[date]:
     of_lines = {segment.month for segment in sources.manifest.segments}
-    of_details = {_month_of(each.key.period) for each in said.details}
-    of_totals = {_month_of(each.key.period) for each in said.entered}
+    of_details = {_month_of(each.key.period) for each in records.details}
+    of_totals = {_month_of(each.key.period) for each in records.entered}
     return sorted({*of_lines, *of_details, *of_totals}, reverse=True)
 
 

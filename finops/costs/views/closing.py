@@ -26,7 +26,7 @@ from finops.lib.spoken import listed
 
 
 @dataclass(frozen=True)
-class Frozen:
+class ClosedMonthRow:
     """A closed month in one currency, over its sources."""
 
     month: ClosedMonth
@@ -50,7 +50,7 @@ def index(request: AccountRequest) -> HttpResponse:
     months = {segment.month for segment in sources.manifest.segments} - set(sources.closed)
     over = [month for month in months if month_end(month) < sources.coverage.today]
     context |= {
-        "frozen": _frozen(),
+        "frozen": _rows(),
         "months": [f"{month:%Y-%m}" for month in sorted(over, reverse=True)],
         "month": name,
     }
@@ -85,7 +85,7 @@ def reopen(request: AccountRequest, closed_month_id: int) -> HttpResponse:
     return redirect("closed_months", slug=request.account.slug)
 
 
-def _frozen() -> list[Frozen]:
+def _rows() -> list[ClosedMonthRow]:
     found = []
     for month in ClosedMonth.objects.prefetch_related("sums"):
         rows = list(month.sums.all())
@@ -96,7 +96,7 @@ def _frozen() -> list[Frozen]:
                 added(row.effective_cost for row in some),
             )
             found.append(
-                Frozen(
+                ClosedMonthRow(
                     month,
                     currency,
                     billed,

@@ -51,7 +51,7 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
         connections=connections[:shown],
         truncated=_truncated(len(connections), shown),
         warnings=[
-            *notices.said,
+            *notices.sentences,
             *_warnings(unwell[:shown], usage),
             *gaps_unknown,
             *restated_sentences(sources),

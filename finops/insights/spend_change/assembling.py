@@ -18,7 +18,7 @@ from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.closed_months import restated_words
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.incomplete_words import dated
+from finops.costs.queries.incomplete_words import day_span
 from finops.costs.queries.one_sided import Sides, one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
@@ -124,7 +124,7 @@ def left_out(days: DateRange, compared: Compared, sources: Sources) -> str:
     parts = []
     if compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
-        parts.append(f"{dated(first, days.end)} left out, not complete")
+        parts.append(f"{day_span(first, days.end)} left out, not complete")
     parts += [sentence.rstrip(".") for sentence in apart_words(compared, names)]
     return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
 

@@ -13,7 +13,7 @@ from accounts.scoping import account_scope
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import CostSource, InvoiceTotal
 from finops.costs.queries.invoices import invoice_reconciliation
-from finops.costs.reconciliation import DetailSum, EnteredTotal, Invoiced, Key, LineSum, reconciled
+from finops.costs.reconciliation import DetailSum, EnteredTotal, InvoiceData, Key, LineSum, reconcile
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
 from tests.finops.costs.importing import imported, written
@@ -139,37 +139,37 @@ def only(rows: list[InvoiceRow]) -> InvoiceRow:
 
 def test_files_that_name_no_issuer_or_account_meet_those_that_do() -> None:
     lines = [LineSum(key(issuer="", billing_account=""), Decimal(3)), LineSum(key(invoice=""), Decimal(1))]
-    rows = reconciled(Invoiced(lines, [DetailSum(key(), Decimal(3))], [], {}))
+    rows = reconcile(InvoiceData(lines, [DetailSum(key(), Decimal(3))], [], {}))
     assert [(row.invoice, row.issuer, row.billing_account, row.status) for row in rows] == [
         ("", "A", "b", "not_invoiced"),
         ("1", "A", "b", "matches"),
     ]
     # Two accounts in the details, none in the lines: nobody can tell the lines apart.
     two = [DetailSum(key(), Decimal(1)), DetailSum(key(billing_account="c"), Decimal(2))]
-    assert only(reconciled(Invoiced(lines[:1], two, [], {}))).status == "matches"
+    assert only(reconcile(InvoiceData(lines[:1], two, [], {}))).status == "matches"
     # The same id of two issuers is two invoices.
     other = [DetailSum(key(), Decimal(3)), DetailSum(key(issuer="B"), Decimal(4))]
-    assert len(reconciled(Invoiced([LineSum(key(), Decimal(3))], other, [], {}))) == 2
+    assert len(reconcile(InvoiceData([LineSum(key(), Decimal(3))], other, [], {}))) == 2
 
 
 def test_less_than_a_cent_is_rounding_and_never_a_match() -> None:
     for difference, status in (("0.00999", "rounding"), ("-0.0000001", "rounding"), ("0.01", "differs")):
-        known = Invoiced([LineSum(key(), Decimal(5))], [DetailSum(key(), 5 + Decimal(difference))], [], {})
-        row = only(reconciled(known))
+        known = InvoiceData([LineSum(key(), Decimal(5))], [DetailSum(key(), 5 + Decimal(difference))], [], {})
+        row = only(reconcile(known))
         assert (row.status, row.difference) == (status, Decimal(difference))
 
 
 def test_a_voided_invoice_counts_nothing() -> None:
     details_ = [DetailSum(key(), Decimal(5), status="Voided")]
-    row = only(reconciled(Invoiced([LineSum(key(), Decimal(5))], details_, [], {})))
+    row = only(reconcile(InvoiceData([LineSum(key(), Decimal(5))], details_, [], {})))
     assert (row.status, row.invoiced_amount, row.invoice_status) == ("differs", Decimal(0), "Voided")
 
 
 def test_invoice_detail_counts_before_what_was_entered() -> None:
-    known = Invoiced(
+    known = InvoiceData(
         [LineSum(key(), Decimal(5))], [DetailSum(key(), Decimal(5))], [EnteredTotal(key(), Decimal(6))], {}
     )
-    assert only(reconciled(known)).invoiced_by == "invoice_detail"
+    assert only(reconcile(known)).invoiced_by == "invoice_detail"
 
 
 def test_an_invoice_of_two_sources_counts_once(cast: Cast, months: CostSource, tmp_path: Path) -> None:
