@@ -38,12 +38,6 @@ def wait_until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it did not come about")
 
 
-def wait_a_moment_until(condition: Callable[[], bool]) -> None:
-    """As `wait_until`, for what makes a test sharper where it comes about, and what a busy machine may not let happen."""
-    deadline = time.monotonic() + 3
-    wait_until(lambda: condition() or time.monotonic() > deadline)
-
-
 def someone_waits_for_us() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
@@ -54,8 +48,13 @@ def someone_waits_for_us() -> bool:
 
 
 def waiting() -> int:
-    """How many sessions of this database wait for a lock."""
+    """How many sessions of this database wait for a lock.
+
+    PostgreSQL keeps one picture of `pg_stat_activity` for a whole transaction: a session that connects after the first
+    look would be in none of the later ones.
+    """
     with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
         cursor.execute(
             "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) "
             "WHERE NOT granted AND datname = current_database()"

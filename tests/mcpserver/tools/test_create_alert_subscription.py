@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.alerts import answered
 from tests.mcpserver.tools.numbered import numbered
-from tests.waiting import threads, wait_a_moment_until, waiting
+from tests.waiting import threads, wait_until, waiting
 
 TOOL = "create_alert_subscription"
 DIGEST: dict[str, Any] = {"channel": "Ops", "trigger": "digest", "frequency": "weekly"}
@@ -242,11 +243,10 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
-            asked = [
-                call(door.call, TOOL, **{**DIGEST, "frequency": frequency})
-                for door, frequency in zip(doors, ("weekly", "monthly"), strict=True)
-            ]
-            wait_a_moment_until(lambda: waiting() == 2 or any(each.done() for each in asked))
+            asked: list[Future[dict[str, Any]]] = []
+            for door, frequency in zip(doors, ("weekly", "monthly"), strict=True):
+                asked.append(call(door.call, TOOL, **{**DIGEST, "frequency": frequency}))
+                wait_until(lambda: waiting() == len(asked) or any(each.done() for each in asked))
         results = [each.result() for each in asked]
     connection.close()
 

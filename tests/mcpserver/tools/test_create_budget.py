@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +25,7 @@ from tests.finops.budgets.world import daily, make
 from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.tools.numbered import numbered
-from tests.waiting import threads, wait_a_moment_until, waiting
+from tests.waiting import threads, wait_until, waiting
 
 TOOL = "create_budget"
 LEAST: dict[str, Any] = {"name": "Core", "amount": 100, "currency": "USD"}
@@ -282,11 +283,10 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
-            asked = [
-                call(door.call, tool, **{**arguments, "name": f"Number {number}"})
-                for number, door in enumerate(doors)
-            ]
-            wait_a_moment_until(lambda: waiting() == 2 or any(each.done() for each in asked))
+            asked: list[Future[dict[str, Any]]] = []
+            for number, door in enumerate(doors):
+                asked.append(call(door.call, tool, **{**arguments, "name": f"Number {number}"}))
+                wait_until(lambda: waiting() == len(asked) or any(each.done() for each in asked))
         results = [each.result() for each in asked]
     connection.close()
 
