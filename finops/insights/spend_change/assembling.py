@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -18,7 +18,7 @@ from finops.costs.dated_names import undated
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.closed_months import restated_words
 from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.incomplete_words import day_span
+from finops.costs.queries.incomplete_words import day_span, when_incomplete
 from finops.costs.queries.one_sided import Sides, one_sided_of
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_answer import OTHER
@@ -36,6 +36,7 @@ from finops.insights.spend_change.effects import Parts, main_of, parts_of, toget
 from finops.insights.spend_change.lake import MeteredSum
 from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
+from finops.lib.spoken import listed, money
 
 CAUSES = 3
 NO_METER = "(none)"
@@ -116,17 +117,30 @@ def _restated(facts: ChangeFacts) -> str:
     return restated_words(facts.sources, sides, facts.view.basis)
 
 
-def left_out(days: DateRange, compared: Compared, sources: Sources) -> str:
-    """A clause on the asked days that are not complete, and on sources that pair other days or none."""
+def left_out(days: DateRange, compared: Compared, sources: Sources, sums: Iterable[MeteredSum]) -> str:
+    """A clause on the asked days that are not complete, with what they cost so far, and on sources that pair other days
+    or none."""
     if compared.current is None:
         return ""
     names = {source: each.name for source, each in sources.health.items()}
+    amounts = _left_out_amounts(sums)
     parts = []
-    if compared.current.end < days.end:
+    if amounts:
+        said = listed([money(amounts[currency], currency) for currency in most_first(amounts)])
+        parts.append(f"{said} on {when_incomplete(sources.coverage, days)} left out, not complete")
+    elif compared.current.end < days.end:
         first = compared.current.end + timedelta(days=1)
         parts.append(f"{day_span(first, days.end)} left out, not complete")
     parts += [sentence.rstrip(".") for sentence in apart_words(compared, names)]
     return "".join(f"; {each[0].lower()}{each[1:]}" for each in parts)
+
+
+def _left_out_amounts(sums: Iterable[MeteredSum]) -> dict[str, Decimal]:
+    """By currency; without those where it is nothing."""
+    found: dict[str, list[Decimal]] = defaultdict(list)
+    for each in sums:
+        found[each.currency].append(each.left_out)
+    return {currency: amount for currency, parts in found.items() if (amount := added(parts))}
 
 
 def _compared_days(facts: ChangeFacts) -> ComparedDays | None:

@@ -48,6 +48,8 @@ class ChangePlan:
     metered: bool = True
     apart: tuple[Apart, ...] = ()
     """Sources that pair other days."""
+    whole: DateRange | None = None
+    """The days that are asked about: lines of theirs that are on neither side are summed as left out."""
 
     @property
     def compares_parts(self) -> bool:
@@ -62,6 +64,8 @@ class ChangePlan:
     def __call__(self, table: Any) -> Any:
         """Sums by group, currency and, where metered, SKU and unit."""
         here = self._now(table) | self._before(table)
+        if self.whole is not None:
+            here |= table.charge_date.between(self.whole.start, self.whole.end)
         lines = table.filter(
             reduce(and_, [here, counts(table, self.categories), *all_of(table, self.filters)])
         )
@@ -81,6 +85,7 @@ class ChangePlan:
             },
             **(_metered(lines) if self.metered else {}),
             **{f"amount_{side}": ibis.ifelse(here, amount, _zero()) for side, here in sides.items()},
+            amount_left_out=ibis.ifelse(sides["now"] | sides["before"], _zero(), amount),
             **{f"there_{side}": ibis.ifelse(here, 1, 0) for side, here in sides.items()},
             **{
                 f"quantity_{side}": ibis.ifelse(here, lines.consumed_quantity.coalesce(_zero()), _zero())
@@ -101,6 +106,7 @@ class ChangePlan:
         """Those that are read."""
         sides = [self.current, self.previous]
         sides += [side for each in self.apart for side in (each.current, each.previous) if side]
+        sides += [self.whole] if self.whole else []
         return DateRange(min(side.start for side in sides), max(side.end for side in sides))
 
     def _keys(self, selected: Any) -> list[str]:
@@ -162,6 +168,12 @@ class MeteredSum(NamedTuple):
     before: Side
     lump: str | None = None
     """The service of charges that come once or once a month, where parts of months are compared."""
+    left_out: Decimal = Decimal(0)
+    """What it costs on the asked days that are on neither side."""
+
+    @property
+    def is_compared(self) -> bool:
+        return self.now.is_there or self.before.is_there
 
 
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
@@ -181,6 +193,7 @@ def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
             found["part"],
             *(_side(found, side) for side in _SIDES),
             found.get("lump", nothing),
+            found["amount_left_out"],
         )
     )
 

@@ -84,18 +84,25 @@ def _facts(
         sources=sources,
         filtered=bool(question.filters),
         reason=reason,
-        left_out=left_out(question.days, compared, sources),
     )
     if current is None or previous is None or reason:
         return known
-    plan = replace(_plan(question, question.view, current, previous), apart=compared.apart)
+    plan = replace(
+        _plan(question, question.view, current, previous), apart=compared.apart, whole=question.days
+    )
     read = _read(account, plan, sources, deadline)
     findings, beside = (
         _findings(account, question, sources, deadline),
         found_beside(BesideFacts(account, current, previous, sources, question.filters, deadline)),
     )
     return replace(
-        known, sums=read.sums, metered=read.metered, note=read.note, findings=findings, beside=beside
+        known,
+        sums=[each for each in read.sums if each.is_compared],
+        metered=read.metered,
+        note=read.note,
+        findings=findings,
+        beside=beside,
+        left_out=left_out(question.days, compared, sources, read.sums),
     )
 
 

@@ -45,7 +45,7 @@ def summary_of(
         return f"The change of {account}'s spend cannot be explained: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
-        return f"{account} has no cost {when} nor before that matches."
+        return f"{account} has no cost {when} nor before that matches{left_out}."
     said = listed([_said(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
     return f"{account} spent {said} {when} than from {before} ({view.label}){left_out}{_most(totals, moves)}."

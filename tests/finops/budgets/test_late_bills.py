@@ -14,11 +14,15 @@ from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
 from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
+from finops.costs.services.closing import close_month
+from finops.costs.spend_query import CostFilter
 from finops.insights.data_health.queries import data_health
 from finops.insights.models import Anomaly
 from finops.insights.services.detecting import detect_if_due
+from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.question import SpendChangeQuery
+from finops.lib.periods import Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
@@ -187,8 +191,59 @@ def test_what_changed_leaves_out_the_days_that_are_not_complete(bills: Bills) ->
     (total,) = answer.totals
     assert total.change == 0
     assert total.current_amount == 100 * (5 + 2)
-    assert "2026-11-19 to 2026-11-20 left out, not complete" in answer.summary
+    assert "; 200.00 USD on 2026-11-19 to 2026-11-20 left out, not complete;" in answer.summary
     assert "'Slow SaaS' over 2026-11-14 to 2026-11-15" in answer.summary
+
+
+def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filters_hold(bills: Bills) -> None:
+    """A service whose first lines are of days that are not complete is no move."""
+
+    def young(day: date) -> Decimal:
+        return Decimal(7 if day >= NEWEST else 0)
+
+    lines = usage({"Compute": lambda day: 100, "Young": young}, BEGIN, NEWEST)
+    lines += usage({"Compute": lambda day: 30}, BEGIN, NEWEST, BillingCurrency="EUR")
+    bills.bring("AWS", lines, on=TODAY)
+    bills.bring("Slow", usage({"Seats": lambda day: 20}, BEGIN, date(2026, 11, 9)), on=date(2026, 11, 10))
+    late = usage({"Seats": lambda day: 20}, date(2026, 11, 1), date(2026, 11, 13))
+    bills.bring("Slow", [*late, line(date(2026, 11, 14), 5, "Seats")], on=date(2026, 11, 15))
+
+    def explained(*filters: CostFilter) -> SpendChangeAnswer:
+        with account_scope(bills.account), at(TODAY):
+            return explain_spend_change(
+                bills.account, SpendChangeQuery(period="last_7_days", filters=[*filters])
+            )
+
+    answer = explained()
+    # Of 'Slow', whose newest days have not settled, the one line of the period is left out too.
+    assert "; 212.00 USD and 60.00 EUR on 2026-11-14 to 2026-11-20 left out, not complete;" in answer.summary
+    assert "left out of the comparison, without a complete day in the period: 'Slow'" in answer.summary
+    assert {move.group["service"] for move in answer.moves} == {"Compute"}
+    assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
+    one = explained(CostFilter(dimension="service", values=["Young"]))
+    assert one.summary == (
+        "Acme has no cost from 2026-11-14 to 2026-11-18 nor before that matches; "
+        "7.00 USD on 2026-11-14 to 2026-11-20 left out, not complete; "
+        "left out of the comparison, without a complete day in the period: 'Slow'."
+    )
+
+
+def test_what_changed_names_a_closed_month_of_either_side_that_was_restated(bills: Bills) -> None:
+    bills.bring("AWS", usage({"Compute": lambda day: 100}, BEGIN, NEWEST), on=TODAY)
+    with account_scope(bills.account), at(TODAY):
+        close_month(account=bills.account, actor=bills.cast.actor, month=date(2026, 10, 1))
+
+    def summary(period: Period) -> str:
+        with account_scope(bills.account), at(TODAY):
+            return explain_spend_change(bills.account, SpendChangeQuery(period=period)).summary
+
+    said = "; 2026-10 was closed and is restated since: +31.00 USD in the whole account"
+    assert "restated" not in summary("month_to_date")
+    bills.bring("AWS", usage({"Compute": lambda day: 101}, date(2026, 10, 1), date(2026, 10, 31)), on=TODAY)
+
+    assert said in summary("month_to_date").partition("; most moved")[0]
+    assert said in summary("last_month").partition("; most moved")[0]
+    assert "restated" not in summary("last_7_days")
 
 
 def test_a_unit_cost_says_what_of_its_cost_is_not_final(bills: Bills) -> None:
