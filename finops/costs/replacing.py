@@ -140,7 +140,7 @@ def _plan(
     decision: Decision | None,
 ) -> Plan:
     parts = parts_of(files, live, decision)
-    gone = segments.taken_over(live, parts.whole, set(parts.carried.items()))
+    gone = segments.segments_to_replace(live, parts.whole, set(parts.carried.items()))
     changes = changes_of(files, live, gone)
     return Plan(
         parts,
@@ -327,7 +327,7 @@ def notes_of(
     files: Mapping[date, MonthInFiles], parts: Parts, live: Sequence[Live], gone: Sequence[Live]
 ) -> list[str]:
     """What the owner should know though nothing waits for it."""
-    notes = [_carried(month, by, files[month]) for month, by in parts.carried.items()]
+    notes = [_correction_note(month, by, files[month]) for month, by in parts.carried.items()]
     stay = [
         each
         for each in live
@@ -335,7 +335,7 @@ def notes_of(
     ]
     notes.extend(
         f"Corrections of {name_of(each.month)} that the import of {name_of(each.carried_by or each.month)} brought"
-        f" ({_said(each.sums or {})}) stay. If these files have them too, they count twice."
+        f" ({_billed_amounts(each.sums or {})}) stay. If these files have them too, they count twice."
         for each in stay
     )
     unread = sorted({name_of(each.month) for each in live if each.sums is None and each.month in files})
@@ -346,8 +346,8 @@ def notes_of(
     return [*notes, *_other_providers(files, live)]
 
 
-def _carried(month: date, by: date, found: MonthInFiles) -> str:
-    what = f"{found.rows:,} {_lines(found.rows)} of {name_of(month)} ({_said(found.sums)})"
+def _correction_note(month: date, by: date, found: MonthInFiles) -> str:
+    what = f"{found.rows:,} {_lines(found.rows)} of {name_of(month)} ({_billed_amounts(found.sums)})"
     if by == month:
         return f"Added as corrections: {what}. The month's own lines stay; the corrections go when it is imported whole."
     return (
@@ -370,7 +370,7 @@ def _lines(count: int) -> str:
     return "line" if count == 1 else "lines"
 
 
-def _said(sums: Mapping[str, Sums]) -> str:
+def _billed_amounts(sums: Mapping[str, Sums]) -> str:
     return listed([money(each.billed, currency) for currency, each in sorted(sums.items())])
 
 

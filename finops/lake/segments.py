@@ -116,7 +116,7 @@ def swap_segments(
     """Make `new` the whole truth about these months of a source, in one transaction.
 
     Readers see the old files or the new ones, never some of both. Months without a new segment are empty afterwards.
-    A segment with `carried_by` adds corrections to its month, which may be another than these (`taken_over`).
+    A segment with `carried_by` adds corrections to its month, which may be another than these (`segments_to_replace`).
     Two swaps of one source wait for each other, and the later one wins. ValueError for a segment of another account,
     source or month, and for one written more than 12 hours ago.
     """
@@ -126,7 +126,9 @@ def swap_segments(
         _check_belongs(segment, account, kind, source_id, first_days)
     with transaction.atomic():
         lock_source(account, kind, source_id)
-        gone: list[LakeSegment] = taken_over(live_of_source(account, kind, source_id), first_days, carried)
+        gone: list[LakeSegment] = segments_to_replace(
+            live_of_source(account, kind, source_id), first_days, carried
+        )
         _live(account, kind, source_id).filter(pk__in=[segment.pk for segment in gone]).update(
             retired_at=clock.now()
         )
@@ -146,7 +148,7 @@ class OfAMonth(Protocol):
 T = TypeVar("T", bound=OfAMonth)
 
 
-def taken_over(
+def segments_to_replace(
     live: Iterable[T], months: Collection[date], carried: Collection[tuple[date, date | None]] = ()
 ) -> list[T]:
     """Those of a source's live segments whose place a swap takes that brings these months, and corrections (month,

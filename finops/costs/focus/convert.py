@@ -72,7 +72,7 @@ def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     try:
         plain = plain.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # pyarrow's class: no such cast
         raise BadCell(column, -1, values.type, "does not hold text") from error
     blank = _blank(plain)
     if blank is None:
@@ -104,7 +104,7 @@ def _encoded(values: pa.Array, column: str) -> pa.DictionaryArray:
         return values.cast(pa.string()).dictionary_encode()
     except pa.ArrowInvalid as error:
         raise BadCell(column, -1, values.type, "holds text that is not UTF-8") from error
-    except pa.ArrowNotImplementedError as error:
+    except pa.ArrowNotImplementedError as error:  # pyarrow's class: no such cast
         raise BadCell(column, -1, values.type, "does not hold text") from error
 
 
@@ -328,7 +328,7 @@ def period(values: pa.Array, column: str, findings: Findings, formats: Formats) 
         return day(values, column, findings, formats)
     encoded = text(values, column, findings)
     days = _days_of_text(encoded, column, findings, formats)
-    shifted = [_shifted(value) for value in encoded.dictionary.to_pylist()]
+    shifted = [_local_month(value) for value in encoded.dictionary.to_pylist()]
     if not any(shifted):
         return days
     return pc.coalesce(pa.array(shifted, pa.date32()).take(encoded.indices), days)
@@ -348,7 +348,7 @@ def _in_named_month(moments: pa.Array) -> pa.Array:
 
 
 @lru_cache(maxsize=4_096)
-def _shifted(value: str) -> date | None:
+def _local_month(value: str) -> date | None:
     """The first day of the month in which a period of local time begins, when in UTC that is the day before."""
     if needs_order(value):
         return None

@@ -88,7 +88,7 @@ class Formats:
     def number_format(self) -> NumberFormat:
         """The file's, decided now if it was not before. FocusFileError when nothing in the file decides."""
         if self.numbers is None:
-            self.numbers, self.numbers_because = _decided_numbers(copy.copy(self._reader), self._header)
+            self.numbers, self.numbers_because = _number_format_of(copy.copy(self._reader), self._header)
         return self.numbers
 
     def number_format_midway(self) -> NumberFormat:
@@ -102,7 +102,7 @@ class Formats:
     def date_order(self) -> DateOrder:
         """Of dates such as 05/09/2026. FocusFileError when nothing in the file decides."""
         if self.dates is None:
-            self.dates, self.dates_because = _decided_dates(copy.copy(self._reader), self._header)
+            self.dates, self.dates_because = _date_order_of(copy.copy(self._reader), self._header)
         return self.dates
 
 
@@ -114,7 +114,7 @@ class _Cell(NamedTuple):
     values: pa.Array
     before: int
 
-    def named(self, reader: _Reader) -> str:
+    def place(self, reader: _Reader) -> str:
         row = self.before + pc.index(self.values, self.value).as_py()
         return f"{reader.row(row)}, {self.column}: {shown(self.value)}"
 
@@ -139,7 +139,7 @@ def _number_columns(header: Header) -> list[str]:
     return [name for name in dict.fromkeys(wanted) if name in header.position]
 
 
-def _decided_numbers(reader: _Reader, header: Header) -> tuple[NumberFormat, str]:
+def _number_format_of(reader: _Reader, header: Header) -> tuple[NumberFormat, str]:
     """By the first number that has only one reading. Numbers of one column and batch are looked at once each.
 
     1.234 alone is a decimal point, as FOCUS writes it, unless the file's fields are apart by something else than
@@ -152,7 +152,7 @@ def _decided_numbers(reader: _Reader, header: Header) -> tuple[NumberFormat, str
         if point == comma:
             continue
         if point is None or comma is None:
-            return NumberFormat.COMMA if point is None else NumberFormat.POINT, cell.named(reader)
+            return NumberFormat.COMMA if point is None else NumberFormat.POINT, cell.place(reader)
         if ambiguous is None and mark in cell.value:
             ambiguous = cell
     if ambiguous is not None:
@@ -179,7 +179,7 @@ def _ambiguous_number(reader: _Reader, header: Header, cell: _Cell) -> FocusFile
     column, sums = _total_of_both(reader, header, cell.column)
     totals = "; ".join(f"{sums[0][key]:f} or {sums[1][key]:f}{key}" for key in sorted(sums[0]))
     return FocusFileError(
-        f"{header.name}, {cell.named(reader)} is {point} with a decimal point and {comma} with a decimal comma, and "
+        f"{header.name}, {cell.place(reader)} is {point} with a decimal point and {comma} with a decimal comma, and "
         f"no number in the file says which. {column} adds up to {totals}. Set the number format: “Number format” on "
         "the upload form, --decimal point or --decimal comma with import_focus. Nothing was imported.",
         field="number_format",
@@ -221,12 +221,12 @@ def _sums_of_both(
     return sums
 
 
-def _decided_dates(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
+def _date_order_of(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
     """By the first date that has only one reading, else by the billing periods that the dates stand beside."""
     rows: dict[_Dates, int] = {}
     names = _date_columns(header)
     for dates, row in _dates(reader, header):
-        for column, value in dates.written(names):
+        for column, value in dates.entries(names):
             readings_ = [ordered_date(value, order) for order in DateOrder]
             if readings_.count(None) == 1:
                 order = DateOrder.MONTH_FIRST if readings_[0] else DateOrder.DAY_FIRST
@@ -248,7 +248,7 @@ def _decided_dates(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
         orders = [order for order in DateOrder if enough(fits(dates, order) for dates in telling)]
         if len(orders) == 1:
             return orders[0], next(
-                f"{reader.row(row)}: {dates.shown()}"
+                f"{reader.row(row)}: {dates.text()}"
                 for dates, row in telling.items()
                 if fits(dates, orders[0])
             )
@@ -263,7 +263,7 @@ class _Dates(NamedTuple):
     charge: str | None
     charge_end: str | None
 
-    def written(self, names: Sequence[str]) -> list[tuple[str, str]]:
+    def entries(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """The columns and texts whose order must be known."""
         return [
             (name, value) for name, value in zip(names, self, strict=True) if value and needs_order(value)
@@ -289,7 +289,7 @@ class _Dates(NamedTuple):
         inside = charge <= end if end else (charge.year, charge.month) == (start.year, start.month)
         return start <= charge and inside and (charge_end is None or charge <= charge_end)
 
-    def shown(self) -> str:
+    def text(self) -> str:
         named = zip((_PERIOD, _PERIOD_END, _CHARGE), self[:3], strict=True)
         return ", ".join(f"{name} {shown(value)}" for name, value in named if value)
 
@@ -343,7 +343,7 @@ def _column(batch: Mapping[int, pa.Array], place: int | None, given: str | None,
 def _ambiguous_date(reader: _Reader, header: Header, dates: _Dates, row: int) -> FocusFileError:
     column, value = next(
         (column, value)
-        for column, value in dates.written(_date_columns(header))
+        for column, value in dates.entries(_date_columns(header))
         if ordered_date(value, DateOrder.DAY_FIRST) != ordered_date(value, DateOrder.MONTH_FIRST)
     )
     days = [found for order in DateOrder if (found := ordered_date(value, order))]

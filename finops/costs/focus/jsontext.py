@@ -39,11 +39,11 @@ def json_text(values: pa.Array) -> pa.Array:
     type_ = values.type
     if pa.types.is_map(type_):
         pairs = pc.binary_join_element_wise(
-            _known(json_text(values.keys)), _known(json_text(values.items)), ":"
+            _with_null_text(json_text(values.keys)), _with_null_text(json_text(values.items)), ":"
         )
         found = _joined(values.offsets, pairs, "{", "}")
     elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        found = _joined(values.offsets, _known(json_text(values.values)), "[", "]")
+        found = _joined(values.offsets, _with_null_text(json_text(values.values)), "[", "]")
     elif pa.types.is_struct(type_):
         found = _of_struct(values)
     else:
@@ -51,7 +51,7 @@ def json_text(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.string()))
 
 
-def _known(texts: pa.Array) -> pa.Array:
+def _with_null_text(texts: pa.Array) -> pa.Array:
     return pc.fill_null(texts, _NULL)
 
 

@@ -63,7 +63,7 @@ class Normalised:
         return self._run.billing_periods
 
     @property
-    def found(self) -> Mapping[date, MonthInFiles]:
+    def file_months(self) -> Mapping[date, MonthInFiles]:
         """What the files hold of each billing month; whole when every month's batches were taken."""
         return self._run.months
 

@@ -188,7 +188,7 @@ def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
         return values
     try:
         return values.cast(pa.string()).dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # pyarrow's class: no such cast
         raise BadCell(column, -1, type_, "does not hold tags") from error
 
 

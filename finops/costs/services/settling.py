@@ -50,7 +50,7 @@ def settle(job: CostImport, found: Normalised, written: Sequence[NewSegment], ha
         segments.lock_source(job.account, Kind.COST, job.source_id)
         live = _live(job, found, _totals(job, found, known))
         decision = decision_of(job)
-        plan = plan_of(found.found, live, thresholds(), decision)
+        plan = plan_of(found.file_months, live, thresholds(), decision)
         lock_contents(job.account)
         names = [file["name"] for file in job.files]
         report = _report(found.report, plan, job, copies_of(job, dict(zip(hashes, names, strict=True))))
@@ -94,8 +94,8 @@ def _goes_on(job: CostImport, report: ImportReport, decision: Decision | None) -
 def _of_source(job: CostImport, found: Normalised) -> list[LakeSegment]:
     """The source's segments that the import may touch; without any, its newest, which says whose bill it is."""
     live = segments.live_of_source(job.account, Kind.COST, job.source_id)
-    carried = {each.month for each in live if each.carried_by in found.found}
-    touched = [each for each in live if each.month in found.found or each.month in carried]
+    carried = {each.month for each in live if each.carried_by in found.file_months}
+    touched = [each for each in live if each.month in found.file_months or each.month in carried]
     return touched or live[-1:]
 
 
