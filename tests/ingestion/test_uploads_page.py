@@ -2,74 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.lake.flush import flush_usage
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
-from ingestion.csvfile import COLUMNS, pieces
+from ingestion.csvfile import COLUMNS
 from ingestion.models import Customer, UsageBatch, UsageUpload
 from ingestion.queries import metered
 from ingestion.services import upload_files
-from ingestion.services.ledger import roll_up
-from ingestion.services.pieces import store_piece
-from ingestion.services.uploads import MAX_ATTEMPTS
-from ingestion.tasks import run_due_uploads, run_upload
+from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
-from tests.finops.lake.killing import database_url
-from tests.ingestion.pushing import MOMENT, Door, event, inbox, open_door, reasons
-from tests.ingestion.upload_killing import STEPS
-
-HEADER = "customer_id,metric,quantity,timestamp"
-
-
-def csv(*lines: str, header: str = HEADER) -> bytes:
-    return "\n".join([header, *lines, ""]).encode()
-
-
-def line(number: int = 1, quantity: str = "1") -> str:
-    return f"cust-{number},requests,{quantity},{MOMENT}"
-
-
-def send(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
-    file = SimpleUploadedFile(name, content)
-    return services.queue_upload(source=door.source, upload=file, actor=cast.actor)
-
-
-def taken(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
-    job = send(door, content, cast, name)
-    services.run_upload(job.pk)
-    return UsageUpload.objects.unscoped().get(pk=job.pk)
-
-
-def refused(job: UsageUpload) -> dict[int, str]:
-    with account_scope(job.account):
-        return dict(job.rejected_lines.values_list("line", "error"))
-
-
-def page_of(door: Door) -> str:
-    return f"/a/{door.source.account.slug}/connections/usage/{door.source.pk}/"
-
-
-def text_of(answer: Any) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+from tests.ingestion.pushing import MOMENT, Door, inbox, open_door, reasons
+from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, send, taken, text_of
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
@@ -227,107 +179,6 @@ def test_a_file_that_stops_being_csv_stores_nothing(cast: Cast, bad: bytes) -> N
     assert inbox() == []
 
 
-def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
-    content = csv(line(1), line(2))
-    job = taken(one, content, cast)
-
-    for door in (one, two):
-        with pytest.raises(UserError, match="was uploaded already"):
-            send(door, content, cast, "other-name.csv")
-    with account_scope(cast.account):
-        batch = UsageBatch.objects.get(pk=job.batch)
-    services.void_usage_batch(batch=batch, actor=cast.actor)
-    assert inbox() == []
-    again = taken(two, content, cast)
-
-    assert (again.status, again.accepted) == ("done", 2)
-    assert len(inbox()) == 2
-    assert metered(cast.account, clock.today()) == 2
-    assert UsageUpload.objects.unscoped().get(pk=job.pk).status == "voided"
-
-
-def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
-    door = open_door(cast)
-    pushed = door.push(event(event_id="a", quantity=5))
-    content = csv(f"cust-1,requests,6,{MOMENT},a", header=f"{HEADER},event_id")
-    refused_at_first = taken(door, content, cast)
-    with account_scope(cast.account):
-        batch = UsageBatch.objects.get(pk=pushed.headers["Usage-Batch-Id"])
-    services.void_usage_batch(batch=batch, actor=cast.actor)
-
-    again = taken(door, content, cast)
-
-    assert (refused_at_first.status, refused_at_first.stored) == ("done", 0)
-    assert (again.status, again.stored) == ("done", 1)
-    assert [str(row.quantity.normalize()) for row in inbox()] == ["6"]
-    assert "Taken again" in text_of(signed_in(cast.viewer).get(page_of(door)))
-    with pytest.raises(UserError, match="was uploaded already"):
-        send(door, content, cast)
-
-
-def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_another(cast: Cast) -> None:
-    one, two = open_door(cast, name="One"), open_door(cast, name="Two")
-    failed = taken(one, csv(line(1), '"never closed'), cast)
-
-    again = taken(two, csv(line(1), '"never closed'), cast)
-
-    assert (failed.status, again.status, again.source_id) == ("failed", "failed", two.source.pk)
-    assert "Line 3" in again.error
-
-
-def test_what_has_left_the_ledger_is_not_said_to_be_voidable(cast: Cast) -> None:
-    door, content = open_door(cast), csv(line(1))
-    taken(door, content, cast)
-    with clock.frozen(clock.now() + timedelta(days=36)):
-        roll_up()
-
-    with pytest.raises(UserError, match="no longer be voided: send corrections"):
-        send(door, content, cast)
-
-
-def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(cast: Cast) -> None:
-    ids = [f"{line(number)},id-{number}" for number in range(1_200)]
-    content = csv(*ids, header=f"{HEADER},event_id")
-    door = open_door(cast)
-    taken(door, content, cast)
-
-    services.delete_usage_source(source=door.source, actor=cast.actor)
-    again = taken(open_door(cast), content, cast)
-
-    assert (again.stored, again.duplicates) == (1_200, 0)
-    assert len(inbox()) == 1_200
-
-
-def test_another_account_may_upload_the_same_file(cast: Cast) -> None:
-    content = csv(line(1))
-    taken(open_door(cast), content, cast)
-
-    job = taken(open_door(cast, cast.other_account), content, cast)
-
-    assert (job.status, job.accepted) == ("done", 1)
-
-
-def test_event_ids_of_a_file_are_those_of_a_push(cast: Cast) -> None:
-    door = open_door(cast)
-    door.push(event(event_id="a", quantity=5))
-    lines = [f"cust-1,requests,5,{MOMENT},a", f"cust-1,requests,6,{MOMENT},a"]
-    lines += [f"cust-1,requests,{number},{MOMENT},n-{number % 1_200}" for number in range(1_300)]
-
-    job = taken(door, csv(*lines, header=f"{HEADER},event_id"), cast)
-
-    said = {number: error for number, error in refused(job).items() if number < 10}
-    assert said == {3: "event_id must not be that of an event with other content"}
-    assert job.duplicates == 1
-    assert job.rejected == 1 + 100  # the second thousand has 100 ids of the first, with other content
-    assert len(inbox()) == 1 + 1_200
-    with account_scope(cast.account):
-        services.void_usage_batch(batch=UsageBatch.objects.get(pk=job.batch), actor=cast.actor)
-    assert (
-        door.push(event(event_id="n-1"), event(event_id="a", quantity=5)).headers["Usage-Duplicates"] == "1"
-    )
-
-
 def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     door, client = open_door(cast), signed_in(cast.member)
     job = taken(door, csv(*[line(number) for number in range(2_500)]), cast)
@@ -423,127 +274,3 @@ def test_progress_is_told_while_it_runs(cast: Cast) -> None:
     assert 'hx-trigger="every 1s"' in whole
     assert "Storing events" in whole
     assert "<html" not in polled.content.decode()
-
-
-def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
-    job = send(open_door(cast), csv(line(1)), cast)
-
-    run_upload(cast.other_account.pk, job.pk)
-    assert inbox() == []
-    run_upload(cast.account.pk, job.pk)
-    assert len(inbox()) == 1
-
-
-def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
-    cast: Cast, django_capture_on_commit_callbacks: Any
-) -> None:
-    with django_capture_on_commit_callbacks(execute=True):
-        job = taken(open_door(cast), csv(line(1)), cast)
-    assert not Path(job.path).exists()
-    left = upload_files.folder() / "left"
-    left.write_bytes(b"")
-    assert upload_files.remove_forgotten() == 0
-    os.utime(left, (0, 0))
-    assert upload_files.remove_forgotten() == 1
-
-
-def test_a_file_is_read_by_pieces_and_from_any_line_on() -> None:
-    content = csv(*[line(number) for number in range(2_345)])
-    whole = [len(piece.events) for piece in pieces(io.BytesIO(content))]
-    rest = list(pieces(io.BytesIO(content), skip=1_999))
-
-    assert whole == [1_000, 1_000, 345]
-    assert (rest[0].lines[0], sum(piece.rows for piece in rest)) == (2_001, 346)
-    assert rest[-1].bytes_done == len(content)
-
-
-def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
-    door, content = open_door(cast), csv(*[line(number) for number in range(2_500)])
-    job = send(door, content, cast)
-    UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running")
-    running = UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
-    with Path(job.path).open("rb") as file:
-        store_piece(job=running, piece=next(pieces(file)))
-    UsageUpload.objects.unscoped().filter(pk=job.pk).update(attempts=MAX_ATTEMPTS)
-    services.run_upload(job.pk)
-    failed = UsageUpload.objects.unscoped().get(pk=job.pk)
-    assert failed.status == "failed"
-    assert "The 1,000 events before that count" in failed.error
-
-    again = taken(door, content, cast)
-
-    assert again.pk == job.pk
-    assert (again.status, again.accepted) == ("done", 2_500)
-    assert sorted(row.position for row in inbox()) == list(range(2, 2_502))
-    with account_scope(cast.account):
-        assert [
-            row.action for row in AuditEntry.objects.filter(action__startswith="usage_upload").order_by("pk")
-        ] == [
-            "usage_upload.queue",
-            "usage_upload.fail",
-            "usage_upload.resume",
-            "usage_upload.finish",
-        ]
-
-
-@pytest.fixture
-def killed_at() -> Iterator[Any]:
-    """Starts the process that makes workers of an upload, and ends it."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(upload_id: int) -> Any:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ingestion.upload_killing", str(upload_id)],
-            env={
-                **os.environ,
-                "DJANGO_SETTINGS_MODULE": "finops.settings",
-                "DATABASE_URL": database_url(),
-                "DATABASE_POOL": "0",
-                "VAR_DIR": str(settings.VAR_DIR),
-                "LAKE_URL": str(settings.LAKE_URL),
-            },
-            cwd=settings.BASE_DIR,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-
-        def kill(step: int) -> str:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(f"{step}\n")
-            process.stdin.flush()
-            return process.stdout.readline().strip()
-
-        return kill
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: Any) -> None:
-    lines = [
-        f"cust-{n},requests,{'x' if n % 400 == 7 else n},{MOMENT},{f'e-{n}' if n % 2 else ''}"
-        for n in range(3_500)
-    ]
-    job = send(open_door(cast), csv(*lines, header=f"{HEADER},event_id"), cast)
-    kill, steps = killed_at(job.pk), []
-
-    for step in range(7):
-        steps.append(kill(step))
-        now = UsageUpload.objects.unscoped().get(pk=job.pk)
-        rows = inbox()
-        assert len(rows) == len({row.position for row in rows}) == now.accepted
-        assert metered(cast.account, clock.today()) == now.accepted
-    while steps[-1]:
-        steps.append(kill(1_000))
-
-    done = UsageUpload.objects.unscoped().get(pk=job.pk)
-    assert {f"after {name}" for name in STEPS} <= set(steps)
-    assert (done.status, done.rows, done.rejected, done.accepted) == ("done", 3_500, 9, 3_491)
-    assert sorted(row.position for row in inbox()) == [n + 2 for n in range(3_500) if n % 400 != 7]
-    assert sorted(refused(done)) == [n + 2 for n in range(3_500) if n % 400 == 7]

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from accounts.models import Account
 from finops.lake import engine, schema, segments
+from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 
 Row = Mapping[str, Any]
@@ -54,6 +55,14 @@ def store(account: Account, rows: Sequence[Row], *, source_id: int = 1, month: d
     """Make these rows the whole truth about a source's month."""
     new = [write(account, rows, source_id=source_id, month=month)] if rows else []
     segments.swap_segments(account=account, kind=Kind.COST, source_id=source_id, months=[month], new=new)
+
+
+def swap(account: Account, *new: segments.NewSegment, months: tuple[date, ...] = (JANUARY,)) -> None:
+    segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=months, new=new)
+
+
+def rows_of(account: Account) -> list[LakeSegment]:
+    return list(LakeSegment.objects.unscoped().filter(account=account).order_by("id"))
 
 
 def ask(account: Account, build: Callable[[Any], Any], **options: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,155 @@
+"""Runs of an upload: their task, their files, and what is there after one that failed or was killed."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from accounts.models import AuditEntry
+from accounts.scoping import account_scope
+from finops.lib import clock
+from ingestion import services
+from ingestion.csvfile import pieces
+from ingestion.models import UsageUpload
+from ingestion.queries import metered
+from ingestion.services import upload_files
+from ingestion.services.pieces import store_piece
+from ingestion.services.uploads import MAX_ATTEMPTS
+from ingestion.tasks import run_upload
+from tests.cast import Cast
+from tests.finops.lake.killing import database_url
+from tests.ingestion.pushing import MOMENT, inbox, open_door
+from tests.ingestion.upload_killing import STEPS
+from tests.ingestion.uploading import HEADER, csv, line, refused, send, taken
+
+
+def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
+    job = send(open_door(cast), csv(line(1)), cast)
+
+    run_upload(cast.other_account.pk, job.pk)
+    assert inbox() == []
+    run_upload(cast.account.pk, job.pk)
+    assert len(inbox()) == 1
+
+
+def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
+    cast: Cast, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        job = taken(open_door(cast), csv(line(1)), cast)
+    assert not Path(job.path).exists()
+    left = upload_files.folder() / "left"
+    left.write_bytes(b"")
+    assert upload_files.remove_forgotten() == 0
+    os.utime(left, (0, 0))
+    assert upload_files.remove_forgotten() == 1
+
+
+def test_a_file_is_read_by_pieces_and_from_any_line_on() -> None:
+    content = csv(*[line(number) for number in range(2_345)])
+    whole = [len(piece.events) for piece in pieces(io.BytesIO(content))]
+    rest = list(pieces(io.BytesIO(content), skip=1_999))
+
+    assert whole == [1_000, 1_000, 345]
+    assert (rest[0].lines[0], sum(piece.rows for piece in rest)) == (2_001, 346)
+    assert rest[-1].bytes_done == len(content)
+
+
+def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
+    door, content = open_door(cast), csv(*[line(number) for number in range(2_500)])
+    job = send(door, content, cast)
+    UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running")
+    running = UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
+    with Path(job.path).open("rb") as file:
+        store_piece(job=running, piece=next(pieces(file)))
+    UsageUpload.objects.unscoped().filter(pk=job.pk).update(attempts=MAX_ATTEMPTS)
+    services.run_upload(job.pk)
+    failed = UsageUpload.objects.unscoped().get(pk=job.pk)
+    assert failed.status == "failed"
+    assert "The 1,000 events before that count" in failed.error
+
+    again = taken(door, content, cast)
+
+    assert again.pk == job.pk
+    assert (again.status, again.accepted) == ("done", 2_500)
+    assert sorted(row.position for row in inbox()) == list(range(2, 2_502))
+    with account_scope(cast.account):
+        assert [
+            row.action for row in AuditEntry.objects.filter(action__startswith="usage_upload").order_by("pk")
+        ] == [
+            "usage_upload.queue",
+            "usage_upload.fail",
+            "usage_upload.resume",
+            "usage_upload.finish",
+        ]
+
+
+@pytest.fixture
+def killed_at() -> Iterator[Any]:
+    """Starts the process that makes workers of an upload, and ends it."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(upload_id: int) -> Any:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.ingestion.upload_killing", str(upload_id)],
+            env={
+                **os.environ,
+                "DJANGO_SETTINGS_MODULE": "finops.settings",
+                "DATABASE_URL": database_url(),
+                "DATABASE_POOL": "0",
+                "VAR_DIR": str(settings.VAR_DIR),
+                "LAKE_URL": str(settings.LAKE_URL),
+            },
+            cwd=settings.BASE_DIR,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+
+        def kill(step: int) -> str:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{step}\n")
+            process.stdin.flush()
+            return process.stdout.readline().strip()
+
+        return kill
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: Any) -> None:
+    lines = [
+        f"cust-{n},requests,{'x' if n % 400 == 7 else n},{MOMENT},{f'e-{n}' if n % 2 else ''}"
+        for n in range(3_500)
+    ]
+    job = send(open_door(cast), csv(*lines, header=f"{HEADER},event_id"), cast)
+    kill, steps = killed_at(job.pk), []
+
+    for step in range(7):
+        steps.append(kill(step))
+        now = UsageUpload.objects.unscoped().get(pk=job.pk)
+        rows = inbox()
+        assert len(rows) == len({row.position for row in rows}) == now.accepted
+        assert metered(cast.account, clock.today()) == now.accepted
+    while steps[-1]:
+        steps.append(kill(1_000))
+
+    done = UsageUpload.objects.unscoped().get(pk=job.pk)
+    assert {f"after {name}" for name in STEPS} <= set(steps)
+    assert (done.status, done.rows, done.rejected, done.accepted) == ("done", 3_500, 9, 3_491)
+    assert sorted(row.position for row in inbox()) == [n + 2 for n in range(3_500) if n % 400 != 7]
+    assert sorted(refused(done)) == [n + 2 for n in range(3_500) if n % 400 == 7]
