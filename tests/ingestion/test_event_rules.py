@@ -1,37 +1,26 @@
-"""Every rule about a pushed event, with its message, at the endpoint."""
+"""Every rule about a pushed event, with its message, at the endpoint; test_event_quantities.py has those about quantities."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from decimal import Decimal
-from random import Random
 from typing import Any
 
 import pytest
 
+from tests.ingestion.messages import (
+    CUSTOMER,
+    DIMENSIONS,
+    METRIC,
+    NAME,
+    NUMBER,
+    OBJECT,
+    TIMESTAMP,
+    UNIT,
+)
 from tests.ingestion.pushing import MOMENT, Door, event, inbox, reasons
 
-CUSTOMER = "customer_id must be a non-empty string up to 255 characters"
-METRIC = "metric must be a non-empty string up to 100 characters"
-NUMBER = "quantity must be a number"
-RANGE = "quantity must be below 10^20 in size with at most 12 decimal places"
-TIMESTAMP = "timestamp must be a parseable date"
-DIMENSIONS = "dimensions must be an object of string values"
-UNIT = "unit must be a string"
-NAME = "customer_name must be a string"
-OBJECT = "event must be an object"
-
 each = pytest.mark.parametrize
-
-
-def with_quantity(text: str) -> str:
-    """An event whose quantity stands in the JSON exactly as given."""
-    return json.dumps({"events": [event(quantity="@")]}).replace('"@"', text)
-
-
-def quantity_error(door: Door, text: str) -> str:
-    return reasons(door.send(with_quantity(text)), submitted=1).get(0, "")
 
 
 # customer_id
@@ -87,122 +76,6 @@ def test_a_missing_or_invalid_metric_is_rejected(door: Door, value: Any) -> None
 
 def test_a_metric_of_100_characters_is_taken(door: Door) -> None:
     assert door.error(metric="x" * 100) == ""
-
-
-# quantity
-
-
-@each("text", ['"5"', "true", "false", "null", "[]", "{}", '""', '"NaN"'])
-def test_a_quantity_that_is_no_json_number_is_rejected(door: Door, text: str) -> None:
-    assert quantity_error(door, text) == NUMBER
-
-
-def test_a_missing_quantity_is_rejected(door: Door) -> None:
-    assert door.error(quantity=...) == NUMBER
-
-
-@each(
-    ("text", "stored"),
-    [
-        ("0", "0"),
-        ("-0", "0"),
-        ("-0.0", "0"),
-        ("1", "1"),
-        ("-7.25", "-7.25"),
-        ("0.1", "0.1"),
-        ("1e3", "1000"),
-        ("1E-12", "0.000000000001"),
-        ("0.000000000001", "0.000000000001"),
-        ("-0.000000000001", "-0.000000000001"),
-        ("1.5000000000000000000", "1.5"),
-        ("12345678901234567.123456789012", "12345678901234567.123456789012"),
-        ("99999999999999999999", "99999999999999999999"),
-        ("99999999999999999999.999999999999", "99999999999999999999.999999999999"),
-        ("-99999999999999999999.999999999999", "-99999999999999999999.999999999999"),
-        ("9.9e19", "99000000000000000000"),
-        ("0e999999999999999999", "0"),
-        ("0e99999999999999999999", "0"),
-    ],
-)
-def test_a_quantity_arrives_exactly(door: Door, text: str, stored: str) -> None:
-    answer = door.send(with_quantity(text))
-
-    assert reasons(answer, submitted=1) == {}
-    assert answer["Usage-Rounded"] == "0"
-    assert [row.quantity for row in inbox()] == [Decimal(stored)]
-
-
-@each(
-    ("text", "stored"),
-    [
-        ("0.30000000000000004", "0.3"),
-        ("63.42171846286374", "63.421718462864"),
-        ("-0.0000000000015", "-0.000000000002"),
-        ("0.0000000000005", "0"),
-        ("0.0000000000025", "0.000000000002"),
-        ("0.00000000000250000000000000000000000000000000000000000000000000000000001", "0.000000000003"),
-        ("1e-13", "0"),
-        ("-1e-13", "0"),
-        ("1e-999999999999999999", "0"),
-        ("-1e-99999999999999999999", "0"),
-        ("99999999999999999999.9999999999994", "99999999999999999999.999999999999"),
-    ],
-)
-def test_a_quantity_of_more_than_12_places_is_rounded_half_even_and_counted(
-    door: Door, text: str, stored: str
-) -> None:
-    answer = door.send(with_quantity(text))
-
-    assert reasons(answer, submitted=1) == {}
-    assert answer["Usage-Rounded"] == "1"
-    assert [row.quantity for row in inbox()] == [Decimal(stored)]
-
-
-def test_rounded_events_are_counted_among_the_accepted_ones(door: Door) -> None:
-    """As most languages write floats; each by the digits sent, and a rejected one is not rounded."""
-    numbers = [Random(seed).random() * 100 for seed in range(300)]
-    long = [number for number in numbers if len(repr(number).partition(".")[2]) > 12]
-
-    answer = door.push(*(event(quantity=number) for number in numbers), event(quantity=0.1 + 0.2, metric=""))
-
-    assert reasons(answer, submitted=301) == {300: METRIC}
-    assert answer["Usage-Rounded"] == str(len(long))
-    assert sorted(row.quantity for row in inbox()) == sorted(
-        round(Decimal(repr(number)), 12) for number in numbers
-    )
-
-
-@each(
-    "text",
-    [
-        "100000000000000000000",
-        "-100000000000000000000",
-        "100000000000000000000.000000000000",
-        "1e20",
-        "1e400",
-        "-1e999999999",
-        "1e99999999999999999999",
-        "9" * 5000,
-        "99999999999999999999.9999999999995",
-        "-99999999999999999999.9999999999999",
-    ],
-    ids=lambda text: text[:40],
-)
-def test_a_quantity_beyond_its_range_is_rejected_with_its_own_message(door: Door, text: str) -> None:
-    assert quantity_error(door, text) == RANGE
-
-
-def test_a_negative_quantity_is_a_correction_and_counts(door: Door) -> None:
-    assert door.errors(event(quantity=3), event(quantity=-3)) == {}
-    assert sum(row.quantity for row in inbox()) == 0
-
-
-@each("text", ["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "+1", "0x10"])
-def test_a_number_that_json_does_not_know_makes_the_body_no_json(door: Door, text: str) -> None:
-    answer = door.send(with_quantity(text))
-
-    assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == "invalid_json"
 
 
 # timestamp; tests/ingestion/test_timestamps.py has the forms
@@ -393,91 +266,3 @@ def test_of_two_fields_of_one_name_the_last_counts(door: Door) -> None:
 
     assert reasons(answer, submitted=3) == {1: NUMBER}
     assert [row.quantity for row in inbox()] == [2, 3]
-
-
-# The batch
-
-
-def test_an_invalid_event_is_rejected_alone_and_the_others_are_accepted(door: Door) -> None:
-    answer = door.push(event(), event(quantity="x"), event(), event(customer_id=""), event())
-
-    assert answer.json() == {
-        "accepted": 3,
-        "rejected": 2,
-        "errors": [{"index": 1, "error": NUMBER}, {"index": 3, "error": CUSTOMER}],
-    }
-    assert [row.position for row in inbox()] == [0, 2, 4]
-
-
-def test_a_thousand_invalid_events_are_all_reported(door: Door) -> None:
-    found = door.errors(*[event(quantity="x")] * 1_000)
-
-    assert found == dict.fromkeys(range(1_000), NUMBER)
-    assert inbox() == []
-
-
-def test_a_thousand_valid_events_are_all_stored(door: Door) -> None:
-    assert door.errors(*[event(quantity=number) for number in range(1_000)]) == {}
-    assert [row.quantity for row in inbox()] == list(range(1_000))
-
-
-def test_a_thousand_and_one_events_are_refused_as_a_whole(door: Door) -> None:
-    answer = door.push(*[event()] * 1_001)
-
-    assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == "too_many_events"
-    assert "1,000" in answer.json()["error"]["message"]
-    assert inbox() == []
-
-
-def test_an_empty_array_is_answered_with_zeros(door: Door) -> None:
-    answer = door.push()
-
-    assert answer.status_code == 200
-    assert answer.json() == {"accepted": 0, "rejected": 0, "errors": []}
-
-
-@each(
-    ("body", "code"),
-    [
-        (b"", "invalid_json"),
-        (b"   ", "invalid_json"),
-        (b"not json", "invalid_json"),
-        (b'{"events": [', "invalid_json"),
-        (b'{"events": []} x', "invalid_json"),
-        (b'{"events": [],}', "invalid_json"),
-        (b"{'events': []}", "invalid_json"),
-        (b'{"events": ["\\x"]}', "invalid_json"),
-        (b'{"events": ["a\nb"]}', "invalid_json"),
-        (b'{"events": [], "x": "\xff"}', "invalid_json"),
-        ('{"events": []}'.encode("utf-16"), "invalid_json"),
-        (b'{"events":' + b"[" * 100_000, "invalid_json"),
-        (b'{"events": [{"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}]}", "invalid_json"),
-        (b"null", "invalid_body"),
-        (b"[]", "invalid_body"),
-        (b'"events"', "invalid_body"),
-        (b"{}", "invalid_body"),
-        (b'{"Events": []}', "invalid_body"),
-        (b'{"events": null}', "invalid_body"),
-        (b'{"events": {}}', "invalid_body"),
-        (b'{"events": "x"}', "invalid_body"),
-        (b'{"event": {"customer_id": "x"}}', "invalid_body"),
-    ],
-    ids=lambda value: repr(value[:24]) if isinstance(value, bytes) else value,
-)
-def test_a_body_that_is_no_object_with_an_events_array_is_refused_as_a_whole(
-    door: Door, body: bytes, code: str
-) -> None:
-    answer = door.send(body)
-
-    assert answer.status_code == 400
-    assert answer.json().keys() == {"error"}
-    assert answer.json()["error"].keys() == {"code", "message"}
-    assert answer.json()["error"]["code"] == code
-    assert inbox() == []
-
-
-def test_a_byte_order_mark_is_no_fault(door: Door) -> None:
-    body = b"\xef\xbb\xbf" + json.dumps({"events": [event()]}).encode()
-
-    assert reasons(door.send(body), submitted=1) == {}

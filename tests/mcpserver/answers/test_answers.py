@@ -1,0 +1,126 @@
+"""Answers of several tools: each case misled an assistant once; on a small made-up account, its figures added up by hand."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.models import CostSource
+from finops.insights.models import Anomaly
+from finops.lib import clock
+from tests.finops.costs.rows import Line, add_source, cost
+from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.door import Door
+
+
+def days(count: int) -> list[date]:
+    """So many days, the last one yesterday."""
+    return [clock.today() - timedelta(days=back) for back in range(count, 0, -1)]
+
+
+def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, ask: Door) -> None:
+    day = clock.today() - timedelta(days=2)
+    add_source(
+        acme,
+        [
+            cost(day, 5, service="Claude API"),
+            cost(day, 90, service="Compute"),
+            cost(day, -400, service="Compute credits", charge_category="Credit"),
+            cost(day, 3, service="Mail", currency="EUR"),
+        ],
+    )
+
+    said = answer_of(ask, "querySpend", **WEEK, group_by=["service"])["summary"]
+
+    assert "the largest parts are Compute credits (-400.00 USD) and Compute (90.00 USD)" in said
+    assert "most of EUR on Mail (100.0 %)" in said
+    assert "most of USD" not in said
+
+
+def an_anomaly(account: Account, source: CostSource, service: str, impact: int, at: date) -> None:
+    Anomaly.objects.create(
+        account=account,
+        source=source,
+        key=f"anom_{service}",
+        value=service,
+        currency="USD",
+        kind="spike",
+        severity="high",
+        first_day=at,
+        last_day=at,
+        actual=Decimal(impact + 10),
+        expected=Decimal(10),
+        impact=Decimal(impact),
+        month_end_impact=Decimal(impact),
+    )
+
+
+def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(acme: Account, ask: Door) -> None:
+    def day_of(day: date, spike: bool) -> list[Line]:
+        more = 90 if spike else 0
+        return [
+            cost(day, 10 + more, service="Virtual Machines", provider="Azure", region="westeurope"),
+            cost(day, 8 + more, service="EC2", provider="AWS", region="eu-west-1"),
+            cost(day, 2, service="EC2", provider="AWS", region="us-east-1"),
+        ]
+
+    spiked = clock.today() - timedelta(days=3)
+    source = add_source(acme, [line for day in days(60) for line in day_of(day, day == spiked)])
+    add_source(acme, [cost(spiked, 1, service="Maps", provider="Google")], name="Google bill")
+    an_anomaly(acme, source, "Virtual Machines", 90, spiked)
+    an_anomaly(acme, source, "EC2", 90, spiked)
+
+    def beside(**filters: str) -> list[str]:
+        given = [{"dimension": name, "values": [value]} for name, value in filters.items()]
+        answer = answer_of(ask, "explainSpendChange", period="last_7_days", filters=given)
+        return [each["what"].split(" of ")[0] for each in answer["beside"]]
+
+    assert sorted(beside()) == [
+        "EC2",
+        "Source 'Google bill' has its first cost line; all",
+        "Virtual Machines",
+    ]
+    assert beside(provider="AWS") == ["EC2"]
+    assert beside(region="eu-west-1") == ["EC2"]
+    assert beside(region="us-east-1") == []
+    assert beside(provider="Google") == ["Source 'Google bill' has its first cost line; all"]
+
+
+def test_a_budget_is_in_whole_currency_units(acme: Account, ask: Door) -> None:
+    tools = {tool["name"]: tool for tool in ask.result("tools/list")["tools"]}
+    said = tools["create_budget"]["inputSchema"]["properties"]["amount"]["description"]
+
+    made = answer_of(ask, "create_budget", name="Core", amount="1500.50", currency="USD")
+
+    assert "whole currency units: 1500.50 is 1,500.50 USD" in said
+    assert made["budget"]["amount"] == 1500.5
+
+
+def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, ask: Door) -> None:
+    page = "http://127.0.0.1:8000/a/acme"
+    budget = answer_of(ask, "create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
+    board = answer_of(ask, "create_dashboard", name="Weekly")["dashboard"]["id"]
+
+    taken = ask.problem("create_budget", name="core", amount=200, currency="USD")
+    drawn = ask.problem("create_dashboard", name="weekly")
+    unknown = ask.error("tools/call", {"name": "update_budget", "arguments": {}})
+
+    assert f"exists already, with id {budget}" in taken
+    assert taken.endswith(f"Its page: {page}/budgets/{budget}/")
+    assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
+    assert "on their pages in the console" in unknown["message"]
+
+
+def test_group_by_project_says_what_it_was_taken_for(acme: Account, ask: Door) -> None:
+    add_source(
+        acme, [cost(clock.today() - timedelta(days=2), 5, account_id="p-1", tags={"project": "apollo"})]
+    )
+
+    answer = answer_of(ask, "querySpend", **WEEK, group_by=["project"])
+
+    assert answer["group_by"] == ["account"]
+    assert any(
+        "'project' was taken for account" in each and "tag:project is the tag" in each
+        for each in answer["warnings"]
+    )

@@ -1,0 +1,146 @@
+"""Unit cost under filters of cost and of usage: each case misled an assistant once; on a small made-up account, its figures added up by hand."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from accounts.models import Account
+from finops.lib import clock
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.services.usage_dimensions import map_usage_dimension
+from ingestion.models import Customer
+from tests.cast import Cast, signed_in
+from tests.finops.costs.rows import add_source, cost
+from tests.ingestion.events import event, know, source_of, store
+from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.door import Door
+
+
+@pytest.fixture
+def regions(acme: Account) -> Account:
+    """1,000 USD in the EU and 3,000 in the US for 10 and 90 requests; customers globex (also as Globex Inc) and acme."""
+    day = clock.today() - timedelta(days=2)
+    add_source(
+        acme,
+        [
+            cost(
+                day,
+                700,
+                region="eu",
+                service="Compute",
+                tags={"customer": "globex", "market": "eu", "zone": "west"},
+            ),
+            cost(
+                day,
+                300,
+                region="eu",
+                service="Disk",
+                tags={"customer": "Globex Inc", "market": "eu", "zone": "west"},
+            ),
+            cost(
+                day,
+                3000,
+                region="us",
+                service="Compute",
+                tags={"customer": "acme", "market": "us", "zone": "east"},
+            ),
+        ],
+    )
+    used = [("globex", 10, "eu"), ("acme", 90, "us")]
+    events = [
+        event(day, customer, quantity, position=at, dimensions={"region": region})
+        for at, (customer, quantity, region) in enumerate(used)
+    ]
+    know(acme, events)
+    store(acme, events, source=source_of(acme))
+    CustomerKey.objects.create(account=acme, dimension="tag:customer")
+    Customer.objects.filter(customer_id="globex").update(name="Globex Corporation")
+    CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
+    return acme
+
+
+def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
+    given = [{"dimension": name, "values": [value]} for name, value in filters]
+    return answer_of(door, "queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": given, **more})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "cost_", "usage", "by"),
+    [
+        ("region", "EU", 1000, 10, "dimension:region"),
+        ("tag:customer", "acme", 3000, 90, "customer"),
+        ("tag:market", "us", 3000, 90, "dimension:region"),
+    ],
+)
+def test_a_filter_that_usage_has_too_divides_by_the_usage_that_it_holds(
+    regions: Account, cast: Cast, ask: Door, name: str, value: str, cost_: int, usage: int, by: str
+) -> None:
+    mapped = {"cost_dimension": "tag:market", "usage_dimension": "region"}
+    map_usage_dimension(account=regions, actor=cast.actor, **mapped)
+
+    answer = unit_cost(ask, (name, value))
+
+    (total,) = answer["totals"]
+    assert (total["cost"], total["usage"]) == (cost_, usage)
+    assert total["unit_cost"] == pytest.approx(cost_ / usage, abs=1e-6)
+    assert [each["dimension"] for each in answer["usage_filters_applied"]] == [by]
+    assert answer["unfiltered_dimensions"] == []
+    assert f"usage filtered by {by.removeprefix('dimension:')}" in answer["summary"].split(". ")[0]
+
+
+@pytest.mark.usefixtures("regions")
+def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(ask: Door) -> None:
+    alone = unit_cost(ask, ("service", "Compute"))
+    both = unit_cost(ask, ("service", "Disk"), ("region", "eu"))
+
+    assert alone["totals"][0]["unit_cost"] == 37
+    assert alone["unfiltered_dimensions"] == ["service"]
+    assert (
+        "only the cost is filtered by service, the usage is all of requests"
+        in alone["summary"].split(": ")[0]
+    )
+    assert both["totals"][0]["unit_cost"] == 30
+    assert "usage filtered by region, not by service as the cost is" in both["summary"].split(": ")[0]
+
+
+@pytest.mark.usefixtures("regions")
+def test_usage_is_filtered_by_itself_and_a_key_that_no_event_has_is_refused(cast: Cast, ask: Door) -> None:
+    eu = [{"dimension": "region", "values": ["eu"]}]
+    answer = unit_cost(ask, usage_filters=eu)
+    nobody = unit_cost(ask, usage_filters=[{"dimension": "customer", "values": ["Globex Corporation"]}])
+    none = unit_cost(ask, usage_filters=[{"dimension": "region", "values": ["mars"]}])
+    refused = ask.problem(
+        "queryUnitCost", usage_metric="requests", usage_filters=[{"dimension": "regoin", "values": ["eu"]}]
+    )
+
+    assert answer["totals"][0]["unit_cost"] == 400
+    assert "u0=region" in answer["console_url"]
+    assert nobody["totals"][0]["usage"] == 10
+    assert none["totals"][0]["unit_cost"] is None
+    assert "No usage event of these days has region 'mars'" in none["summary"]
+    assert "usage_filters: 'regoin' is not known. Nearest: region" in refused
+    page = signed_in(cast.viewer).get(answer["console_url"].removeprefix("http://127.0.0.1:8000"))
+    assert "usage filtered by region" in page.content.decode()
+    assert 'name="u0v"' in page.content.decode()
+
+
+def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
+    regions: Account, cast: Cast, ask: Door
+) -> None:
+    page = signed_in(cast.member)
+    page.post(
+        "/a/acme/settings/customers/usage-dimensions/",
+        {"cost_dimension": "tag:zone", "usage_dimension": "region"},
+    )
+
+    answer = unit_cost(ask, ("tag:zone", "east"))
+    given = unit_cost(ask, ("tag:zone", "east"), usage_filters=[{"dimension": "region", "values": ["US"]}])
+
+    assert answer["totals"][0]["unit_cost"] is None
+    assert "no usage of 'requests' in these days has such a region; it has eu and us" in answer["summary"]
+    assert (given["totals"][0]["cost"], given["totals"][0]["usage"]) == (3000, 90)
+    assert given["unfiltered_dimensions"] == []
+    assert "tag:zone" in page.get("/a/acme/settings/customers/").content.decode()
