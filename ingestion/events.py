@@ -29,7 +29,7 @@ NOT_AN_OBJECT: Final = "event must be an object"
 NOT_A_DATE: Final = "timestamp must be a parseable date"
 NOT_A_NUMBER: Final = "quantity must be a number"
 BLANK_UNIT: Final = "unit must be a string that is not blank"
-OUT_OF_RANGE: Final = "quantity must be below 10^20 in size with at most 12 decimal places"
+OUT_OF_RANGE: Final = "quantity must be below 10^20 in size, rounded to 12 decimal places"
 OTHER_CONTENT: Final = "event_id must not be that of an event with other content"
 
 

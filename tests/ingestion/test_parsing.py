@@ -46,7 +46,7 @@ def said_of(one: Any) -> str:
         if name == "unit" and not unit(one.get(name)):
             return "unit must be a string that is not blank"
         if name == "quantity" and not in_range(one[name]):
-            return "quantity must be below 10^20 in size with at most 12 decimal places"
+            return "quantity must be below 10^20 in size, rounded to 12 decimal places"
     return ""
 
 
