@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 
 NAME = "Lumenly"
@@ -128,6 +129,12 @@ LABS = Source(
     "USD", 1000, 0, "",
 )  # fmt: skip
 VENDORS: dict[str, Source] = {**SOURCES, LABS.key: LABS}
+
+
+def invoice_id(vendor: Source, month: date) -> str:
+    """The invoice of a billing month: provisional, as FOCUS allows, until the month is over."""
+    return f"{vendor.key.upper()}-{month:%Y%m}"
+
 
 SUB_ACCOUNTS: dict[str, SubAccount] = {
     "prod": SubAccount("204117730985", "lumenly-prod", "prod"),

@@ -7,12 +7,14 @@ they are generated. Quantities are whole 1e-3, prices whole 1e-9, so every cost 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from finops.demo.charges import charges_on, tax_on
@@ -30,11 +32,12 @@ MONTHS = 14
 
 @dataclass(frozen=True)
 class Written:
-    """One vendor's file."""
+    """One vendor's file; `billed`: billed cost by the first day of a billing month and charge category."""
 
     source: str
     path: Path
     rows: int
+    billed: dict[date, dict[str, Decimal]]
 
 
 def first_day(today: date, months: int = MONTHS) -> date:
@@ -110,14 +113,28 @@ def months_between(start: date, end: date) -> Iterator[date]:
 
 
 def write_source(
-    source: str, path: Path, start: date, end: date, *, progress: Callable[[date], None] = lambda month: None
+    source: str,
+    path: Path,
+    start: date,
+    end: date,
+    *,
+    late: Mapping[date, str] | None = None,
+    progress: Callable[[date], None] = lambda month: None,
 ) -> Written:
-    """Write a vendor's lines from start's month up to end as one Parquet file, a row group a month."""
+    """Write a vendor's lines from start's month up to end as one Parquet file, a row group a month.
+
+    `late`: descriptions of charges, by month, that the file lacks as yet. `Written.billed` has them.
+    """
     count = 0
+    billed: dict[date, dict[str, Decimal]] = {}
     with pq.ParquetWriter(path, SCHEMA[source], compression="zstd") as writer:
         for month in months_between(start, end):
             table = month_rows(source, month, end)
+            sums = table.group_by("ChargeCategory").aggregate([("BilledCost", "sum")])
+            billed[month] = {row["ChargeCategory"]: row["BilledCost_sum"] for row in sums.to_pylist()}
+            if late and month in late:
+                table = table.filter(pc.not_equal(table["ChargeDescription"], late[month]))
             writer.write_table(table)
             count += table.num_rows
             progress(month)
-    return Written(source, path, count)
+    return Written(source, path, count, billed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,11 +23,13 @@ from finops.demo.activity import ensure_activity
 from finops.demo.alerts import ensure_alerts, send_alerts
 from finops.demo.anomalies import look_for_anomalies
 from finops.demo.budgets import ensure_budgets
+from finops.demo.closing import LATE_SOURCE, close, late_charges, month_to_close
 from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
 from finops.demo.contracts import write_contracts
 from finops.demo.cost_tags import ensure_cost_tags
 from finops.demo.dashboards import ensure_dashboard
 from finops.demo.generate import MONTHS, first_day, write_source
+from finops.demo.invoices import write_invoices
 from finops.demo.people import People, ensure_people, remove_people
 from finops.demo.savings import ensure_savings
 from finops.demo.splits import ensure_splits
@@ -39,7 +41,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.periods import month_start
+from finops.lib.periods import month_end, month_start
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.services.customer_key import add_customer_alias, set_customer_key
 
@@ -123,8 +125,14 @@ def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
         loader = _Loader(Path(folder), actor, say, today - timedelta(days=1))
         with account_scope(people.account):
             _ensure_cost_view(people.account, actor)
+            first = first_day(today, months)
+            # A first load alone, which ends with the sample, closes a month: what people reopen stays open.
+            month = None if loader.has_sample(people.account) else month_to_close(today, first)
             for vendor in SOURCES.values():
-                loader.bring_up_to_date(people.account, vendor, first_day(today, months))
+                loader.bring_up_to_date(people.account, vendor, first, late=late_charges(vendor.key, month))
+            if month:
+                close(people.account, actor, month)
+                loader.restate(people.account, SOURCES[LATE_SOURCE], month)
             loader.load_sample(people.account)
         with account_scope(people.labs):
             loader.bring_up_to_date(people.labs, LABS, first_day(today, min(months, LABS_MONTHS)))
@@ -168,7 +176,9 @@ class _Loader:
         self.folder, self.actor, self.say, self.end = folder, actor, say, end
         self.rows = 0
 
-    def bring_up_to_date(self, account: Account, vendor: Source, first: date) -> None:
+    def bring_up_to_date(
+        self, account: Account, vendor: Source, first: date, *, late: Mapping[date, str] | None = None
+    ) -> None:
         """Import a vendor's lines from its last loaded month on, or from the first day when there are none."""
         source = self._source(account, vendor.name)
         last = _last_day(source)
@@ -177,22 +187,38 @@ class _Loader:
             return
         began = time.monotonic()
         path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
-        written = write_source(vendor.key, path, month_start(last) if last else first, self.end)
+        start = month_start(last) if last else first
+        written = write_source(vendor.key, path, start, self.end, late=late)
         generated = time.monotonic()
         contracts = self.folder / f"{vendor.key}-commitments.csv"
-        terms = write_contracts(vendor.key, contracts, first, self.end)
-        self._import(account, source, [path, contracts] if terms else [path])
+        invoices = self.folder / f"{vendor.key}-invoices.csv"
+        paths = [path]
+        if write_contracts(vendor.key, contracts, first, self.end):
+            paths.append(contracts)
+        if write_invoices(vendor, invoices, written.billed, self.end):
+            paths.append(invoices)
+        self._import(account, source, paths)
         self.say(
             f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
             f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
         )
         path.unlink()
 
+    def restate(self, account: Account, vendor: Source, month: date) -> None:
+        """Import a vendor's whole billing month again, now with the charges that came late."""
+        path = self.folder / f"{vendor.key}-{month:%Y-%m}.parquet"
+        write_source(vendor.key, path, month, month_end(month))
+        self._import(account, self._source(account, vendor.name), [path])
+        path.unlink()
+
+    def has_sample(self, account: Account) -> bool:
+        return _last_day(self._source(account, SAMPLE_NAME)) is not None
+
     def load_sample(self, account: Account) -> None:
         """Import the FOCUS project's sample file, once."""
-        source = self._source(account, SAMPLE_NAME)
-        if _last_day(source) is not None:
+        if self.has_sample(account):
             return
+        source = self._source(account, SAMPLE_NAME)
         began = time.monotonic()
         self._import(account, source, [SAMPLE_FILE])
         self.say(

@@ -19,7 +19,7 @@ from finops.demo import templates
 from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
 from finops.demo.charges import Charge
 from finops.demo.commitments import Covered, Day
-from finops.demo.company import VENDORS
+from finops.demo.company import VENDORS, invoice_id
 from finops.demo.lines import Line
 from finops.demo.templates import MOMENT, SCHEMA, contracted_price
 from finops.lib.periods import add_months, month_start
@@ -135,10 +135,12 @@ class Rows:
 
     def _facts(self) -> dict[str, pa.Array]:
         months = [month_start(day) for day in self._posted]
+        invoices = {month: invoice_id(self.vendor, month) for month in set(months)}
         quantity = exact(self._quantity, QUANTITY_SCALE)
         return {
             "BillingPeriodStart": _moments(months),
             "BillingPeriodEnd": _moments([add_months(month, 1) for month in months]),
+            "InvoiceId": pa.array([invoices[month] for month in months], type=pa.string()),
             "ChargePeriodStart": _moments(self._charged),
             "ChargePeriodEnd": _moments(self._until),
             **{name: exact(self._costs[place::4], COST_SCALE) for place, name in enumerate(_COSTS)},

@@ -39,6 +39,7 @@ TEMPLATE_COLUMNS: dict[str, pa.DataType] = {
 FACT_COLUMNS: dict[str, pa.DataType] = {
     "BillingPeriodStart": MOMENT,
     "BillingPeriodEnd": MOMENT,
+    "InvoiceId": pa.string(),
     "ChargePeriodStart": MOMENT,
     "ChargePeriodEnd": MOMENT,
     "BilledCost": COST,

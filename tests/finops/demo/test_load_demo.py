@@ -20,9 +20,11 @@ from accounts.keys import authenticate_mcp_key
 from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
-from finops.costs.models import ContractCommitment, CostImport, CostSource, CostView
+from finops.costs.models import ClosedMonth, ContractCommitment, CostImport, CostSource, CostView
+from finops.costs.queries.invoices import every_invoice
 from finops.demo.company import SOURCES
 from finops.demo.generate import MONTHS, write_source
+from finops.demo.invoices import NOT_IN_LINES
 from finops.demo.loading import SAMPLE_NAME
 from finops.demo.people import COLLEAGUES, EMAIL
 from finops.lake.models import LakeSegment
@@ -82,8 +84,27 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
         reports = [job.report for job in CostImport.objects.all()]
         view = CostView.objects.get()
         assert ContractCommitment.objects.count() >= 2 * 6, "every commitment, in two of its years"
+        invoices, _months = every_invoice(Account.objects.get(slug="lumenly"))
+        closed = ClosedMonth.objects.get()
+        restated = {
+            row.source_name: row.billed_now - row.billed_cost
+            for row in closed.sums.all()
+            if row.billed_now != row.billed_cost
+        }
     assert 150_000 < lines < 500_000
     assert sum(bool(report.get("findings")) for report in reports) == 1, "only the real file is untidy"
+    statuses = {(row.invoice, row.status): row.difference for row in invoices.invoices}
+    assert statuses["AWS-202610", "differs"] == pytest.approx(NOT_IN_LINES, abs=Decimal("0.01"))
+    assert {row.status for row in invoices.invoices} == {
+        "matches",
+        "rounding",
+        "differs",
+        "no_invoice_detail",
+    }
+    assert ("ANTHROPIC-202609", "matches") in statuses, "the lines have what came late"
+    assert closed.month == date(2026, 9, 1)
+    assert list(restated) == ["Anthropic"]
+    assert restated["Anthropic"] > 900
     assert view.basis == "billed"
     assert view.product_key == "tag:service"
     assert "Demo ready in" in said
