@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
 
+from finops.costs.dated_names import undated
 from finops.insights.savings.rules import UNUSED
 from finops.lib.money import added
 from finops.lib.periods import DateRange
@@ -43,6 +44,13 @@ def label_of(names: Iterable[str], noun: str) -> str:
     """What a group is called by the names of its lines: the name, or `3 services` where there are several."""
     known = set(names) - {""}
     return known.pop() if len(known) == 1 else f"{len(known)} {noun}" if known else ""
+
+
+def account_label(accounts: Iterable[tuple[str, str]]) -> str:
+    """The same of accounts by id and dated name: an account that was renamed is one, under its newest name."""
+    known = [each for each in accounts if any(each)]
+    ids = {account for account, _ in known}
+    return undated(max(name for _, name in known)) if len(ids) == 1 else label_of(ids, "accounts")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,16 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from finops.insights.savings.candidates import Candidate, LineKey, Piece, each_day, label_of, part
+from finops.costs.dated_names import undated
+from finops.insights.savings.candidates import (
+    Candidate,
+    LineKey,
+    Piece,
+    account_label,
+    each_day,
+    label_of,
+    part,
+)
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, cloud_of
 from finops.insights.savings.rules import ON_DEMAND, UNUSED
 from finops.lib.money import added, ratio, subtracted
@@ -57,6 +66,8 @@ class DailySum:
     account: str
     first_account: str
     last_account: str
+    account_name: str
+    """The day of the newest line before it."""
 
 
 def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
@@ -70,7 +81,7 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
             cost=row["cost"] or Decimal(0),
             contracted=row["contracted"] if row["priced"] == row["lines"] else None,
             name=row["name"] or "",
-            **{name: row[name] or "" for name in ("account", "first_account", "last_account")},
+            **{name: row[name] or "" for name in ("account", "first_account", "last_account", "account_name")},
         )
         for row in rows
     ]  # fmt: skip
@@ -113,7 +124,7 @@ def _unused(group: Sequence[DailySum]) -> Candidate:
         provider=first.provider,
         service=label_of(services, "services"),
         services=services,
-        account_name=label_of((each.account for each in unused), "accounts"),
+        account_name=account_label((each.account, each.account_name) for each in unused),
         pieces=[Piece(line, name, wasted, None, note)],
         reason=PAID,
         commitment=first.commitment,
@@ -159,7 +170,7 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
         provider=first.provider,
         service=label_of(services, "services"),
         services=services,
-        account_name=accounts.pop() if len(accounts) == 1 else "several accounts",
+        account_name=undated(max(each.account_name for each in ours)) if len(accounts) == 1 else "several accounts",
         pieces=[Piece(line, "On-demand compute", cost, part(steady, discount.rate), _services(ours))],
         compute=True,
     )  # fmt: skip

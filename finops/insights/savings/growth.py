@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
 
-from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, label_of, part
+from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, account_label, part
 from finops.insights.savings.resource_rules import line_of
 from finops.insights.savings.rules import GROWTH
 from finops.lib.money import added, ratio, subtracted
@@ -35,6 +35,7 @@ class StoredSum:
     costs: tuple[Decimal, ...]
     name: str
     account_name: str
+    """The day of the newest line before it."""
 
 
 def months_before(through: date) -> list[DateRange]:
@@ -54,7 +55,7 @@ def read_stored(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
             quantities=tuple(row[f"quantity{place}"] or Decimal(0) for place in range(MONTHS)),
             costs=tuple(row[f"cost{place}"] or Decimal(0) for place in range(MONTHS)),
             name=row["resource_name"] or "",
-            account_name=row["account_name"] or row["account_id"],
+            account_name=row["account_name"] or "",
         )
         for row in rows
     ]
@@ -97,7 +98,7 @@ def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candi
         formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
         provider=first.provider,
         service=first.service,
-        account_name=label_of((each.account_name for each in group), "accounts"),
+        account_name=account_label((each.line.account, each.account_name) for each in group),
         pieces=[
             Piece(each.line, each.name, each.costs[-1], None, f"{_grown(each)} stored since {since}")
             for each in group

@@ -10,7 +10,7 @@ from typing import Any
 
 import ibis
 
-from finops.costs.dated_names import newest
+from finops.costs.dated_names import dated, newest
 from finops.costs.queries.spend_lake import NO_CURRENCY, part_of
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, IN_ANY
 from finops.lake.schema import tag_column
@@ -54,8 +54,14 @@ def _keyed(table: Any) -> Any:
     return table.mutate(currency=table.currency.coalesce(NO_CURRENCY), **empty)
 
 
-def name_of_account(table: Any) -> Any:
-    return table.account_name.coalesce(table.account_id).coalesce("")
+def _account(table: Any) -> Any:
+    """The id, which stays when an account is renamed."""
+    return table.account_id.coalesce(table.account_name).coalesce("")
+
+
+def _account_name(table: Any) -> Any:
+    """An aggregate: the newest name, the day before it."""
+    return dated(table, table.account_name.coalesce(table.account_id)).max()
 
 
 def _by_the_hour(table: Any) -> Any:
@@ -109,7 +115,7 @@ class GrowthBuild:
         found = lines.group_by(list(_KEYS)).aggregate(
             **sums,
             resource_name=newest(lines, lines.resource_name),
-            account_name=newest(lines, lines.account_name),
+            account_name=_account_name(lines),
         )
         return found.order_by(found[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
 
@@ -155,7 +161,7 @@ class DailyBuild:
             status=wanted.commitment_status.coalesce(""),
             compute=(wanted.service_category == "Compute").fill_null(False),
             # Whose waste it is; used lines are of every account that shares a commitment.
-            account=ibis.ifelse(wanted.commitment_status == "Unused", name_of_account(wanted), ""),
+            account=ibis.ifelse(wanted.commitment_status == "Unused", _account(wanted), ""),
         )
         return lines.group_by(
             ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "account",
@@ -166,8 +172,9 @@ class DailyBuild:
             lines=lines.count(),
             priced=lines.contracted_cost.count(),
             name=newest(lines, lines.commitment_name),
-            first_account=name_of_account(lines).min(),
-            last_account=name_of_account(lines).max(),
+            first_account=_account(lines).min(),
+            last_account=_account(lines).max(),
+            account_name=_account_name(lines),
         )  # fmt: skip
 
 

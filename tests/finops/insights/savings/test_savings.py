@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -191,6 +191,25 @@ def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
     assert two.services == ["AWS Fargate", "Amazon Elastic Compute Cloud"]
     (steady,) = of_rule(answer, "steady_on_demand")
     assert (steady.service, steady.account) == ("2 services", "several accounts")
+
+
+def test_a_renamed_account_is_one_account_under_its_newest_name(acme: Account) -> None:
+    new = {"account_name": "shop"}
+    lines = [
+        *committed("9", "Used"),
+        *committed("1", "Unused", FIRST, LAST - timedelta(days=10)),
+        *committed("1", "Unused", LAST - timedelta(days=9), LAST, **new),
+        *daily("10", FIRST, LAST - timedelta(days=10)),
+        *daily("10", LAST - timedelta(days=9), LAST, **new),
+        *stored([1000, 1020, 1040, 1100]),
+        *stored([1000, 1020, 1040, 1100], resource_id="bucket-2", **new),
+    ]
+    answer = asked(acme, lines)
+
+    rules = ("unused_commitment", "steady_on_demand", "growing_storage")
+    assert {rule: [row.account for row in of_rule(answer, rule)] for rule in rules} == {
+        rule: ["shop"] for rule in rules
+    }
 
 
 def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> None:
