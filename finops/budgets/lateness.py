@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -20,6 +20,8 @@ class Part:
 
     end: date | None
     costs: ByDay
+    one_time: ByDay = field(default_factory=dict)
+    """What of the costs are one-time charges."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,27 @@ class Filled:
 
 def together(parts: Sequence[Part]) -> dict[date, Decimal]:
     """The cost of each day, of all parts."""
+    return _sum_by_day(part.costs for part in parts)
+
+
+def one_time_in(parts: Sequence[Part]) -> dict[date, Decimal]:
+    """What of `together` are one-time charges."""
+    return _sum_by_day(part.one_time for part in parts)
+
+
+def _sum_by_day(amounts: Iterable[ByDay]) -> dict[date, Decimal]:
     days: dict[date, list[Decimal]] = {}
-    for part in parts:
-        for day, amount in part.costs.items():
+    for each in amounts:
+        for day, amount in each.items():
             days.setdefault(day, []).append(amount)
-    return {day: added(amounts) for day, amounts in sorted(days.items())}
+    return {day: added(found) for day, found in sorted(days.items())}
 
 
 def filled(
     parts: Sequence[Part], covered: Sequence[date], through: date, since: date, period: DateRange
 ) -> Filled:
     """The cost to `through`, with what is expected of sources that are complete to an earlier day, but not before `since`:
-    those have stopped. A day has at least what has come of it. `covered` are the days that have data, in order."""
+    those have stopped. A day has at least what has come of it, and one-time charges beside it. `covered` are the days that have data, in order."""
     costs, slack = together(parts), Decimal(0)
     for part in parts:
         if part.end is None or not since <= part.end < through:
@@ -54,7 +65,8 @@ def filled(
             continue
         for offset, mean in enumerate(found.means):
             day = part.end + timedelta(days=1 + offset)
-            lacking = subtracted(mean, part.costs.get(day, Decimal(0)))
+            here = subtracted(part.costs.get(day, Decimal(0)), part.one_time.get(day, Decimal(0)))
+            lacking = subtracted(mean, here)
             if lacking > 0:
                 costs[day] = added([costs.get(day, Decimal(0)), lacking])
         slack = added([slack, _half_width(found, period)])

@@ -27,7 +27,7 @@ class Point:
 @dataclass(frozen=True)
 class Projection:
     """`known` is the cost of the period's days before the horizon; `extra` what lines of a day in the horizon are above
-    its forecast: a day costs at least what it has cost already."""
+    its forecast: a day costs at least what it has cost already, and one-time charges come on top of what it costs."""
 
     known: Decimal
     spent: Decimal
@@ -78,6 +78,7 @@ def projected(
     as_of: date,
     through: date | None,
     late: Filled | None = None,
+    one_time: Mapping[date, Decimal] | None = None,
     country: str = "",
 ) -> tuple[Projection | None, str]:
     """The projection of a period, or why there is none.
@@ -85,7 +86,7 @@ def projected(
     `costs` by day in one currency; `covered` the complete days that have data, in order: one of them without cost is 0.
     The history begins on the first day with cost, for what did not exist cost nothing. `through` is the last complete
     day, before `as_of`; both lie before the period's end. `late` is `costs` with what is expected, up to `through`, of
-    sources that are complete to an earlier day only. `country`: whose public holidays count.
+    sources that are complete to an earlier day only. `one_time` is what of `costs` are one-time charges. `country`: whose public holidays count.
     """
     costs_with_late, slack = (late.costs, late.slack) if late else (costs, Decimal(0))
     first = next((day for day in covered if day in costs_with_late), None)
@@ -96,14 +97,28 @@ def projected(
     found = forecast(history, horizon, country=country)
     if isinstance(found, Unforecastable):
         return None, found.reason
-    extra = {
-        day: subtracted(costs[day], mean)
-        for day, mean in zip(_days(horizon), found.means, strict=True)
-        if day in costs and costs[day] > mean
-    }
+    means = dict(zip(_days(horizon), found.means, strict=True))
+    extra = _extra(means, costs, one_time or {})
     known = added(cost for day, cost in costs_with_late.items() if period.start <= day < horizon.start)
     spent = added(cost for day, cost in costs.items() if period.start <= day <= as_of)
     return Projection(known, spent, found, extra, slack), ""
+
+
+def _extra(
+    means: Mapping[date, Decimal], costs: Mapping[date, Decimal], one_time: Mapping[date, Decimal]
+) -> dict[date, Decimal]:
+    """What days cost above their means. A one-time charge counts on top of the least that its weekday is expected to cost:
+    a mean above that may have it, as of a fee of every month."""
+    found = {}
+    for day in costs.keys() & means.keys():
+        mean, once = means[day], one_time.get(day, Decimal(0))
+        expected = costs[day]
+        if once > 0:
+            least = min(each for other, each in means.items() if other.weekday() == day.weekday())
+            expected = added([max(subtracted(costs[day], once), least), once])
+        if expected > mean:
+            found[day] = subtracted(expected, mean)
+    return found
 
 
 def _days(days: DateRange) -> list[date]:

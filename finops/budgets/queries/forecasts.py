@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.budgets.cycles import period_of, shifted
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
-from finops.budgets.lateness import Part, filled, incomplete_in, together
+from finops.budgets.lateness import Part, filled, incomplete_in, one_time_in, together
 from finops.budgets.projection import projected
 from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
 from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
@@ -24,7 +24,7 @@ from finops.costs.queries.incomplete_words import NAME_LENGTH, NAMED, incomplete
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import SpendFacts
-from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -215,6 +215,7 @@ def _outlook(
             as_of=span.today,
             through=through,
             late=late,
+            one_time=one_time_in(parts),
             country=facts.account.holiday_country,
         )
     is_other = bool(groups) and mine[0].place >= facts.plan.top
@@ -233,17 +234,26 @@ def _outlook(
 
 def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[Part]:
     """The sums by day, those apart that are complete to another day."""
-    found: dict[int, dict[date, list[Decimal]]] = {}
+    by_end: dict[int, list[SpendSum]] = {}
     for each in sums:
         if each.bucket is not None:
-            found.setdefault(each.end, {}).setdefault(each.bucket, []).append(each.amount)
+            by_end.setdefault(each.end, []).append(each)
     return [
         Part(
             plan.ends[end][0] if end >= 0 else None,
-            {day: added(amounts) for day, amounts in sorted(days.items())},
+            _by_day(mine),
+            _by_day(each for each in mine if each.part == ONE_TIME_FEES),
         )
-        for end, days in sorted(found.items())
+        for end, mine in sorted(by_end.items())
     ]
+
+
+def _by_day(sums: Iterable[SpendSum]) -> dict[date, Decimal]:
+    found: dict[date, list[Decimal]] = {}
+    for each in sums:
+        if each.bucket is not None:
+            found.setdefault(each.bucket, []).append(each.amount)
+    return {day: added(amounts) for day, amounts in sorted(found.items())}
 
 
 def _stale(span: Span) -> str:

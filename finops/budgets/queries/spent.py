@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import ibis
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from accounts.models import Account
 from finops.budgets.models import Budget
@@ -22,7 +23,14 @@ from finops.costs.dimensions import Column, Dimension, DimensionContext, registr
 from finops.costs.filters import ResolvedFilter
 from finops.costs.numbers import folded, numbers_of
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts, end_of
+from finops.costs.queries.spend_lake import (
+    COST_COLUMNS,
+    NO_CURRENCY,
+    ONE_TIME_FEES,
+    counts,
+    end_of,
+    part_of,
+)
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
@@ -45,6 +53,8 @@ class ScopeCosts:
     problem: str = ""
     ends: Mapping[int, ByCurrency] = field(default_factory=dict)
     """The same by the place of the sources' last complete day in the coverage's `ends`, -1 for none."""
+    one_time: Mapping[int, ByCurrency] = field(default_factory=dict)
+    """What of `ends` are one-time charges; days without any are not there."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +121,9 @@ def _of_grouping(
         manifest=sources.manifest,
         deadline=deadline,
     )
-    sums = _read(table, dimension)
-    return {each.budget.pk: _costs_of(each.budget, sums) for each in members}
+    sums = _read(table, dimension, "amount")
+    one_time = _read(table.filter(pc.field("one_time").is_valid()), dimension, "one_time")
+    return {each.budget.pk: _costs_of(each.budget, sums, one_time) for each in members}
 
 
 def _dimension(context: DimensionContext, grouping: str) -> Dimension:
@@ -156,27 +167,32 @@ class _DailyBuild:
         if self.values and numbers is None:
             wanted = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
             lines = lines.filter(wanted.condition(lines))
+        amount = lines[COST_COLUMNS[self.basis]]
         rows = lines.select(
             "currency",
             key=numbers.number(lines) if numbers else self.dimension.value(lines),
             day=lines.charge_date,
-            amount=lines[COST_COLUMNS[self.basis]],
+            amount=amount,
+            one_time=ibis.ifelse(part_of(lines, amount) == ONE_TIME_FEES, amount, ibis.null(amount.type())),
             end=end_of(lines, self.ends) if self.ends else ibis.literal(-1),
         )
-        return rows.group_by(["key", "currency", "day", "end"]).aggregate(amount=rows.amount.sum())
+        return rows.group_by(["key", "currency", "day", "end"]).aggregate(
+            amount=rows.amount.sum(), one_time=rows.one_time.sum()
+        )
 
 
 Sums = Mapping[str, Mapping[int, ByCurrency]]
+"""Cost by value, place of the end, currency and day."""
 
 
-def _read(table: pa.Table, dimension: Dimension) -> Sums:
+def _read(table: pa.Table, dimension: Dimension, measure: str) -> Sums:
     numbers = numbers_of(dimension.value)
     names: dict[Any, str] = {}
     for key in table["key"].unique().to_pylist():
         text = numbers.text_at(key) if numbers else key
         names[key] = folded(dimension.absent if text is None else text)
     found: dict[str, dict[int, dict[str, dict[date, Decimal]]]] = {}
-    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "end", "amount"))
+    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "end", measure))
     for value, currency, day, end, amount in zip(*columns, strict=True):
         days = found.setdefault(names[value], {}).setdefault(end, {}).setdefault(currency or NO_CURRENCY, {})
         if amount is not None:
@@ -184,15 +200,20 @@ def _read(table: pa.Table, dimension: Dimension) -> Sums:
     return found
 
 
-def _costs_of(budget: Budget, sums: Sums) -> ScopeCosts:
-    if budget.scope == Budget.Scope.ACCOUNT:
-        ends = {end for found in sums.values() for end in found}
-        by_end = {end: _together(found.get(end, {}) for found in sums.values()) for end in ends}
-    else:
-        by_end = dict(sums.get(value_of(budget), {}))
+def _costs_of(budget: Budget, sums: Sums, one_time: Sums) -> ScopeCosts:
+    by_end = _by_end(budget, sums)
     return ScopeCosts(
-        _together(by_end.values()) if len(by_end) != 1 else next(iter(by_end.values())), ends=by_end
+        _together(by_end.values()) if len(by_end) != 1 else next(iter(by_end.values())),
+        ends=by_end,
+        one_time=_by_end(budget, one_time),
     )
+
+
+def _by_end(budget: Budget, sums: Sums) -> Mapping[int, ByCurrency]:
+    if budget.scope != Budget.Scope.ACCOUNT:
+        return sums.get(value_of(budget), {})
+    ends = {end for found in sums.values() for end in found}
+    return {end: _together(found.get(end, {}) for found in sums.values()) for end in ends}
 
 
 def _together(parts: Iterable[ByCurrency]) -> ByCurrency:

@@ -13,7 +13,7 @@ from accounts.models import Account
 from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.cycles import period_of, shifted
 from finops.budgets.judging import Standing, reason_of, status_of
-from finops.budgets.lateness import Part, filled, incomplete_in
+from finops.budgets.lateness import Part, filled, incomplete_in, one_time_in
 from finops.budgets.models import Budget
 from finops.budgets.projection import Projection, projected
 from finops.budgets.queries.spent import ScopeCosts, Wanted, daily_costs, spent_in
@@ -107,7 +107,12 @@ class _Asked:
     def parts(self, found: ScopeCosts, known: _Known, currency: str) -> list[Part]:
         """A scope's cost by day, apart for sources that are complete to another day."""
         return [
-            Part(self._end(end, known), costs.get(currency, {})) for end, costs in sorted(found.ends.items())
+            Part(
+                self._end(end, known),
+                costs.get(currency, {}),
+                found.one_time.get(end, {}).get(currency, {}),
+            )
+            for end, costs in sorted(found.ends.items())
         ]
 
     def _end(self, place: int, known: _Known) -> date | None:
@@ -172,6 +177,7 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         as_of=asked.day,
         through=known.through,
         late=late,
+        one_time=one_time_in(parts),
         country=asked.account.holiday_country,
     )
     if found.problem:

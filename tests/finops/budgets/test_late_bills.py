@@ -14,7 +14,9 @@ from finops.budgets.answers import BudgetStatus
 from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
+from finops.budgets.projection import projected
 from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
+from finops.costs.answers import Series
 from finops.costs.queries import query_spend
 from finops.costs.services.closing import close_month
 from finops.costs.spend_query import CostFilter, SpendQuery
@@ -24,7 +26,7 @@ from finops.insights.services.detecting import detect_if_due
 from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.question import SpendChangeQuery
-from finops.lib.periods import Period
+from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
@@ -71,6 +73,13 @@ def forecast(bills: Bills) -> ForecastAnswer:
 def statuses(bills: Bills) -> list[BudgetStatus]:
     with account_scope(bills.account), at(TODAY):
         return budget_statuses(bills.account)
+
+
+def by_day(bills: Bills) -> Series:
+    """What each day of the month costs or is expected to cost."""
+    with account_scope(bills.account), at(TODAY):
+        (total,) = forecast_spend(bills.account, ForecastQuery(period="month", granularity="day")).totals
+    return total.series
 
 
 def off(answer: ForecastAnswer, truth: Decimal) -> Decimal:
@@ -194,11 +203,58 @@ def test_a_stale_source_with_a_purchase_ahead_is_forecast_of_its_usage(bills: Bi
 
     answer = forecast(bills)
 
-    assert off(answer, whole_month(three({}))) < Decimal("0.03")
+    assert off(answer, whole_month(three({})) + 900) < Decimal("0.001")
     with account_scope(bills.account), at(TODAY):
         health = data_health(bills.account)
     assert [each.status for each in health.connections] == ["stale"]
     assert "needs attention" in health.summary
+
+
+@pytest.mark.parametrize("amount", [300, 5000], ids=["less than a day costs", "more"])
+def test_a_purchase_dated_ahead_counts_once_on_its_day(bills: Bills, amount: int) -> None:
+    """It is no part of what the other days are expected to cost, and no usage of its own day is in it."""
+    on = TODAY + timedelta(days=7)
+    flat = usage({"Compute": lambda day: 1000}, BEGIN, NEWEST)
+    bills.bring("AWS", flat, on=TODAY)
+    with account_scope(bills.account):
+        make(bills.account, "All", 100_000)
+    bare = by_day(bills)
+    ahead = line(on, amount, "Reserved", ChargeCategory="Purchase", ChargeFrequency="One-Time")
+    bills.bring("AWS", [*flat, ahead], on=TODAY)
+
+    found = by_day(bills)
+
+    assert found == {**bare, on.isoformat(): (bare[on.isoformat()] or 0) + amount}
+    (total,), (status,) = forecast(bills).totals, statuses(bills)
+    assert total.expected == sum(cost or 0 for cost in found.values()) == 30_000 + amount
+    assert status.forecast == total.expected
+
+
+def test_a_one_time_charge_on_a_day_that_is_not_complete_is_no_usage_of_it(bills: Bills) -> None:
+    fee = line(NEWEST, 700, "Reserved", ChargeCategory="Purchase", ChargeFrequency="One-Time")
+    late = usage({"Compute": lambda day: 100 if day == NEWEST else 1000}, BEGIN, NEWEST)
+    bills.bring("AWS", [*late, fee], on=TODAY)
+    bills.bring("Slow", [line(day, 100) for day in days(BEGIN, date(2026, 11, 15))], on=TODAY)
+    slow = line(date(2026, 11, 16), 80, "Setup", ChargeCategory="Purchase", ChargeFrequency="One-Time")
+    bills.bring("Slow", [*(line(day, 100) for day in days(BEGIN, date(2026, 11, 15))), slow], on=TODAY)
+
+    (total,) = forecast(bills).totals
+
+    assert total.expected == 30 * 1100 + 700 + 80
+
+
+def test_a_fee_of_every_month_that_is_expected_already_counts_once() -> None:
+    """AWS bills support of every month as One-Time."""
+    first = date(2025, 11, 1)
+    costs = {day: Decimal(1000 + (900 if day.day == 28 else 0)) for day in days(first, NEWEST)}
+    on, period = date(2026, 11, 28), DateRange(date(2026, 11, 1), date(2026, 11, 30))
+    costs[on] = Decimal(900)
+    covered = days(first, NEWEST)
+
+    found, _ = projected(costs, covered, period, as_of=TODAY, through=NEWEST, one_time={on: Decimal(900)})
+
+    assert found is not None
+    assert found.total.mean == 30_000 + 900
 
 
 def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills) -> None:
