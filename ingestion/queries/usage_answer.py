@@ -58,7 +58,7 @@ def query_usage(
     The rest of the groups is one row, computed as one group. `all_groups`: every group apart, for exports. Raises
     UserError for what the caller can repair. One lake query; one query in PostgreSQL, one more when grouped by
     customer, for each kind of filter, and for the names of dimensions. A lake query more counts customers where rows are
-    not of customers; a comparison adds up to three.
+    not of customers; a comparison adds up to four.
     """
     metrics = metrics_of(account)
     if not metrics:
@@ -221,7 +221,8 @@ def _against(compared: Compared | None, customers: int) -> str:
     if change.previous_quantity is None or change.ratio is None:
         return f" No change is known against {days}: {change.reason} {active[0].upper()}{active[1:]}."
     sign = "+" if change.ratio > 0 else ""
-    return f" That is {sign}{percent(change.ratio)} against {days}; {active}."
+    gaps = f" ({compared.gaps})" if compared.gaps else ""
+    return f" That is {sign}{percent(change.ratio)} against {days}{gaps}; {active}."
 
 
 def _of_comparison(query: UsageQuery, compared: Compared | None) -> list[str]:

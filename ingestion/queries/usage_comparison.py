@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_
@@ -32,7 +32,8 @@ TOO_MANY = f"Only the total is compared: there are more than {MAX_GROUPS:,} grou
 
 @dataclass(frozen=True)
 class Compared:
-    """Usage of the days that are compared, and of the earlier ones. `by_group`: whether each group was read."""
+    """Usage of the days that are compared, and of the earlier ones. `by_group`: whether each group was read; `unknown`:
+    why nothing is known of some of the earlier days."""
 
     days: DateRange
     earlier: DateRange
@@ -40,6 +41,7 @@ class Compared:
     previous: UsageRead
     previous_customers: int
     by_group: bool
+    unknown: str = ""
 
     @property
     def change(self) -> UsageChange:
@@ -50,6 +52,14 @@ class Compared:
         if not self.by_group:
             return None
         return self._change(_quantity_of(self.current, value), _quantity_of(self.previous, value))
+
+    @property
+    def gaps(self) -> str:
+        """On how many days there are events, where one side has fewer; empty for sides alike."""
+        now, before = self.current.days_with_data, self.previous.days_with_data
+        if now == before:
+            return ""
+        return f"events on {now} of {self.days.days} days, on {before} of {self.earlier.days} before"
 
     def described(self, compare_to: str) -> UsageComparison:
         return UsageComparison(
@@ -62,13 +72,13 @@ class Compared:
         )
 
     def _change(self, now: Decimal | None, before: Decimal | None) -> UsageChange:
-        if not self.previous.days_with_data:
+        if reason := self.unknown or ("" if self.previous.days_with_data else NO_EVENT):
             return UsageChange(
                 current_quantity=now,
                 previous_quantity=None,
                 quantity_change=None,
                 ratio=None,
-                reason=NO_EVENT,
+                reason=reason,
             )
         current, previous = now or Decimal(0), before or Decimal(0)
         change = subtracted(current, previous)
@@ -95,7 +105,7 @@ def compare_usage(
     *,
     deadline: float | None,
 ) -> Compared | None:
-    """The comparison that a query asks for; None when no day of its period is over. Up to three lake queries.
+    """The comparison that a query asks for; None when no day of its period is over. Up to four lake queries.
 
     Today is not over, so the days before it are compared, with as many of the earlier period. `read`: the usage of
     all the days, all groups beyond `top` as one.
@@ -107,14 +117,34 @@ def compare_usage(
     earlier = _earlier(query, days, asked.days)
     by_group = read.group_count <= MAX_GROUPS
     question = replace(asked, granularity="none", **({"top": None} if by_group else {"by": "", "top": None}))
+    previous = read_metric(account, metric, replace(question, days=earlier), deadline=deadline)
     return Compared(
         days=days,
         earlier=earlier,
         current=read_metric(account, metric, replace(question, days=days), deadline=deadline),
-        previous=read_metric(account, metric, replace(question, days=earlier), deadline=deadline),
+        previous=previous,
         previous_customers=active_customers(account, metric, replace(asked, days=earlier), deadline=deadline),
         by_group=by_group,
+        unknown=_begun_later(account, metric, asked, earlier, previous, deadline),
     )
+
+
+def _begun_later(
+    account: Account,
+    metric: UsageMetric,
+    asked: UsageAsked,
+    earlier: DateRange,
+    previous: UsageRead,
+    deadline: float | None,
+) -> str:
+    """Why the earlier days are no whole period; empty where they are. A lake query where their first day has no event."""
+    if previous.first_day is None or previous.first_day <= earlier.start:
+        return ""
+    before = DateRange(date.min, earlier.start - timedelta(days=1))
+    whole_metric = replace(asked, days=before, customers=(), dimensions=())
+    if active_customers(account, metric, whole_metric, deadline=deadline):
+        return ""
+    return f"The metric's first event is of {previous.first_day}, within the earlier days."
 
 
 def active_customers(

@@ -94,6 +94,28 @@ def test_without_usage_before_or_days_over_a_change_is_null_with_the_reason(door
     assert "No day of the period is over yet" in today["warnings"][0]
 
 
+@pytest.mark.usefixtures("pushed")
+def test_a_metric_that_begins_within_the_earlier_days_has_no_change_but_the_reason(door: Door) -> None:
+    answer = ask(door, start_date="2026-02-15", end_date="2026-03-14", compare_to="previous_period")
+
+    assert (answer["change"]["current_quantity"], answer["change"]["ratio"]) == (14 * 10 + 14 * 24, None)
+    assert "No change is known against 2026-01-18 to 2026-02-14" in answer["summary"]
+    assert "The metric's first event is of 2026-02-01, within the earlier days." in answer["summary"]
+
+
+def test_days_without_events_on_one_side_are_said_beside_the_change(cast: Cast, door: Door) -> None:
+    jobs = [date(2026, 1, 4), date(2026, 2, 5), date(2026, 2, 6), date(2026, 3, 2)]
+    push(cast.account, [event(day, "acme", 5) for day in jobs])
+
+    answer = ask(door, period="month_to_date", compare_to="previous_period")
+
+    assert answer["change"]["ratio"] == -0.5
+    assert (
+        "-50.0 % against 2026-02-01 to 2026-02-19 (events on 1 of 19 days, on 2 of 19 before);"
+        in answer["summary"]
+    )
+
+
 def test_without_days_it_is_the_last_30_as_in_questions_about_cost_or_today_when_pushing_has_just_begun(
     door: Door, cast: Cast
 ) -> None:
