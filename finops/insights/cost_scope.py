@@ -1,6 +1,6 @@
 """Part of an account's cost, by team, source, account and provider: what the lists of anomalies and savings are narrowed to.
 
-Each is a filter as in `querySpend`: aliases and names count, and a value that the data lacks is named with the nearest.
+Each is a filter as in `querySpend`: aliases and names count. A value that no cost line has is refused with the nearest.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def check_currency(account: Account, currency: str) -> None:
 def resolve_scope(
     account: Account, sources: Sources, scope: CostScope, *, deadline: float | None = None
 ) -> tuple[tuple[ResolvedFilter, ...], list[str]]:
-    """The scope as filters of cost lines, and sentences about values that no line has. One lake query, none for the
-    whole account. Raises UserError for a value that the account does not know."""
+    """The scope as filters of cost lines, and sentences about accounts under an older name. One lake query, none for the
+    whole account. Raises UserError for a value that no line has: "no anomalies of" it would read as good news."""
     if not scope.scope_values:
         return (), []
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
@@ -95,4 +95,4 @@ def resolve_scope(
         granularity="none",
         top=1,
     )
-    return filters, look_up(account, plan, deadline, sources.manifest).warnings
+    return filters, look_up(account, plan, deadline, sources.manifest, refuse_all=True).warnings

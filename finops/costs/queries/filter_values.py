@@ -55,12 +55,14 @@ def look_up(
     manifest: Manifest | None = None,
     *,
     brought: Mapping[str, Collection[str]] | None = None,
+    refuse_all: bool = False,
 ) -> FilterFindings:
     """One lake query over the filtered columns; a second one when a value is not in the data of these days.
 
     `brought` are values by dimension that shared-cost splits gave cost to, which count as being in the data. Raises
     UserError for an `in` of which no value is in the data of any day, on dimensions whose values people make up
-    (REFUSED): a sum of nothing would read as a cost of 0. One lake query more where none is of these days.
+    (REFUSED; `refuse_all`: on any): a sum of nothing would read as a cost of 0. One lake query more where none is of
+    these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
     present, renamed = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
@@ -71,7 +73,9 @@ def look_up(
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
     known, _ = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
-    empty = [(index, item) for index, (item, values) in enumerate(lost) if _is_refused(item, values)]
+    empty = [
+        (index, item) for index, (item, values) in enumerate(lost) if _is_refused(item, values, refuse_all)
+    ]
     other_days, _ = _ask(
         account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=EVER
     )
@@ -90,12 +94,12 @@ def look_up(
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
 
 
-def _is_refused(item: ResolvedFilter, missing: Sequence[str]) -> bool:
+def _is_refused(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) -> bool:
     """Whether none of the values asked for is there, and it is worth a refusal when no day has any."""
     name = item.dimension.name
     return (
         item.op == "in"
-        and (name in REFUSED or name.startswith(REFUSED_FAMILIES))
+        and (refuse_all or name in REFUSED or name.startswith(REFUSED_FAMILIES))
         and len(missing) == len(item.asked)
         # A tag key that no line has is said by the dimension, with the keys that come near.
         and not item.dimension.warnings

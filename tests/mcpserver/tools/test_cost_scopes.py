@@ -92,14 +92,20 @@ def test_savings_are_of_the_lines_of_a_scope(
     assert all(value in answer["summary"] for value in scope.values())
 
 
-def test_a_team_of_nobody_and_a_source_of_nobody_are_named_with_the_nearest(
-    door: Door, acme: Account
-) -> None:
+@pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
+def test_a_scope_of_nobody_is_refused_with_the_nearest(door: Door, acme: Account, tool: str) -> None:
     bills(acme)
 
-    for scope, nearest in (({"team": "Cor"}, "Core"), ({"source": "Second bil"}, "Second bill")):
-        result = door.call("listSavingsRecommendations", **scope)
+    for scope, nearest in (
+        ({"team": "Cor"}, "Core"),
+        ({"source": "Second bil"}, "Second bill"),
+        ({"account": "labb"}, "lab"),
+        ({"provider": "Azur"}, "AWS"),
+    ):
+        result = door.call(tool, **scope)
+        assert result["isError"]
         assert nearest in result["content"][0]["text"]
+    assert not door.call(tool, provider="aws", account="222")["isError"]
 
 
 @pytest.mark.parametrize("tool", ["listSavingsRecommendations", "listAnomalies"])
@@ -176,3 +182,12 @@ def test_anomalies_are_of_a_scope_whose_cost_moved_in_their_days(
     page = signed_in(cast.viewer).get(f"/a/{acme.slug}/anomalies/", {"team": "Core"}).content.decode()
     assert "Queue" in page
     assert "Lake" not in page
+
+
+@pytest.mark.parametrize("page", ["savings", "anomalies"])
+def test_a_page_of_a_scope_of_nobody_says_so(cast: Cast, acme: Account, page: str) -> None:
+    bills(acme)
+
+    shown = signed_in(cast.viewer).get(f"/a/{acme.slug}/{page}/", {"provider": "Azur"})
+
+    assert "no cost line of any day has provider" in shown.content.decode()
