@@ -19,6 +19,9 @@ from ingestion.usage_query import CUSTOMER, UsageFilter
 PREFIX = "dimension:"
 NAMED_UNKNOWN = 3
 NEAREST = 5
+NEAREST_OF = 2_000
+"""Customers looked through for one whose name is spelt alike; the first by id."""
+
 SHOWN_LENGTH = 100
 
 
@@ -83,8 +86,8 @@ def find_filters(
 def find_customers(account: Account, asked: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """The ids of customers named by id, or by name in any case; and warnings about those that are neither.
 
-    Two customers of one name are both meant. Raises UserError for what no id can hold. One query, and one more for
-    each unknown of the first three.
+    Two customers of one name are both meant. Raises UserError for what no id can hold. One query, and up to two
+    more for each unknown of the first three.
     """
     if not asked:
         return (), []
@@ -128,5 +131,8 @@ def _unknown(account: Account, value: str) -> str:
     rows = Customer.objects.filter(account=account)
     close = rows.filter(Q(customer_id__icontains=part) | Q(name__icontains=part)).order_by("customer_id")
     ids = list(close.values_list("customer_id", flat=True)[:NEAREST]) if part else []
-    advice = f" Nearest: {', '.join(ids)}." if ids else ""
+    if not ids:
+        known = rows.order_by("customer_id").values_list("customer_id", "name")[:NEAREST_OF]
+        ids = nearest(part[:SHOWN_LENGTH], [text for row in known for text in row if text.strip()])
+    advice = f" Nearest: {', '.join(cut(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
     return f"No customer has the id or name {value[:100]!r}.{advice}"
