@@ -142,14 +142,30 @@ def _called_tool(ask: Ask) -> Tool:
         close = nearest(name[:64], ask.server.registry.names())
         hint = f" Nearest: {', '.join(close)}." if close else ""
         raise RpcError(
-            Code.INVALID_PARAMS, f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_by_hand(name)}"
+            Code.INVALID_PARAMS,
+            f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_by_hand(name, ask.call)}",
         )
     return tool
 
 
-def _by_hand(name: str) -> str:
-    writes = name.casefold().startswith(("update", "edit", "change", "delete", "remove", "rename"))
-    return " What no tool changes, members change on their pages in the console." if writes else ""
+_PAGES = {
+    "alert": "alerts/",
+    "anomal": "anomalies/",
+    "budget": "budgets/",
+    "cost_tag": "cost-tags/",
+    "dashboard": "dashboards/",
+    "saving": "savings/",
+    "team": "teams/",
+}
+"""The page of what the name of a tool that there is not may be about."""
+
+
+def _by_hand(name: str, call: ToolCall) -> str:
+    folded = name.casefold()
+    if not folded.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
+        return ""
+    page = next((page for part, page in _PAGES.items() if part in folded), "")
+    return f" What no tool changes, members change on its page in the console: {call.console_url(page)}"
 
 
 def _read_only(tool: Tool, call: ToolCall) -> str:

@@ -125,11 +125,23 @@ def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
 
 
 @pytest.mark.usefixtures("pushed")
+def test_a_misspelt_customer_names_the_nearest(door: Door) -> None:
+    answer = answer_of(door, "queryUsage", customers=["custmer-007"])
+    assert answer["quantity"] is None
+    assert any("'custmer-007'. Nearest: customer-007" in warning for warning in answer["warnings"])
+
+
+@pytest.mark.usefixtures("pushed")
 def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
     read: list[tuple[str, str]] = []
     cursor, pages = "", 0
     while pages == 0 or cursor:
         page = answer_of(door, "listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
+        if cursor == "":
+            held = len(page["events"])
+            assert held < 200
+            assert f"{held} usage events from" in page["summary"]
+            assert page["truncated"].startswith(f"{held} of the 200 asked for: one answer holds 25 KB. ")
         read += [(one["event_time"], one["customer_id"]) for one in page["events"]]
         cursor, pages = page["cursor"], pages + 1
     assert len(read) == len(set(read)) == 7 * CUSTOMERS

@@ -105,11 +105,13 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     taken = ask.problem("create_budget", name="core", amount=200, currency="USD")
     drawn = ask.problem("create_dashboard", name="weekly")
     unknown = ask.error("tools/call", {"name": "update_budget", "arguments": {}})
+    other = ask.error("tools/call", {"name": "rename_customer", "arguments": {}})
 
     assert f"exists already, with id {budget}" in taken
     assert taken.endswith(f"Its page: {page}/budgets/{budget}/")
     assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
-    assert "on their pages in the console" in unknown["message"]
+    assert unknown["message"].endswith(f"members change on its page in the console: {page}/budgets/")
+    assert other["message"].endswith(f"in the console: {page}/")
 
 
 def test_group_by_project_says_what_it_was_taken_for(acme: Account, ask: Door) -> None:
