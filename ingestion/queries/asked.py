@@ -17,6 +17,7 @@ from ingestion.models import Customer
 from ingestion.usage_query import CUSTOMER, UsageFilter
 
 PREFIX = "dimension:"
+CUSTOMER_NAMES = ("customer", "customers", "customer_id", "customer_name")
 NAMED_UNKNOWN = 3
 NEAREST = 5
 NEAREST_OF = 2_000
@@ -47,7 +48,7 @@ class Found:
 def find_group(known: Known, name: str) -> Found:
     """`customer` or `dimension:<key>`, kindly read (`Customers`, `region`). Raises UserError with the nearest."""
     plain = name.strip()
-    if plain.casefold() in ("", "customer", "customers", "customer_id", "customer_name"):
+    if not plain or plain.casefold() in CUSTOMER_NAMES:
         return Found(CUSTOMER if plain else "")
     prefix, colon, key = plain.partition(":")
     if colon and key and prefix.strip().casefold() in ("dimension", "dim"):

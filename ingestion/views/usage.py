@@ -13,7 +13,6 @@ from django.views.decorators.http import require_safe
 from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
-from finops.lake import queries as lake_queries
 from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
@@ -21,13 +20,14 @@ from finops.lib.params import as_arguments
 from finops.lib.questions import answer_page
 from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
+from ingestion.choices import dimension_choices, field_value
 from ingestion.models import UsageMetric
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
+from ingestion.queries.asked import PREFIX
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
 CUSTOM = "custom"
-PREFIX = "dimension:"
 FIRST_QUESTION = UsageQuery(granularity="day", group_by=CUSTOMER)
 
 
@@ -69,18 +69,15 @@ def _asked(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQue
 
 
 def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetric]) -> dict[str, Any]:
-    keys = lake_queries.dimension_keys(request.account)
-    groups = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
-    filters = [{"dimension": _prefixed(item.dimension), "values": item.values} for item in query.filters]
+    filters = [{"dimension": field_value(item.dimension), "values": item.values} for item in query.filters]
     if query.customers:
         filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
-    known = {name for name, _title in groups}
     used = [query.group_by, *(str(item["dimension"]) for item in filters)]
     return {
         "values_url": reverse("usage_values", args=[request.account.slug]),
         "metrics": [(metric.name, str(metric)) for metric in metrics],
         "chosen_metric": _name_of(query.metric, metrics),
-        "groups": [*groups, *((name, name) for name in dict.fromkeys(used) if name and name not in known)],
+        "groups": dimension_choices(request.account, used),
         "filters": filters,
         "periods": PERIODS,
         "granularities": GRANULARITIES,
@@ -93,10 +90,6 @@ def _name_of(asked: str, metrics: list[UsageMetric]) -> str:
         return find_metric(metrics, asked).name
     except UserError:
         return ""
-
-
-def _prefixed(dimension: str) -> str:
-    return dimension if dimension.startswith(PREFIX) or dimension == CUSTOMER else f"{PREFIX}{dimension}"
 
 
 @account_page()

@@ -1,8 +1,8 @@
-// The form of a page of one question: custom dates, and filters, whose values are values.js's matter.
+// The form of a page of one question: custom dates, and filters, whose values are values.js's matter. Each list of filters
+// (data-filters names its template) has names of a letter of its own, f0, f0op, f0v …, and a button (data-add-filter its id).
 (() => {
   const form = document.getElementById("query");
-  const filters = document.getElementById("filters");
-  const template = document.getElementById("filter-template");
+  const lists = [...form.querySelectorAll("[data-filters]")];
 
   function changed() {
     form.dispatchEvent(new Event("change", { bubbles: true }));
@@ -28,27 +28,32 @@
   }
 
   // Names count from 0 in the order shown, so that the URL stays short and two filters never share one.
-  function renumber() {
-    [...filters.children].forEach((filter, index) => {
-      for (const field of filter.querySelectorAll("[name]")) field.name = field.name.replace(/^f\d+/, `f${index}`);
-      filter.querySelector("datalist").id = `f${index}values`;
-      filter.querySelector("[data-filter-input]").setAttribute("list", `f${index}values`);
+  function renumber(list) {
+    [...list.children].forEach((filter, index) => {
+      for (const field of filter.querySelectorAll("[name]")) {
+        field.name = field.name.replace(/^([a-z])\d+/, (_, letter) => `${letter}${index}`);
+      }
+      const suggestions = filter.querySelector("datalist");
+      suggestions.id = `${filter.querySelector("[data-filter-dimension]").name}values`;
+      filter.querySelector("[data-filter-input]").setAttribute("list", suggestions.id);
     });
   }
 
-  function addFilter() {
-    filters.append(template.content.cloneNode(true));
-    renumber();
-    filters.lastElementChild.querySelector("[data-filter-dimension]").focus();
+  function addFilter(list) {
+    list.append(document.getElementById(list.dataset.filters).content.cloneNode(true));
+    renumber(list);
+    list.lastElementChild.querySelector("[data-filter-dimension]").focus();
   }
 
   form.addEventListener("click", (event) => {
-    if (event.target.closest("[data-add-filter]")) addFilter();
-    const filter = event.target.closest("[data-remove-filter]");
-    if (filter) {
-      filter.closest("[data-filter]").remove();
-      renumber();
-      form.querySelector("[data-add-filter]").focus();
+    const add = event.target.closest("[data-add-filter]");
+    if (add) addFilter(document.getElementById(add.dataset.addFilter));
+    const remove = event.target.closest("[data-remove-filter]");
+    if (remove) {
+      const list = remove.closest("[data-filters]");
+      remove.closest("[data-filter]").remove();
+      renumber(list);
+      form.querySelector(`[data-add-filter="${list.id}"]`).focus();
       changed();
     }
   });
@@ -66,7 +71,7 @@
   // A filter that has no value yet, or none any more, is unfinished: it stays in the form and asks nothing.
   form.addEventListener("htmx:configRequest", (event) => {
     const asked = event.detail.parameters;
-    for (const filter of filters.children) {
+    for (const filter of lists.flatMap((list) => [...list.children])) {
       const name = filter.querySelector("[data-filter-dimension]").name;
       const finished = asked.get(`${name}op`) === "absent" || asked.getAll(`${name}v`).some((value) => value);
       if (finished) continue;
@@ -74,6 +79,6 @@
     }
   });
 
-  renumber();
+  lists.forEach(renumber);
   showDates();
 })();

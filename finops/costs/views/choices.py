@@ -49,7 +49,7 @@ class DimensionChoices:
 
 def default_basis(basis: str | None, used: ViewUsed | None) -> str:
     """What the choice of no basis is called: with the account's own where an answer counted by it."""
-    return f"{used.basis.capitalize()} (account's default)" if used and not basis else "Account's default"
+    return f"Default ({used.basis})" if used and not basis else "Default"
 
 
 def dimension_choices(

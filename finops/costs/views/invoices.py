@@ -33,7 +33,7 @@ LABELS = {
     "differs": "Differs",
     "no_lines": "No lines",
     "no_invoice_detail": "No Invoice Detail",
-    "not_invoiced": "No invoice named",
+    "not_invoiced": "No invoice ID",
 }
 
 
@@ -52,7 +52,7 @@ COLUMNS: list[Column[Line]] = [
     Column("issuer", "Issuer", lambda line: line.row.issuer, shown=False),
     Column("account", "Billing account", lambda line: line.row.billing_account, shown=False),
     Column("status", "Status", lambda line: line.label),
-    Column("lines", "Lines add up to", lambda line: line.row.lines_amount, numeric=True),
+    Column("lines", "Cost lines", lambda line: line.row.lines_amount, numeric=True),
     Column("invoiced", "Invoiced", lambda line: line.row.invoiced_amount, numeric=True),
     Column("difference", "Difference", lambda line: line.row.difference, numeric=True),
     Column("currency", "Currency", lambda line: line.row.currency, shown=False),

@@ -57,9 +57,14 @@ class Facts:
         return self.usage.total
 
 
-def read_facts(account: Account, query: UnitCostQuery, deadline: float | None) -> Facts:
+def read_facts(
+    account: Account,
+    query: UnitCostQuery,
+    deadline: float | None,
+    metrics: list[UsageMetric] | None = None,
+) -> Facts:
     """See `query_unit_cost`."""
-    metrics = metrics_of(account)
+    metrics = metrics_of(account) if metrics is None else metrics
     metric = meant_metric(metrics, query.usage_metric)
     only, strange = find_customers(account, query.customers)
     by_customer = query.mode == "per_customer"

@@ -18,19 +18,25 @@ from finops.unitcosts.queries.shares import ordered, with_shares
 from finops.unitcosts.queries.unit_metrics import meant_by
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
+from ingestion.models import UsageMetric
 
 MAX_UNIT = 100
 """Characters of a unit that are shown: whoever pushes may send any text."""
 
 
 def query_unit_cost(
-    account: Account, query: UnitCostQuery, *, deadline: float | None = None
+    account: Account,
+    query: UnitCostQuery,
+    *,
+    deadline: float | None = None,
+    metrics: list[UsageMetric] | None = None,
 ) -> UnitCostAnswer:
     """Cost divided by a usage metric, in total or for each customer, in the account's cost view unless overridden.
 
     Cost and usage are exact; each currency's cost is divided by the whole usage, and never added to another's. A unit
     cost is None with its reason where there is no usage to divide by. Per customer the rows' costs of a currency add up
-    to its total, with what matches no customer as rows of its own. The account must be in scope.
+    to its total, with what matches no customer as rows of its own. The account must be in scope. `metrics`: those of
+    `metrics_of`, where the caller has read them.
 
     A saved unit metric gives what the question leaves out; the answer says what was given beside it and differs.
 
@@ -41,7 +47,7 @@ def query_unit_cost(
     of `query_spend`, and one for each lake query.
     """
     meant = meant_by(account, query)
-    answer = with_shares(_answer(account, meant.query, deadline))
+    answer = with_shares(_answer(account, meant.query, deadline, metrics))
     if not meant.name:
         return answer
     return replace(
@@ -52,8 +58,13 @@ def query_unit_cost(
     )
 
 
-def _answer(account: Account, query: UnitCostQuery, deadline: float | None) -> UnitCostAnswer:
-    facts = read_facts(account, query, deadline)
+def _answer(
+    account: Account,
+    query: UnitCostQuery,
+    deadline: float | None,
+    metrics: list[UsageMetric] | None,
+) -> UnitCostAnswer:
+    facts = read_facts(account, query, deadline, metrics)
     spent = sorted(facts.cost.totals(), key=_size)
     every = joined_rows(facts, spent)
     totals = totals_of(facts, spent, every)

@@ -22,12 +22,11 @@ from finops.unitcosts.models import UsageDimensionMapping
 from finops.unitcosts.queries.customers import aliases_of, customer_key
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries.asked import PREFIX, Known, find_customers, find_key
+from ingestion.queries.asked import CUSTOMER_NAMES, PREFIX, Known, find_customers, find_key
 from ingestion.queries.usage_lake import NONE
 from ingestion.queries.values import MAX_METRIC_VALUES, metric_values
 from ingestion.usage_query import CUSTOMER
 
-CUSTOMER_NAMES = ("customer", "customers", "customer_id", "customer_name")
 SHOWN_VALUES = 20
 SHOWN_LENGTH = 120
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -49,6 +49,8 @@ from finops.unitcosts.queries.matching import customer_names, suggested
 from finops.unitcosts.queries.unit_metrics import find_unit_metric
 from finops.unitcosts.saved import asked_with, is_changed
 from finops.unitcosts.unit_cost_query import DEFAULT_TOP, UnitCostQuery
+from ingestion.choices import dimension_choices as usage_dimension_choices
+from ingestion.choices import field_value
 from ingestion.models import UsageMetric
 from ingestion.queries import first_metric, metrics_of
 
@@ -72,7 +74,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         if wants_csv(request):
             return _csv(query, query_unit_cost(request.account, structs.replace(query, top=ALL_ROWS)))
         if query.usage_metric:
-            context |= _result(request, query)
+            context |= _result(request, query, metrics)
     except UserError as problem:
         status, context["error"] = 400, problem.message
     params = {**query.to_params(), **({"saved": [str(saved.pk)]} if saved else {})}
@@ -90,7 +92,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     )
 
 
-def _first_question(request: AccountRequest, metrics: Sequence[UsageMetric], key: str) -> UnitCostQuery:
+def _first_question(request: AccountRequest, metrics: list[UsageMetric], key: str) -> UnitCostQuery:
     """By customer where there is a key, and with what splits on it allocate."""
     return UnitCostQuery(
         usage_metric=first_metric(metrics),
@@ -120,8 +122,8 @@ def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQu
     return query, UnitMetric.objects.filter(pk=saved).first() if saved else None
 
 
-def _result(request: AccountRequest, query: UnitCostQuery) -> dict[str, Any]:
-    answer = query_unit_cost(request.account, query)
+def _result(request: AccountRequest, query: UnitCostQuery, metrics: list[UsageMetric]) -> dict[str, Any]:
+    answer = query_unit_cost(request.account, query, metrics=metrics)
     unit = answer.unit or answer.usage_metric
     return {
         "answer": answer,
@@ -152,14 +154,22 @@ def _rows(answer: UnitCostAnswer, *statuses: str) -> list[UnitCostRow]:
     return [row for row in answer.rows if row.status in statuses]
 
 
-def _choices(request: AccountRequest, query: UnitCostQuery, metrics: Sequence[UsageMetric]) -> dict[str, Any]:
+def _choices(request: AccountRequest, query: UnitCostQuery, metrics: list[UsageMetric]) -> dict[str, Any]:
     keys = lake_queries.tag_keys(request.account)
     named = [(metric.name, str(metric)) for metric in metrics]
+    usage_filters = [
+        {"dimension": field_value(item.dimension), "values": item.values} for item in query.usage_filters
+    ]
     strange = [] if query.usage_metric in [name for name, _label in named] else [query.usage_metric]
     return {
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "metric_choices": [*named, *((name, name) for name in strange if name)],
         "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
+        "usage_values_url": reverse("usage_values", args=[request.account.slug]),
+        "usage_filters": usage_filters,
+        "usage_dimensions": usage_dimension_choices(
+            request.account, [str(item["dimension"]) for item in usage_filters]
+        ),
         "modes": MODES,
         "scales": _scales(query.units),
         "periods": PERIODS,

@@ -130,6 +130,26 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
     assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}
 
 
+def test_usage_filters_are_edited_beside_cost_filters(cast: Cast, sold: Account) -> None:
+    with account_scope(cast.account):
+        events = [
+            event(datetime.now(UTC).date() - timedelta(days=1), "acme-corp", 7, dimensions={"region": "eu"})
+        ]
+        store(cast.account, events, source=source_of(cast.account))
+    query = {"usage_metric": "requests", "mode": "total", "u0": "region", "u0op": "in", "u0v": "eu"}
+
+    page = signed_in(cast.viewer).get(f"{PAGE}?{urlencode(query)}").content.decode()
+    editor = page[page.index('data-values-url="/a/acme/usage/values/"') : page.index('id="filter-template"')]
+    fields = re.sub(r"\s+", " ", editor)
+
+    assert "÷ 7 " in page
+    assert '<select class="form-select" name="u0"' in fields
+    assert '<option value="dimension:region" selected>region</option>' in fields
+    assert '<input type="hidden" name="u0v" value="eu">' in fields
+    assert 'data-add-filter="usage-filters"' in fields
+    assert 'name="u0"' in page[page.index('id="usage-filter-template"') :]
+
+
 def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast, sold: Account) -> None:
     client = signed_in(cast.viewer)
     asked = {"usage_metric": "seats", "mode": "total", "period": "last_7_days"}
