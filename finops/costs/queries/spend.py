@@ -10,7 +10,7 @@ from decimal import Decimal
 from msgspec import structs
 
 from accounts.models import Account
-from finops.costs.answers import MoneyAmount, SpendAnswer, ViewUsed
+from finops.costs.answers import SpendAnswer, ViewUsed
 from finops.costs.comparison import Compared, compared_by_source
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
@@ -18,7 +18,7 @@ from finops.costs.queries.after_splits import after_splits
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend_answer import ZERO, SpendFacts, assemble
+from finops.costs.queries.spend_answer import ZERO, LackingCost, SpendFacts, assemble
 from finops.costs.queries.spend_beside import Beside, SpendBeside, beside
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
@@ -177,8 +177,8 @@ def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal
 
 def lacking_of(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
-) -> list[MoneyAmount]:
-    """What the lines cost that lack the measure of the plan, as billed; for cost, which every line has, no query."""
+) -> list[LackingCost]:
+    """What the lines cost that lack the measure of the plan, most first; for cost, which every line has, no query."""
     if plan.basis in COST_COLUMNS:
         return []
     days, build = plan.days, LackingBuild(plan.basis, plan.filters, plan.categories)
@@ -193,9 +193,9 @@ def lacking_of(
         manifest=manifest,
         deadline=deadline,
     )
-    # What a commitment pays is billed as 0 and worth its effective cost.
-    found = {row["currency"]: row["billed"] or row["amortized"] for row in table.to_pylist()}
-    return [MoneyAmount(amount=found[name], currency=name) for name in most_first(found) if found[name]]
+    found = {row["currency"]: LackingCost(**row) for row in table.to_pylist()}
+    sizes = {name: max(each.billed, each.amortized, key=abs) for name, each in found.items()}
+    return [found[name] for name in most_first(sizes) if sizes[name]]
 
 
 def read_sums_of(

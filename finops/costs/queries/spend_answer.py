@@ -14,7 +14,6 @@ from finops.costs.answers import (
     AccountRef,
     Change,
     ComparisonUsed,
-    MoneyAmount,
     PartAmount,
     PeriodUsed,
     Series,
@@ -53,6 +52,22 @@ ENOUGH_DAYS = Decimal("0.9")
 
 
 @dataclass(frozen=True)
+class LackingCost:
+    """What lines without a measure cost in one currency, in both bases."""
+
+    currency: str
+    billed: Decimal
+    amortized: Decimal
+
+    def words(self, basis: str) -> str:
+        """The amount of a basis, which it names. What a commitment pays is billed as 0, so 0 names the other too."""
+        amount, other = (self.billed, self.amortized) if basis == "billed" else (self.amortized, self.billed)
+        rest = "amortized" if basis == "billed" else "billed"
+        beside = f" ({money(other, self.currency)} {rest})" if not amount else ""
+        return f"{money(amount, self.currency)} {basis}{beside}"
+
+
+@dataclass(frozen=True)
 class SpendFacts:
     """What an answer is made from, besides the sums."""
 
@@ -64,7 +79,7 @@ class SpendFacts:
     sources: Sources
     findings: FilterFindings
     splitting: Splitting = field(default_factory=Splitting)
-    lacking: Sequence[MoneyAmount] = ()
+    lacking: Sequence[LackingCost] = ()
     """What the lines cost that have no value in the measure."""
     after_splits: Mapping[str, Decimal] = field(default_factory=dict)
     """The total of each currency after splits, where the question is before them and it differs."""
@@ -124,7 +139,8 @@ def lacking_words(facts: SpendFacts) -> str:
     """A clause on what the sum knows nothing of."""
     if not facts.lacking:
         return ""
-    amounts = listed([money(each.amount, each.currency) for each in facts.lacking])
+    basis = facts.query.basis or facts.sources.view.basis
+    amounts = listed([each.words(basis) for each in facts.lacking])
     return f"; {facts.view.measure} is missing on lines of {amounts}"
 
 

@@ -142,7 +142,10 @@ def test_what_lacks_a_list_cost_is_said_with_what_it_costs(acme: Account) -> Non
     answer = query_spend(acme, SpendQuery(period="month_to_date", measure="list_cost", group_by=["service"]))
     assert [(row.group["service"], row.amount) for row in answer.rows] == [("VM", Decimal(20))]
     assert answer.summary.startswith("Acme had a list cost of 20.00 USD")
-    assert "list cost is missing on lines of 8.00 EUR and 6.00 USD" in answer.summary.split(". ")[0]
+    assert (
+        "list cost is missing on lines of 8.00 EUR billed and 6.00 USD billed"
+        in answer.summary.split(". ")[0]
+    )
     whole = query_spend(
         acme,
         SpendQuery(
@@ -150,6 +153,25 @@ def test_what_lacks_a_list_cost_is_said_with_what_it_costs(acme: Account) -> Non
         ),
     )
     assert "missing" not in whole.summary
+
+
+@pytest.mark.parametrize(
+    ("basis", "expected"),
+    [
+        (None, "0.00 EUR billed (8.00 EUR amortized) and 6.00 USD billed"),
+        ("amortized", "8.00 EUR amortized and 5.00 USD amortized"),
+    ],
+)
+def test_what_lacks_a_list_cost_is_of_the_basis_that_was_asked_for(
+    acme: Account, basis: Any, expected: str
+) -> None:
+    paid = [
+        cost(DAY, 6, effective_cost=Decimal(5), service="Mail"),
+        cost(DAY, 0, effective_cost=Decimal(8), service="Seats", currency="EUR"),
+    ]
+    add_source(acme, paid)
+    query = SpendQuery(period="month_to_date", measure="list_cost", basis=basis)
+    assert f"is missing on lines of {expected}" in query_spend(acme, query).summary
 
 
 def test_a_quantity_has_its_unit_and_no_currency(acme: Account) -> None:
@@ -173,7 +195,7 @@ def test_a_quantity_has_its_unit_and_no_currency(acme: Account) -> None:
         ("VM", Decimal(2), "GB"),
     }
     assert "currency" not in repr([answer["totals"], answer["rows"]])
-    assert "consumed quantity is missing on lines of 8.00 EUR" in answer["summary"]
+    assert "consumed quantity is missing on lines of 8.00 EUR billed" in answer["summary"]
 
 
 def test_a_folded_answer_of_quantities_keeps_its_units(acme: Account) -> None:
