@@ -23,13 +23,15 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-# What the scope cost in the 30 days before the day it was acted on and since then, for 30 days. saved = before - after.
-class Realised(msgspec.Struct, frozen=True, kw_only=True):
+# What the scope cost in the 30 days before the day it was acted on and since then, for 30 days. saved = before - after;
+# of an unused commitment, which is paid for either way, that is waste_avoided and no saving.
+class Realised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: Decimal | None
     after: Decimal | None
     saved: Decimal | None
     currency: str
     reason: str
+    waste_avoided: Decimal | None = None
 
 
 # service and account: of all its lines, "3 services" where there are several. monthly_waste: unused commitment, which is

@@ -238,20 +238,22 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
 
 
 def _realised(rows: Sequence[Recommendation]) -> list[Realised]:
-    """What all that was acted on saved so far, by currency; only what is old enough."""
-    known: dict[str, list[Realised]] = defaultdict(list)
+    """What all that was acted on saved so far, by currency, and apart from it what waste it avoided; only what is old
+    enough."""
+    known: dict[tuple[bool, str], list[Realised]] = defaultdict(list)
     for row in rows:
-        if row.realised is not None and row.realised.saved is not None:
-            known[row.currency].append(row.realised)
+        if row.realised is not None and row.realised.before is not None:
+            known[row.realised.waste_avoided is not None, row.currency].append(row.realised)
     return [
         Realised(
             before=added(each.before or Decimal(0) for each in ours),
             after=added(each.after or Decimal(0) for each in ours),
-            saved=added(each.saved or Decimal(0) for each in ours),
+            saved=None if is_waste else added(each.saved or Decimal(0) for each in ours),
             currency=currency,
             reason="",
+            waste_avoided=added(each.waste_avoided or Decimal(0) for each in ours) if is_waste else None,
         )
-        for currency, ours in sorted(known.items())
+        for (is_waste, currency), ours in sorted(known.items())
     ]
 
 
@@ -270,7 +272,12 @@ def _summary(
     if query.status == DISMISSED:
         return f"{len(rows)} {noun} dismissed{_narrowed(query)}. {could}"
     saved = listed([money(each.saved, each.currency) for each in realised if each.saved is not None])
-    so_far = f"saved {saved} a month so far" if saved else "nothing that is old enough to say what it saved"
+    avoided = listed(
+        [money(each.waste_avoided, each.currency) for each in realised if each.waste_avoided is not None]
+    )
+    parts = [f"saved {saved} a month so far"] if saved else []
+    parts += [f"{avoided} a month less waste of commitments, which is no saving"] if avoided else []
+    so_far = "; ".join(parts) or "nothing that is old enough to say what it saved"
     return f"{len(rows)} {noun} acted on{_narrowed(query)}: {so_far}. {could}"
 
 

@@ -26,6 +26,11 @@ CAVEAT: Final = (
     "in it, and what took their place under other ids is not."
 )
 
+WASTE_CAVEAT: Final = (
+    "What the commitment left unused for 30 days before and after, by the bills. It is paid for either way, so less waste "
+    "is no saving; what the usage under it cost before is."
+)
+
 
 @dataclass(frozen=True)
 class Acted:
@@ -95,7 +100,12 @@ def _outcome(each: Acted, sums: Sequence[Mapping[str, Any]], days: DateRange | N
     newest = max(each.day + timedelta(days=1), days.end - timedelta(days=WINDOW_DAYS - 1))
     ours = [row for row in sums if _is_of(row, each.scope)]
     past, since = _monthly(ours, before), _monthly(ours, DateRange(newest, days.end))
-    return Realised(before=past, after=since, saved=subtracted(past, since), currency=currency, reason=CAVEAT)
+    less = subtracted(past, since)
+    if each.scope.commitment:
+        return Realised(
+            before=past, after=since, saved=None, waste_avoided=less, currency=currency, reason=WASTE_CAVEAT
+        )
+    return Realised(before=past, after=since, saved=less, currency=currency, reason=CAVEAT)
 
 
 def _is_of(row: Mapping[str, Any], scope: Scope) -> bool:

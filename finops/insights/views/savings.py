@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -42,7 +41,13 @@ COLUMNS: list[Column[Recommendation]] = [
     Column("reason", "Why no amount", lambda row: row.saving_reason, shown=False),
     Column("note", "Note", lambda row: row.note, shown=False),
     Column("acted_on", "Acted on", lambda row: row.acted_on, shown=False),
-    Column("realised", "Realised a month", lambda row: realised(row), shown=False),
+    Column("realised", "Realised a month", lambda row: row.realised and row.realised.saved, shown=False),
+    Column(
+        "waste_avoided",
+        "Waste avoided a month",
+        lambda row: row.realised and row.realised.waste_avoided,
+        shown=False,
+    ),
 ]
 EXPORTED = [
     Column("effort", "Effort", lambda row: row.effort)
@@ -52,10 +57,6 @@ EXPORTED = [
     else column
     for column in COLUMNS
 ]
-
-
-def realised(row: Recommendation) -> Decimal | None:
-    return row.realised.saved if row.realised else None
 
 
 @account_page()

@@ -19,7 +19,7 @@ from finops.insights.savings.queries import list_savings
 from finops.insights.savings.question import SavingsQuery
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, put
-from tests.finops.insights.savings.bills import FIRST, LAST, daily, old, volume
+from tests.finops.insights.savings.bills import FIRST, LAST, committed, daily, old, volume
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/savings/"
@@ -197,3 +197,34 @@ def test_what_was_saved_is_what_the_next_bills_cost_less(
     assert lines[-1]["charge_date"] == LAST
     html = client_for(cast.viewer).get(f"{LIST}?status=acted").content.decode()
     assert "Realised a month" in html
+
+
+def test_less_unused_commitment_is_waste_avoided_and_no_saving(
+    cast: Cast, acme: Account, client_for: ClientFor
+) -> None:
+    """Half of it is used from 10 February on: 15 a month less is wasted, and nothing costs less."""
+    first, acted = FIRST - timedelta(days=30), date(2026, 2, 10)
+    unused = [
+        {**line, "effective_cost": Decimal(1) if line["charge_date"] < acted else Decimal("0.5")}
+        for line in committed("1", "Unused", first, LAST)
+    ]
+    add_source(acme, [*committed("9", "Used", first, LAST), *unused])
+    (row,) = list_savings(acme, SavingsQuery(rule="unused_commitment")).recommendations
+    client = client_for(cast.member)
+    detail = client.post(f"{page(row)}acted/", {"acted_on": str(acted)}, follow=True).content.decode()
+
+    answer = list_savings(acme, SavingsQuery(status="acted"))
+    (row,) = answer.recommendations
+    assert row.realised is not None
+    for found in (row.realised, *answer.realised):
+        assert [found.before, found.after, found.saved, found.waste_avoided] == [30, 15, None, 15]
+    assert "is no saving" in row.realised.reason
+    assert answer.summary.startswith(
+        "1 recommendation acted on: 15.00 USD a month less waste of commitments, which is no saving."
+    )
+    for html in (detail, client.get(f"{LIST}?status=acted").content.decode()):
+        assert "Waste avoided a month" in html
+        assert "Realised a month" not in html
+    exported = b"".join(client.get(f"{LIST}?status=acted&format=csv")).decode()
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert [(Decimal(each["Waste avoided a month"]), each["Realised a month"]) for each in rows] == [(15, "")]
