@@ -10,8 +10,9 @@ from accounts.models import Account
 from finops.costs.answers import SpendRow, SpendTotal, ViewUsed
 from finops.costs.coverage import Coverage
 from finops.costs.queries.one_sided import one_sided_words
-from finops.costs.queries.spend_lake import COST_COLUMNS, UNITS, SpendPlan
+from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan
 from finops.costs.spend_query import SpendQuery
+from finops.lib.money import added, subtracted
 from finops.lib.spoken import by_currency, cut, largest_parts, listed, money, percent
 
 NAMED_ROWS = 3
@@ -55,9 +56,23 @@ def summary_of(
 
 
 def _said(total: SpendTotal) -> str:
-    credited = [part.amount for part in total.inside if part.part == "credits" and part.amount]
-    less = f" after {money(credited[0], total.currency)} of credits" if credited else ""
-    return f"{money(total.amount, total.currency)}{less}{_moved(total)}"
+    parts = "; ".join(text for text in (_less(total), _moved(total)) if text)
+    return f"{money(total.amount, total.currency)}{f' ({parts})' if parts else ''}"
+
+
+def _less(total: SpendTotal) -> str:
+    """What charges come to without credits and refunds, and these; taken back they are below zero here, and added."""
+    back = [
+        (part.part, part.amount) for part in total.inside if part.part in (CREDITS, REFUNDS) and part.amount
+    ]
+    if not back:
+        return ""
+    charges = subtracted(total.amount, added(amount for _, amount in back))
+    less = [f"{money(-amount, total.currency)} of {name}" for name, amount in back if amount < 0]
+    more = [f"{money(amount, total.currency)} of {name} taken back" for name, amount in back if amount > 0]
+    words = [f"less {listed(less)}"] if less else []
+    words += [f"plus {listed(more)}"] if more else []
+    return f"{money(charges, total.currency)} of charges {' '.join(words)}"
 
 
 def _moved(total: SpendTotal) -> str:
@@ -66,17 +81,17 @@ def _moved(total: SpendTotal) -> str:
         return ""
     earlier = money(change.previous_amount, change.currency)
     if change.ratio is None:
-        return f" ({earlier} before)"
+        return f"{earlier} before"
     word = "more" if change.change > 0 else "less"
     if not change.change:
-        return f" (the same as before: {earlier})"
+        return f"the same as before: {earlier}"
     part = "" if change.current_amount == total.amount else ", on complete days"
     once = (
         one_sided_words(change.current_amount, change.previous_amount, change.one_sided, change.currency)
         if change.one_sided is not None
         else ""
     )
-    return f" ({percent(abs(change.ratio))} {word} than the {earlier} before{part}{once})"
+    return f"{percent(abs(change.ratio))} {word} than the {earlier} before{part}{once}"
 
 
 def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -58,7 +59,37 @@ def test_a_new_account_counts_what_is_billed_and_all_of_it(bill: Account) -> Non
 
 def test_credits_refunds_tax_and_one_time_fees_inside_are_listed(bill: Account) -> None:
     assert parts(bill, MARCH) == {"credits": -100, "refunds": -10, "tax": 19, "one_time_fees": 500}
-    assert "after -100.00 USD of credits" in query_spend(bill, MARCH).summary
+    assert query_spend(bill, MARCH).summary.startswith(
+        "Acme spent 551.00 USD (661.00 USD of charges less 100.00 USD of credits and 10.00 USD of refunds) from"
+    )
+
+
+@pytest.mark.parametrize(
+    ("charges", "credit", "refund", "words"),
+    [
+        (100, "-5272.85", 0, "-5,172.85 USD (100.00 USD of charges less 5,272.85 USD of credits)"),
+        (100, 0, -250, "-150.00 USD (100.00 USD of charges less 250.00 USD of refunds)"),
+        (100, 20, 0, "120.00 USD (100.00 USD of charges plus 20.00 USD of credits taken back)"),
+        (
+            100,
+            20,
+            -5,
+            "115.00 USD (100.00 USD of charges less 5.00 USD of refunds plus 20.00 USD of credits taken back)",
+        ),
+        (0, -30, 0, "-30.00 USD (0.00 USD of charges less 30.00 USD of credits)"),
+        (100, 0, 0, "100.00 USD"),
+    ],
+)
+def test_credits_and_refunds_read_plainly_with_any_sign(
+    acme: Account, charges: int, credit: Any, refund: int, words: str
+) -> None:
+    lines = [
+        cost(DAY, charges),
+        cost(DAY, credit, charge_category="Credit"),
+        cost(DAY, refund, charge_class="Correction"),
+    ]
+    add_source(acme, [line for line in lines if line["billed_cost"]])
+    assert query_spend(acme, MARCH).summary.startswith(f"Acme spent {words} from")
 
 
 def test_what_is_left_out_is_listed_and_adds_up_to_the_whole(bill: Account) -> None:
