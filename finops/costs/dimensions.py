@@ -8,7 +8,7 @@ A plain dimension has a fixed name (`service`); a family has a prefix and a key 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -43,13 +43,22 @@ class Column:
 
 
 @dataclass(frozen=True)
+class FormerName:
+    """The id that had an earlier name, and its newest, which is shown."""
+
+    id: str
+    newest: str
+
+
+@dataclass(frozen=True)
 class Dimension:
     """A resolved dimension. `absent` is shown, and taken in filters, for lines without a value.
 
     `label` is the readable name of a value that is an id; filters match either. `tag_keys` are what the lake must
     bring. `warnings` are sentences for the answer, such as a tag key that no line has. `has_many_values` (thousands)
     only decides how the lake is asked. `names` are readable names that a higher room knows. `stands_for` is the dimension
-    whose values it has under another name, and whose shared-cost splits are its own.
+    whose values it has under another name, and whose shared-cost splits are its own. `former`: what earlier names of
+    renamed ids, in small letters, stand for (`former_names`).
     """
 
     name: str
@@ -62,6 +71,7 @@ class Dimension:
     has_many_values: bool = False
     names: ValueNames | None = field(default=None, compare=False, repr=False)
     stands_for: str = ""
+    former: Mapping[str, Sequence[FormerName]] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Filters on cost lines as Ibis conditions. Pure.
+"""Filters on cost lines as Ibis conditions. Pure, but for the names of renamed ids.
 
 All are without regard to case. A line without a value passes `not_in` and `not_contains`, and passes `in` only by the
 name that stands for no value, such as `(untagged)`.
@@ -16,6 +16,7 @@ import ibis
 
 from finops.costs.aliases import candidates
 from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.former_names import former_ids, passes, with_newest_names
 from finops.costs.numbers import folded, numbers_of
 from finops.costs.spend_query import Filter, Op
 from finops.costs.value_names import named
@@ -42,11 +43,6 @@ class ResolvedFilter:
     @property
     def is_exact(self) -> bool:
         return self.op in ("in", "not_in")
-
-    @property
-    def may_take_a_part(self) -> bool:
-        """Whether it may take some lines of an id by their name and leave others, of before the id was renamed."""
-        return self.is_exact and self.dimension.label is not None and not self.dimension.has_many_values
 
     def condition(self, table: Any) -> Any:
         """The Ibis condition that this filter is; null is no."""
@@ -106,16 +102,7 @@ class ResolvedFilter:
         return not found if self.op in ("not_in", "not_contains") else found
 
     def _takes(self, text: str, wanted: Sequence[str]) -> bool:
-        return text in [folded(each) for each in self.also] or self._passes(text, wanted)
-
-    def _passes(self, text: str, wanted: Sequence[str]) -> bool:
-        if self.is_exact:
-            return text in wanted
-        if self.op == "starts_with":
-            return text.startswith(tuple(wanted))
-        if self.op == "ends_with":
-            return text.endswith(tuple(wanted))
-        return any(value in text for value in wanted)
+        return text in [folded(each) for each in self.also] or passes(self.op, text, wanted)
 
     @property
     def wants_absent(self) -> bool:
@@ -123,13 +110,17 @@ class ResolvedFilter:
 
 
 def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> list[ResolvedFilter]:
-    """Find the dimensions and aliases of filters. Raises UserError for an unknown dimension or misused values."""
+    """Find the dimensions, aliases and names of filters. Raises UserError for an unknown dimension or misused values.
+
+    One lake query for each filter by what has names, such as account; it is answered once for the files that there are.
+    """
     return [_resolved(context, item) for item in filters]
 
 
 def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
     dimension = named(context, registry.resolve(context, item.dimension, field="filters"))
     _check_values(dimension, item)
+    dimension = with_newest_names(context, dimension)
     return resolved_filter(dimension, item.op, item.values)
 
 
@@ -140,11 +131,11 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
     wanted = [
         name for value in values for name in (candidates(dimension.name, value) if aliased else [value])
     ]
-    also: list[str] = []
+    also = former_ids(dimension, op, values)
     if dimension.names is not None and op in ("in", "not_in"):
         wanted += [name for value in values for name in dimension.names.meant(value)]
     elif dimension.names is not None and op in ("contains", "not_contains"):
-        also = [name for value in values for name in dimension.names.containing(value)]
+        also += [name for value in values for name in dimension.names.containing(value)]
     return ResolvedFilter(
         dimension=dimension,
         op=op,

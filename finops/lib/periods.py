@@ -40,6 +40,10 @@ class DateRange(msgspec.Struct, frozen=True):
         return (self.end - self.start).days + 1
 
 
+EVER = DateRange(date(1970, 1, 1), date(2999, 12, 31))
+"""All days that cost may be of."""
+
+
 def month_start(day: date) -> date:
     return day.replace(day=1)
 

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 import ibis
-import pyarrow as pa
 
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
 from finops.costs.dated_names import dated, undated
 from finops.costs.filters import ResolvedFilter
+from finops.costs.former_names import former_of
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError, nearest
-from finops.lib.periods import DateRange
+from finops.lib.periods import EVER, DateRange
 from finops.lib.spoken import cut
 
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
 
-_NO_NAME = ibis.null("string")
-
 REFUSED = ("customer", "currency")
 REFUSED_FAMILIES = ("tag:", "cost_tag:")
 """Dimensions whose values people and rules make up, so that a misspelt one is likelier than one without cost."""
 
-EVER = DateRange(date(1970, 1, 1), date(2999, 12, 31))
 NAMED_VALUES = 5
 SHOWN_VALUES = 20
 SHOWN_LENGTH = 120
@@ -65,18 +61,18 @@ def look_up(
     these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
-    present, renamed = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
+    present = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
     for index, item in enumerate(exact):
         moved = [value for value in (brought or {}).get(item.dimension.name, ()) if _wants(item, value)]
         present[index] = dict.fromkeys(moved, "") | present.get(index, {})
     missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
-    known, _ = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
+    known = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     empty = [
         (index, item) for index, (item, values) in enumerate(lost) if _is_refused(item, values, refuse_all)
     ]
-    other_days, _ = _ask(
+    other_days = _ask(
         account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=EVER
     )
     for place, (index, item) in enumerate(empty):
@@ -85,11 +81,7 @@ def look_up(
     warnings = [
         _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
     ]
-    warnings += [
-        _renamed(exact[index], value, renamed[index][value])
-        for index in renamed
-        for value in sorted(renamed[index])[:SHOWN_MISSING]
-    ]
+    warnings += [sentence for item in plan.filters for sentence in _renamed(item)]
     found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
     return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
 
@@ -139,10 +131,10 @@ def _ask(
     *,
     only_wanted: bool,
     days: DateRange | None = None,
-) -> tuple[dict[int, Found], dict[int, Found]]:
-    """The values of each filter, and those of them that have lines which the filter leaves out, with their newest names."""
+) -> dict[int, Found]:
+    """The values of each filter."""
     if not items:
-        return {}, {}
+        return {}
     asked = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
     table = engine.run(
         account,
@@ -155,7 +147,11 @@ def _ask(
         manifest=manifest,
         deadline=deadline,
     )
-    return _by_filter(table, "label"), _by_filter(table, "newest")
+    found: dict[int, Found] = {}
+    for row in table.to_pylist():
+        if row["value"] is not None:
+            found.setdefault(row["place"], {})[row["value"]] = undated(row["label"])
+    return found
 
 
 @dataclass(frozen=True)
@@ -177,35 +173,10 @@ def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: boo
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
     wanted = item.matches(lines) if only_wanted else value.notnull()
-    if only_wanted and item.may_take_a_part:
-        distinct = _with_what_is_left_out(lines, value, dated(lines, label), wanted)
-    else:
-        chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
-        distinct = chosen.group_by("value").aggregate(label=chosen.label.max()).mutate(newest=_NO_NAME)
-    shown = distinct.select("value", "label", "newest", place=ibis.literal(index, "int64"))
+    chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
+    distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
+    shown = distinct.select("value", "label", place=ibis.literal(index, "int64"))
     return shown.order_by("value").limit(NEAREST_OF)
-
-
-def _with_what_is_left_out(lines: Any, value: Any, label: Any, wanted: Any) -> Any:
-    """The wanted values; `newest` is the newest name of one that has other lines, which are not wanted."""
-    rows = lines.select(value=value, label=label, wanted=wanted.fill_null(False))
-    values = rows.group_by("value").aggregate(
-        label=ibis.ifelse(rows.wanted, rows.label, _NO_NAME).max(),
-        newest=rows.label.max(),
-        some=rows.wanted.any(),
-        whole=rows.wanted.all(),
-    )
-    found = values.filter(values.some)
-    return found.mutate(newest=ibis.ifelse(found.whole, _NO_NAME, found.newest)).drop("some", "whole")
-
-
-def _by_filter(table: pa.Table, names: str) -> dict[int, Found]:
-    """Values with what this column calls them; of `newest` only those that have one."""
-    found: dict[int, Found] = {}
-    for row in table.to_pylist():
-        if row["value"] is not None and (names == "label" or row[names]):
-            found.setdefault(row["place"], {})[row["value"]] = undated(row[names])
-    return found
 
 
 def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
@@ -219,9 +190,10 @@ def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
 
 
 def _meanings(item: ResolvedFilter, value: str) -> list[str]:
-    """The value, its aliases, and the values that it is the name of."""
+    """The value, its aliases, and the values that it is or was the name of."""
     by_name = item.dimension.names.meant(value) if item.dimension.names is not None else ()
-    return [*candidates(item.dimension.name, value), *by_name]
+    former = [each.id for each in former_of(item.dimension, value)]
+    return [*candidates(item.dimension.name, value), *by_name, *former]
 
 
 def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:
@@ -233,13 +205,14 @@ def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> st
     )
 
 
-def _renamed(item: ResolvedFilter, value: str, newest: str) -> str:
-    name, id_ = cut(newest, SHOWN_LENGTH), cut(value, SHOWN_LENGTH)
-    effect = "leaves out" if item.op == "in" else "keeps"
-    return (
-        f"{item.dimension.name} {id_!r} has lines under another name in these days, which a filter by name {effect}; its "
-        f"newest name is {name!r}. Filter by {id_!r} for all of them."
-    )
+def _renamed(item: ResolvedFilter) -> list[str]:
+    """What earlier names of renamed ids were taken for."""
+    return [
+        f"{item.dimension.name} {cut(value, SHOWN_LENGTH)!r} is an earlier name of {cut(each.newest, SHOWN_LENGTH)!r} "
+        f"({cut(each.id, SHOWN_LENGTH)}), which it was taken for, under all its names."
+        for value in item.asked[:SHOWN_MISSING]
+        for each in former_of(item.dimension, value)[:SHOWN_MISSING]
+    ]
 
 
 def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:

@@ -18,6 +18,7 @@ from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnsw
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import dated, undated
 from finops.costs.dimensions import Dimension, DimensionContext, registry
+from finops.costs.former_names import former_ids, with_newest_names
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
 from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
@@ -72,6 +73,8 @@ def list_dimension_values(
     sources = load_sources(account)
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
     found = named(context, registry.resolve(context, dimension, field="dimension"))
+    if search.strip():
+        found = with_newest_names(context, found)
     asked = days or _recent(sources.coverage)
     question = (found.name, search.strip().lower(), asked.start, asked.end)
     view = view_used(sources.view, basis=None, charge_categories=())
@@ -83,7 +86,7 @@ def list_dimension_values(
         days=asked,
         limit=limit,
         offset=offset_of(cursor, *question),
-        by_name=tuple(found.names.containing(search)) if found.names is not None and search.strip() else (),
+        by_name=_named_with(found, search.strip()),
     )
     values, total = _read(_run(account, page, deadline, sources.manifest))
     values = _with_names(found, values)
@@ -104,6 +107,14 @@ def list_dimension_values(
         warnings=[*found.warnings, *warnings_for(facts)],
         hint=_hint(page, values),
     )
+
+
+def _named_with(dimension: Dimension, search: str) -> tuple[str, ...]:
+    """The values of which a name that a higher room knows, or an earlier name, has the search in it."""
+    if not search:
+        return ()
+    known = dimension.names.containing(search) if dimension.names is not None else ()
+    return (*known, *former_ids(dimension, "contains", [search]))
 
 
 def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[DimensionValue]:

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
+from finops.budgets.forecast_query import ForecastQuery
+from finops.budgets.queries.forecasts import forecast_spend
 from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
+from finops.costs.queries.sources import load_sources
 from finops.costs.queries.values import list_dimension_values
 from finops.costs.spend_query import CostFilter, SpendQuery
+from finops.insights.cost_scope import CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.insights.spend_change.question import SpendChangeQuery
 from tests.finops.costs.rows import cost, put
@@ -51,33 +55,84 @@ ASK: dict[str, Callable[[Account], Any]] = {
 }
 
 
-def test_a_filter_by_name_says_that_it_leaves_lines_of_another_name_out(
+RENAMED = [
+    cost(date(2026, 2, 1), 7, account_id="1", account_name="Zenith"),
+    cost(date(2026, 2, 1), 1, account_id="3", account_name="Corona"),
+    cost(date(2026, 3, 1), 5, account_id="1", account_name="Zenith"),
+    cost(date(2026, 3, 2), 3, account_id="1", account_name="Aurora"),
+    cost(date(2026, 3, 3), 2, account_id="2", account_name="Borealis"),
+    # Another account has an earlier name of this one now.
+    cost(date(2026, 3, 4), 9, account_id="3", account_name="Corona Prime"),
+    cost(date(2026, 3, 4), 4, account_id="4", account_name="Corona"),
+]
+EARLIER = "account '{}' is an earlier name of 'Aurora' (1), which it was taken for, under all its names."
+
+
+@pytest.mark.parametrize("summaries", [False, True])
+def test_an_earlier_name_of_an_account_stands_for_the_account(
+    acme: Account, source: CostSource, summaries: bool
+) -> None:
+    put(acme, source, RENAMED)
+    if summaries:
+        summarise(acme)
+
+    def asked(*values: str, op: Any = "in", start: int = 1) -> Any:
+        item = CostFilter(dimension="account", op=op, values=list(values))
+        march = {**MARCH, "start_date": date(2026, 3, start)}
+        return query_spend(acme, SpendQuery(**march, filters=[item]))
+
+    def amount(*values: str, op: Any = "in", start: int = 1) -> Decimal:
+        return sum((total.amount for total in asked(*values, op=op, start=start).totals), Decimal(0))
+
+    for name in ("Zenith", " zenith", "ZENITH"):
+        answer = asked(name)
+        assert answer.totals[0].amount == 8
+        assert EARLIER.format(name) in answer.warnings
+        assert answer.resolved_filters[0].values == ["1"]
+        assert not [warning for warning in answer.warnings if "No cost line" in warning]
+    for name in ("Aurora", "1", "2", "Borealis", "Corona", "Corona Prime"):
+        assert "earlier name" not in " ".join(asked(name).warnings)
+    # Also in days of which no line has the earlier name.
+    assert amount("Zenith", start=2) == 3
+    assert (amount("Aurora"), amount("1"), amount("Corona Prime"), amount("Corona")) == (8, 8, 9, 4)
+    assert amount("Zenith", op="not_in") == 15
+    assert amount("Aurora", op="not_in") == 15
+    assert (amount("enit", op="contains"), amount("enit", op="not_contains")) == (8, 15)
+    assert (amount("zen", op="starts_with"), amount("ith", op="ends_with")) == (8, 8)
+
+    assert [
+        (each.value, each.label, [part.amount for part in each.amounts])
+        for each in list_dimension_values(acme, "account", search="zenit").values
+    ] == [("1", "Aurora", [Decimal(15)])]
+
+
+def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
     acme: Account, source: CostSource
 ) -> None:
-    put(
+    put(acme, source, RENAMED)
+    sentence = EARLIER.format("Zenith")
+    item = CostFilter(dimension="account", values=["Zenith"])
+
+    change = explain_spend_change(
         acme,
-        source,
-        [
-            cost(date(2026, 3, 1), 5, account_id="1", account_name="Zenith"),
-            cost(date(2026, 3, 2), 3, account_id="1", account_name="Aurora"),
-            cost(date(2026, 3, 3), 2, account_id="2", account_name="Borealis"),
-        ],
+        SpendChangeQuery(
+            start_date=date(2026, 3, 1),
+            end_date=date(2026, 3, 3),
+            previous_start_date=date(2026, 2, 1),
+            previous_end_date=date(2026, 2, 3),
+            filters=[item],
+        ),
     )
+    assert [(total.current_amount, total.previous_amount) for total in change.totals] == [(8, 7)]
+    assert sentence in change.warnings
 
-    def asked(name: str) -> Any:
-        item = CostFilter(dimension="account", op="in", values=[name])
-        return query_spend(acme, SpendQuery(**MARCH, filters=[item]))
+    scope, warnings = resolve_scope(acme, load_sources(acme), CostScope(account="Zenith"))
+    assert sentence in warnings
+    assert scope[0].takes("1", "Aurora")
+    assert not scope[0].takes("3", "Corona")
 
-    for name, amount in (("Zenith", 5), ("aurora", 3)):
-        answer = asked(name)
-        assert answer.totals[0].amount == amount
-        assert (
-            "account '1' has lines under another name in these days, which a filter by name leaves out; its newest "
-            "name is 'Aurora'. Filter by '1' for all of them." in answer.warnings
-        )
-    for name in ("1", "2", "Borealis"):
-        assert not [warning for warning in asked(name).warnings if "another name" in warning]
-    assert asked("1").totals[0].amount == 8
+    forecast = forecast_spend(acme, ForecastQuery(filters=[item]))
+    assert sentence in forecast.warnings
 
 
 @pytest.mark.parametrize("asked", ASK)

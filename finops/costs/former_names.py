@@ -1,0 +1,123 @@
+"""Earlier names of ids that were renamed, so that a filter by one of them takes the whole account or commitment.
+
+Bills carry the name of their day. A filter compares names with the newest name of an id, and an earlier name stands for
+the id that had it, unless another has that name now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ibis
+
+from finops.costs.dated_names import dated, undated
+from finops.costs.dimensions import Dimension, DimensionContext, Expression, FormerName
+from finops.costs.numbers import folded
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.periods import EVER
+
+MOST_NAMES = 10_000
+"""Names of renamed ids that are read; those of one with more are compared line by line."""
+
+LISTED_IDS = 50
+"""So many are told apart by CASE; more are looked up in a map."""
+
+
+def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimension:
+    """The dimension with the newest name of each renamed id on all its lines, and with what earlier names stand for.
+
+    Unchanged where its ids have no names, or where there are thousands of them. One lake query over all days, of
+    summaries where there are any, answered once for the files that there are.
+    """
+    if dimension.label is None or dimension.has_many_values:
+        return dimension
+    table = engine.run(
+        context.account,
+        Kind.COST,
+        EVER.start,
+        EVER.end,
+        _NamesBuild(dimension.value, dimension.label),
+        tag_keys=dimension.tag_keys,
+        summed=True,
+        manifest=context.manifest,
+    )
+    rows = table.to_pylist()
+    if not rows or len(rows) > MOST_NAMES:
+        return dimension
+    newest = {row["value"]: undated(row["newest"]) for row in rows}
+    current = {folded(name) for name in newest.values()}
+    former: dict[str, list[FormerName]] = {}
+    for row in rows:
+        if folded(row["name"]) not in current:
+            former.setdefault(folded(row["name"]), []).append(FormerName(row["value"], newest[row["value"]]))
+    renamed = {row["value"] for row in rows if row["renamed"]}
+    pairs = tuple(sorted((value, name) for value, name in newest.items() if value in renamed))
+    return replace(dimension, label=_NewestName(dimension.value, dimension.label, pairs), former=former)
+
+
+def former_of(dimension: Dimension, value: str) -> Sequence[FormerName]:
+    """What a text stands for as an earlier name; empty for any other."""
+    return dimension.former.get(folded(value.strip()), ())
+
+
+def former_ids(dimension: Dimension, op: str, values: Sequence[str]) -> list[str]:
+    """The ids of which an earlier name passes a filter."""
+    wanted = [folded(value.strip()) for value in values]
+    return [each.id for name, ids in dimension.former.items() if passes(op, name, wanted) for each in ids]
+
+
+def passes(op: str, text: str, wanted: Sequence[str]) -> bool:
+    """Whether a text is one of the wanted, begins or ends with one, or has one in it, as the operator says; `not_`
+    is for the caller. All in small letters."""
+    if op in ("in", "not_in"):
+        return text in wanted
+    if op == "starts_with":
+        return text.startswith(tuple(wanted))
+    if op == "ends_with":
+        return text.endswith(tuple(wanted))
+    return any(value in text for value in wanted)
+
+
+@dataclass(frozen=True)
+class _NewestName:
+    """A line's name, or the newest of its id where that was renamed."""
+
+    value: Expression
+    label: Expression
+    names: tuple[tuple[str, str], ...]
+
+    def __call__(self, table: Any) -> Any:
+        value, label = self.value(table), self.label(table)
+        if len(self.names) <= LISTED_IDS:
+            return value.cases(*self.names, else_=label)
+        ids, names = (list(each) for each in zip(*self.names, strict=True))
+        known = ibis.map(ibis.array(ids), ibis.array(names))
+        return ibis.ifelse(value.isin(ids), known.get(value, label), label)
+
+
+@dataclass(frozen=True)
+class _NamesBuild:
+    """The names of ids that have had several, and the ids that have one of these names."""
+
+    value: Expression
+    label: Expression
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.select("charge_date", value=self.value(table), name=self.label(table))
+        lines = lines.filter(lines.value.notnull() & lines.name.notnull())
+        pairs = lines.group_by(["value", "name"]).aggregate(charge_date=lines.charge_date.max())
+        by_id = ibis.window(group_by="value")
+        several = pairs.mutate(
+            newest=dated(pairs, pairs.name).max().over(by_id), renamed=pairs.name.count().over(by_id) > 1
+        )
+        by_name = ibis.window(group_by=several.name.lower())
+        found = several.mutate(shared=several.renamed.any().over(by_name))
+        chosen = found.filter(found.renamed | found.shared)
+        return (
+            chosen.select("value", "name", "newest", "renamed")
+            .order_by("value", "name")
+            .limit(MOST_NAMES + 1)
+        )
