@@ -94,11 +94,11 @@ def test_an_earlier_name_of_an_account_stands_for_the_account(
         assert "earlier name" not in " ".join(asked(name).warnings)
     # Also in days of which no line has the earlier name.
     assert amount("Zenith", start=2) == 3
-    assert (amount("Aurora"), amount("1"), amount("Corona Prime"), amount("Corona")) == (8, 8, 9, 4)
+    assert [amount("Aurora"), amount("1"), amount("Corona Prime"), amount("Corona")] == [8, 8, 9, 4]
     assert amount("Zenith", op="not_in") == 15
     assert amount("Aurora", op="not_in") == 15
-    assert (amount("enit", op="contains"), amount("enit", op="not_contains")) == (8, 15)
-    assert (amount("zen", op="starts_with"), amount("ith", op="ends_with")) == (8, 8)
+    assert [amount("enit", op="contains"), amount("enit", op="not_contains")] == [8, 15]
+    assert [amount("zen", op="starts_with"), amount("ith", op="ends_with")] == [8, 8]
 
     assert [
         (each.value, each.label, [part.amount for part in each.amounts])
@@ -123,7 +123,8 @@ def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
             filters=[item],
         ),
     )
-    assert [(total.current_amount, total.previous_amount) for total in change.totals] == [(8, 7)]
+    (total,) = change.totals
+    assert [total.current_amount, total.previous_amount] == [8, 7]
     assert sentence in change.warnings
 
     scope, warnings = resolve_scope(acme, load_sources(acme), CostScope(account="Zenith"))
