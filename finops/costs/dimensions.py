@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from accounts.models import Account
-from finops.costs.value_names import ValueNames
+from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
@@ -40,14 +40,6 @@ class Column:
 
     def __call__(self, table: Any) -> Any:
         return table[self.name]
-
-
-@dataclass(frozen=True)
-class FormerName:
-    """The id that had an earlier name, and its newest, which is shown."""
-
-    id: str
-    newest: str
 
 
 @dataclass(frozen=True)

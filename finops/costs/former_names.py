@@ -13,8 +13,9 @@ from typing import Any
 import ibis
 
 from finops.costs.dated_names import dated, undated
-from finops.costs.dimensions import Dimension, DimensionContext, Expression, FormerName
+from finops.costs.dimensions import Dimension, DimensionContext, Expression
 from finops.costs.numbers import folded
+from finops.costs.value_names import FormerName
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.periods import EVER

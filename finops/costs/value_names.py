@@ -9,7 +9,7 @@ the values of an answer get their names after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ class ValueNames(Protocol):
 
     def names(self, values: Collection[str]) -> Mapping[str, str]:
         """The name of each of these values that has one."""
+
+
+@dataclass(frozen=True)
+class FormerName:
+    """The id that had an earlier name, and its newest, which is shown."""
+
+    id: str
+    newest: str
 
 
 Namer = Callable[["DimensionContext", "Dimension"], ValueNames | None]

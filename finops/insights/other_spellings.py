@@ -94,8 +94,10 @@ def other_spellings(question: SpendBeside) -> Beside:
     for number, topic in enumerate(topics):
         if sums[number]:
             clause, warning = _WORDS[type(topic.part)](topic, sums[number], question.amounts)
-            clauses.append(clause)
-            warnings.append(warning)
+            clauses.append(f"{clause} ({question.as_lines})" if clause and question.as_lines else clause)
+            warnings.append(
+                f"{warning.removesuffix('.')} ({question.as_lines})." if question.as_lines else warning
+            )
     return Beside("".join(clauses), tuple(warnings))
 
 

@@ -11,7 +11,7 @@ from finops.budgets.forecast_answers import ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_TOP, ForecastQuery
 from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
-from finops.costs.queries.spend_answer import SpendFacts
+from finops.costs.queries.spend_facts import SpendFacts
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange
 from finops.lib.spoken import listed, money, percent

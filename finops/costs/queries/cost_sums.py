@@ -15,13 +15,13 @@ from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
 from finops.costs.queries.spend_answer import (
-    SpendFacts,
     not_comparable,
-    not_final,
     period_of,
     totals_of,
     warnings_of,
 )
+from finops.costs.queries.spend_clauses import not_final
+from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
 from finops.lib.money import added

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -18,8 +18,9 @@ from finops.costs.queries.after_splits import after_splits
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend_answer import ZERO, LackingCost, SpendFacts, assemble
+from finops.costs.queries.spend_answer import assemble
 from finops.costs.queries.spend_beside import Beside, SpendBeside, beside
+from finops.costs.queries.spend_facts import LackingCost, SpendFacts
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
     COST_COLUMNS,
@@ -29,16 +30,18 @@ from finops.costs.queries.spend_lake import (
     SpendSum,
     read_sums,
 )
+from finops.costs.queries.split_shares import AfterSplits, after_splits_of, counted_by
 from finops.costs.queries.spreading import spread_of
+from finops.costs.queries.sum_names import with_names
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
-from finops.costs.splitting import SplitQuestion, Splitting, is_shared_out, splitting_of
+from finops.costs.splitting import SplitQuestion, Splitting, splitting_of
 from finops.costs.value_names import named
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.money import added, most_first
+from finops.lib.money import most_first
 from finops.lib.periods import DateRange, resolve_range
 
 MAX_BUCKETS = 400
@@ -83,7 +86,7 @@ def query_spend(
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
     sums, split = read_sums_of(account, question, plan, deadline)
-    named_beside = _beside(account, question, plan, sums, deadline) if with_beside else Beside()
+    named_beside = _beside(account, question, plan, sums, split, deadline) if with_beside else Beside()
     try:
         findings = find_values(account, plan, deadline, sources.manifest, split)
     except UserError as refusal:
@@ -102,77 +105,48 @@ def query_spend(
         findings=findings,
         splitting=split,
         lacking=lacking_of(account, plan, deadline, sources.manifest),
-        after_splits=_after_splits(account, question, plan, sums, deadline),
+        after_splits=_after_splits(account, question, plan, sums, deadline, with_beside),
         beside=named_beside,
     )
     return assemble(facts, with_names(plan, sums))
 
 
-def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
-    """The sums, their listed values with the names that a higher room knows. A query for each such dimension."""
-    for place, dimension in enumerate(plan.dimensions):
-        if dimension.names is None:
-            continue
-        listed = {key for part in sums if (key := part.keys[place]) is not None}
-        names = dimension.names.names(listed) if listed else {}
-        sums = [_labelled(part, place, names) for part in sums]
-    return sums
-
-
-def _labelled(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSum:
-    name = names.get(part.keys[place] or "")
-    if not name:
-        return part
-    dated_name = f"{date.max}{name}"  # labels stand after the day that they are of
-    return part._replace(labels=(*part.labels[:place], dated_name, *part.labels[place + 1 :]))
-
-
 def _after_splits(
-    account: Account, question: Question, plan: SpendPlan, sums: Sequence[SpendSum], deadline: float | None
-) -> dict[str, Decimal]:
-    """What the filtered total would be after splits, by currency, where that is another amount.
-
-    Only for filters that choose values of what splits are made on. One query of PostgreSQL, and what `splitting_of`
-    costs where a split is on such a dimension.
-    """
-    chosen = [item for item in plan.filters if item.op == "in" and is_shared_out(item.dimension.name)]
-    plain = (
-        question.query.splits == "before" and question.query.spread == "none" and plan.basis in COST_COLUMNS
-    )
-    if not plain or not chosen:
-        return {}
-    alone = replace(plan, dimensions=(), granularity="none", compared=None, previous=None)
-    try:
-        found = splitting_of(
-            SplitQuestion(account, alone, question.context, deadline, question.context.manifest)
-        )
-    except UserError:
-        # Too many sums to say it beside; asking with splits after says the same with what to do.
-        return {}
-    moved = _by_currency(plan, found.moves)
-    if not any(moved.values()):
-        return {}
-    before = _by_currency(plan, sums)
-    return {
-        currency: added([before.get(currency, ZERO), moved.get(currency, ZERO)])
-        for currency in {**before, **moved}
-    }
+    account: Account,
+    question: Question,
+    plan: SpendPlan,
+    sums: Sequence[SpendSum],
+    deadline: float | None,
+    with_groups: bool,
+) -> AfterSplits:
+    """What splits would change in an answer before them."""
+    query = question.query
+    if query.splits != "before" or query.spread != "none" or plan.basis not in COST_COLUMNS:
+        return AfterSplits()
+    asked = SplitQuestion(account, plan, question.context, deadline, question.context.manifest)
+    return after_splits_of(asked, sums, with_groups=with_groups)
 
 
 def _beside(
-    account: Account, question: Question, plan: SpendPlan, sums: Sequence[SpendSum], deadline: float | None
+    account: Account,
+    question: Question,
+    plan: SpendPlan,
+    sums: Sequence[SpendSum],
+    split: Splitting,
+    deadline: float | None,
 ) -> Beside:
     if plan.basis not in COST_COLUMNS:
         return Beside()
-    return beside(SpendBeside(account, plan, question.context, sums, _by_currency(plan, sums), deadline))
+    as_lines = "before shared-cost splits" if split.moves else ""
+    if question.query.spread != "none":
+        as_lines = "on the days they were charged"
+    return beside(
+        SpendBeside(account, plan, question.context, sums, _by_currency(plan, sums), deadline, as_lines)
+    )
 
 
 def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal]:
-    found: dict[str, Decimal] = {}
-    for part in sums:
-        if not plan.categories or part.charge_category in plan.categories:
-            found[part.currency] = added([found.get(part.currency, ZERO), part.amount])
-    return found
+    return {currency: amount for (_, currency), amount in counted_by(plan, sums).items()}
 
 
 def lacking_of(

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from msgspec.structs import replace
 
-from accounts.models import Account
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import (
     AccountRef,
     Change,
-    ComparisonUsed,
     PartAmount,
     PeriodUsed,
     Series,
     SpendAnswer,
     SpendRow,
     SpendTotal,
-    ViewUsed,
     in_units,
 )
-from finops.costs.comparison import Compared, apart_words, comparison_used
+from finops.costs.comparison import Compared
 from finops.costs.coverage import Coverage
 from finops.costs.dated_names import undated
 from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
 from finops.costs.queries.closed_months import restated_warning, restated_words
-from finops.costs.queries.filter_values import FilterFindings
-from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete_words, when_incomplete
 from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.row_order import ORDERS
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_beside import Beside
+from finops.costs.queries.spend_clauses import (
+    lacking_words,
+    not_final,
+    not_final_warning,
+    shared_words,
+    spread_words,
+)
+from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
-from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP, SpendQuery
-from finops.costs.splitting import Splitting
+from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP
 from finops.lib.money import added, most_first, ratio, subtracted
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed, money
+from finops.lib.spoken import cut
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -49,51 +49,6 @@ NAMED_UNITS = 10
 
 ENOUGH_DAYS = Decimal("0.9")
 """The share of the earlier side's days that must have data for a change to be computed."""
-
-
-@dataclass(frozen=True)
-class LackingCost:
-    """What lines without a measure cost in one currency, in both bases."""
-
-    currency: str
-    billed: Decimal
-    amortized: Decimal
-
-    def words(self, basis: str) -> str:
-        """The amount of a basis, which it names. What a commitment pays is billed as 0, so 0 names the other too."""
-        amount, other = (self.billed, self.amortized) if basis == "billed" else (self.amortized, self.billed)
-        rest = "amortized" if basis == "billed" else "billed"
-        beside = f" ({money(other, self.currency)} {rest})" if not amount else ""
-        return f"{money(amount, self.currency)} {basis}{beside}"
-
-
-@dataclass(frozen=True)
-class SpendFacts:
-    """What an answer is made from, besides the sums."""
-
-    account: Account
-    query: SpendQuery
-    plan: SpendPlan
-    view: ViewUsed
-    compared: Compared | None
-    sources: Sources
-    findings: FilterFindings
-    splitting: Splitting = field(default_factory=Splitting)
-    lacking: Sequence[LackingCost] = ()
-    """What the lines cost that have no value in the measure."""
-    after_splits: Mapping[str, Decimal] = field(default_factory=dict)
-    """The total of each currency after splits, where the question is before them and it differs."""
-    beside: Beside = field(default_factory=Beside)
-    """What higher rooms name beside the amount."""
-
-    @property
-    def names(self) -> dict[int, str]:
-        """Of sources, by id."""
-        return {source: each.name for source, each in self.sources.health.items()}
-
-    @property
-    def comparison(self) -> ComparisonUsed | None:
-        return comparison_used(self.query.compare_to, self.compared, self.plan.days, self.names)
 
 
 def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
@@ -127,62 +82,12 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
         truncated=truncated_of(rows, facts.query.top),
-        warnings=[*_not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
+        warnings=[*not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
         applied_splits=facts.splitting.applied,
         spread=list(facts.splitting.spread),
     )
     return in_units(answer) if facts.plan.basis in UNITS else answer
-
-
-def lacking_words(facts: SpendFacts) -> str:
-    """A clause on what the sum knows nothing of."""
-    if not facts.lacking:
-        return ""
-    basis = facts.query.basis or facts.sources.view.basis
-    amounts = listed([each.words(basis) for each in facts.lacking])
-    return f"; {facts.view.measure} is missing on lines of {amounts}"
-
-
-def shared_words(facts: SpendFacts) -> str:
-    """A clause on what the total would be with the shares of splits, which this answer leaves out."""
-    found = facts.after_splits
-    amounts = [money(found[currency], currency) for currency in most_first(found)]
-    return f"; after shared-cost splits (splits: after) it is {listed(amounts)}" if amounts else ""
-
-
-def spread_words(facts: SpendFacts) -> str:
-    """A clause on what spreading adds to the totals; empty without it."""
-    if facts.query.spread == "none":
-        return ""
-    moved = [each for each in facts.splitting.spread if each.amount]
-    if not moved:
-        return "; charges of several days are spread evenly over their period, which moves nothing across these days"
-    said = listed(
-        [
-            f"{money(abs(each.amount), each.currency)} {'more' if each.amount > 0 else 'less'}"
-            for each in moved
-        ]
-    )
-    return f"; charges of several days are spread evenly over their period: {said} than on the days they were charged"
-
-
-def not_final(facts: SpendFacts, sums: Sequence[SpendSum]) -> str:
-    """A clause on the amount that stands on days that are not complete, and on sources that compare other days."""
-    amounts = incomplete_amounts(sums, facts.plan.categories)
-    said = incomplete_words(facts.sources.coverage, facts.plan.days, amounts, facts.names)
-    apart = apart_words(facts.compared, facts.names) if facts.compared else []
-    return said + "".join(f"; {each[0].lower()}{each[1:].rstrip('.')}" for each in apart)
-
-
-def _not_final_warning(facts: SpendFacts, sums: Sequence[SpendSum]) -> list[str]:
-    """The same for pages, which do not show the summary."""
-    amounts = incomplete_amounts(sums, facts.plan.categories)
-    if not amounts:
-        return []
-    said = listed([money(amount, currency) for currency, amount in amounts.items()])
-    when = when_incomplete(facts.sources.coverage, facts.plan.days)
-    return [f"{said} on {when} {'is' if len(amounts) == 1 else 'are'} not final."]
 
 
 def period_of(facts: SpendFacts) -> PeriodUsed:

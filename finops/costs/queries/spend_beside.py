@@ -27,6 +27,8 @@ class SpendBeside:
     sums: Sequence[SpendSum]
     amounts: Mapping[str, Decimal]
     deadline: float | None
+    as_lines: str = ""
+    """How lines count where the sums have been split or spread: before splits, or on their own days; else empty."""
 
 
 @dataclass(frozen=True)

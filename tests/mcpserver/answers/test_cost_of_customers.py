@@ -107,6 +107,27 @@ def test_cost_by_customer_needs_no_usage_and_has_names(ask: Door) -> None:
 
 
 @pytest.mark.usefixtures("halden")
+@pytest.mark.parametrize("dimension", ["customer", "tag:customer"])
+def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) -> None:
+    def first(**more: Any) -> str:
+        summary: str = answer_of(ask, "querySpend", **{**WEEK, "group_by": [dimension], **more})["summary"]
+        return summary.split(". ")[0]
+
+    added = (
+        "; shared-cost splits (splits: after) would add 150.00 USD to Halden Freight, 150.00 USD to Other, "
+        "25.00 EUR to Halden Freight and more to 1 other"
+    )
+    assert added in first()
+    assert added in first(granularity="day", compare_to="previous_period")
+    assert "would add" not in first(splits="after")
+    assert "would add" not in first(group_by=["service"])
+    # A filter that chooses values says what its total is after splits, and no more.
+    filtered = first(filters=[{"dimension": dimension, "values": ["c-7"]}])
+    assert "after shared-cost splits (splits: after) it is" in filtered
+    assert "would add" not in filtered
+
+
+@pytest.mark.usefixtures("halden")
 def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None:
     def refused(dimension: str, value: str) -> str:
         return ask.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])

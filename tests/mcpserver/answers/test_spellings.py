@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.models import Account
+from finops.allocation.models import SharedCostSplit
 from finops.allocation.rules import read_rules
 from finops.allocation.services.cost_tags import create_cost_tag
 from finops.allocation.services.teams import create_team, own_value, set_team_key
@@ -83,6 +84,36 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
         "tag:env = production 100.00 USD, tag:env = PRD 30.00 USD, "
         "tag:Environment = Production 20.00 USD and 9.00 EUR." in refused
     )
+
+
+def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_count(
+    acme: Account, ask: Door
+) -> None:
+    add_source(acme, a_day_of_environments())
+    SharedCostSplit.objects.create(
+        account=acme,
+        name="Shared",
+        dimension="tag:env",
+        source_value="nonprod",
+        method="even",
+        targets=[{"value": "production", "percent": None}],
+    )
+
+    def asked(**more: str) -> dict[str, Any]:
+        filters = [{"dimension": "tag:env", "values": ["production"]}]
+        return answer_of(ask, "querySpend", **WEEK, filters=filters, **more)
+
+    for more, amount, how in (
+        ({}, 100, ""),
+        ({"splits": "after"}, 104, " (before shared-cost splits)"),
+        ({"spread": "charge_period"}, 100, " (on the days they were charged)"),
+    ):
+        answer = asked(**more)
+        assert answer["totals"][0]["amount"] == amount
+        assert f"tag:env = PRD 30.00 USD and 2 more){how}; " in answer["summary"].replace(
+            " (billed", "; (billed"
+        )
+        assert f"tag:Environment = Production 9.00 EUR{how}." in " ".join(answer["warnings"])
 
 
 @pytest.mark.parametrize(
