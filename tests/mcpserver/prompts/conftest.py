@@ -1,37 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-from django.db import transaction
-from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
 from accounts.keys import mint_mcp_key
 from finops.demo.loading import load
 from finops.lib import clock
 from tests.cast import Cast, make_cast
+from tests.lasting import lasting
 from tests.mcpserver.door import Door, mint
 from tests.mcpserver.prompts import world
 
 DEMO_NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 DEMO_MONTHS = 2
-
-
-@contextmanager
-def lasting(blocker: DjangoDbBlocker, var: Path, now: datetime) -> Iterator[None]:
-    """Rows and files that many tests see, each in a transaction of its own inside; gone at the end."""
-    with (
-        override_settings(VAR_DIR=var, LAKE_URL=str(var / "lake")),
-        clock.frozen(now),
-        blocker.unblock(),
-        transaction.atomic(),
-    ):
-        yield
-        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="module")

@@ -1,26 +1,39 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from accounts.audit import Actor
+from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.periods import add_months
 from finops.unitcosts.services.customer_key import set_customer_key
-from tests.cast import Cast
+from tests.cast import Cast, make_cast
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, push
+from tests.lasting import lasting
 
 SERVICES, MONTHS, KEYS, CUSTOMERS = 200, 13, 60, 60
 
 
-@pytest.fixture
-def busy_account(cast: Cast) -> None:
-    """Thirteen months of 200 services with long names in two currencies, tagged with 60 keys; every charge; and usage
-    of 60 customers, one of whom has cost."""
+@pytest.fixture(scope="module")
+def busy_account(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cast]:
+    """The cast, whose account has thirteen months of 200 services with long names in two currencies, tagged with 60
+    keys; every charge; and usage of 60 customers, one of whom has cost."""
+    with lasting(django_db_blocker, tmp_path_factory.mktemp("busy"), clock.now()):
+        cast = make_cast()
+        _fill(cast.account)
+        yield cast
+
+
+def _fill(account: Account) -> None:
     tags = {f"key-{n:02}-with-a-name-of-some-length": "value" for n in range(KEYS)}
     lines = [
         cost(
@@ -54,10 +67,10 @@ def busy_account(cast: Cast) -> None:
         for back in range(1, 8)
         for number in range(CUSTOMERS)
     ]
-    with account_scope(cast.account):
-        add_source(cast.account, lines, name="All clouds")
-        push(cast.account, used)
-        set_customer_key(account=cast.account, actor=Actor.command("test"), dimension="tag:env")
+    with account_scope(account):
+        add_source(account, lines, name="All clouds")
+        push(account, used)
+        set_customer_key(account=account, actor=Actor.command("test"), dimension="tag:env")
 
 
 def _days() -> list[date]:

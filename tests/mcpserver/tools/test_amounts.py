@@ -18,10 +18,15 @@ from tests.mcpserver.tools.amounts import bare_amounts_of_answer
 TOOLS = list(registry)
 
 
+@pytest.fixture
+def cast(busy_account: Cast, db: None) -> Cast:
+    return busy_account
+
+
 @pytest.mark.parametrize(
     "tool", [tool for tool in TOOLS if tool.access is Access.READ], ids=lambda tool: tool.name
 )
-def test_no_real_answer_has_a_bare_amount(door: Door, busy_account: None, tool: Tool) -> None:
+def test_no_real_answer_has_a_bare_amount(door: Door, tool: Tool) -> None:
     for arguments in tool.examples:
         result = door.call(tool.name, **arguments)
         assert not result.get("isError"), result
@@ -29,9 +34,7 @@ def test_no_real_answer_has_a_bare_amount(door: Door, busy_account: None, tool: 
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
-def test_revenue_in_one_currency_stands_beside_no_cost_in_another(
-    door: Door, cast: Cast, busy_account: None
-) -> None:
+def test_revenue_in_one_currency_stands_beside_no_cost_in_another(door: Door, cast: Cast) -> None:
     sold = [
         event(clock.today() - timedelta(days=back), "prod", 50, metric="revenue", unit="USD")
         for back in range(1, 60)

@@ -8,6 +8,7 @@ import pytest
 
 from finops.lib import clock
 from mcpserver.registry import Access, Tool, registry
+from tests.cast import Cast
 from tests.mcpserver.door import Door
 
 # Whose nature is another, and what of their definition says so.
@@ -26,6 +27,11 @@ STATES = ("listAnomalies",)
 """Lists of what is open, of any day: their dates only narrow."""
 
 
+@pytest.fixture
+def cast(busy_account: Cast, db: None) -> Cast:
+    return busy_account
+
+
 def test_tools_with_other_days_say_so() -> None:
     assert set(OTHERS) <= {tool.name for tool in TAKING}
     for name, said in OTHERS.items():
@@ -37,7 +43,7 @@ def test_tools_with_other_days_say_so() -> None:
 @pytest.mark.parametrize(
     "tool", [tool for tool in TAKING if tool.name not in {*OTHERS, *STATES}], ids=lambda tool: tool.name
 )
-def test_without_dates_it_is_the_last_30_days(door: Door, busy_account: None, tool: Tool) -> None:
+def test_without_dates_it_is_the_last_30_days(door: Door, tool: Tool) -> None:
     result = door.call(tool.name, **NEEDED.get(tool.name, {}))
     assert not result.get("isError"), result
     answer = result["structuredContent"]

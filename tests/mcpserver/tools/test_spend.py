@@ -11,11 +11,15 @@ from django.test.utils import CaptureQueriesContext
 
 from finops.costs.spend_query import SpendQuery
 from mcpserver.results import MAX_ANSWER_BYTES
+from tests.cast import Cast
 from tests.mcpserver.door import Door
 
-pytestmark = pytest.mark.usefixtures("busy_account")
-
 YEAR = {"period": "last_12_months"}
+
+
+@pytest.fixture
+def cast(busy_account: Cast, db: None) -> Cast:
+    return busy_account
 
 
 def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
