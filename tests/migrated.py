@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,22 +83,24 @@ def restored() -> str | None:
         return None
     execute(os.environ["DATABASE_URL"], f'CREATE DATABASE "{_name()}"')
     try:
-        _client(
-            "psql",
-            "--quiet",
-            "--no-psqlrc",
-            "--set=ON_ERROR_STOP=1",
-            "--output",
-            os.devnull,
-            "--file",
-            str(dump),
-        )
+        _load(dump, _url())
     except subprocess.CalledProcessError:
         execute(os.environ["DATABASE_URL"], f'DROP DATABASE "{_name()}"')
         dump.unlink()
         return None
     _file().write_text(_name())
     return _name()
+
+
+def migrate(url: str) -> None:
+    """For an empty database on a server of a test's own, in a process with Django: the dump where there is one, which
+    is so after the setup of the run's test database, else the migrations themselves."""
+    dump = dump_file()
+    if dump is not None and dump.exists():
+        _load(dump, url)
+    else:
+        manage = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
+        subprocess.run(manage, check=True, cwd=settings.BASE_DIR, env={**os.environ, "DATABASE_URL": url})
 
 
 def dump_file() -> Path | None:
@@ -117,14 +120,22 @@ def _write(dump: Path) -> None:
     for old in dump.parent.glob("migrated-*"):
         old.unlink()
     unfinished = dump.with_suffix(f".{os.getpid()}")
-    _client("pg_dump", "--no-owner", "--file", str(unfinished))
+    _client(_url(), "pg_dump", "--no-owner", "--file", str(unfinished))
     unfinished.rename(dump)
 
 
-def _client(program: str, *arguments: str) -> None:
-    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{_name()}").geturl()
+def _load(dump: Path, url: str) -> None:
+    quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output", os.devnull)
+    _client(url, "psql", *quiet, "--file", str(dump))
+
+
+def _client(url: str, program: str, *arguments: str) -> None:
     command = [str(wheel_binaries() / program), *arguments, "--dbname", url]
     subprocess.run(command, check=True, capture_output=True)
+
+
+def _url() -> str:
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{_name()}").geturl()
 
 
 def _name() -> str:

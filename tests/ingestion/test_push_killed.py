@@ -50,7 +50,7 @@ def usage_key(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[World]:
+def place(django_db_setup: None) -> Iterator[World]:
     with world(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as made:
         yield made
 

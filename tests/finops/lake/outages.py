@@ -6,6 +6,7 @@ Each goes on after an outage until it is ended.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,11 +17,10 @@ EVENTS = 25
 
 
 def prepare(file: Path) -> None:
-    from django.core.management import call_command
-
     from accounts.models import Account
+    from tests.migrated import migrate
 
-    call_command("migrate", verbosity=0)
+    migrate(os.environ["DATABASE_URL"])
     Account.objects.create(name="Outage", slug="outage")
     file.write_text("")
 

@@ -26,7 +26,7 @@ WAIT_SECONDS = 120.0
 
 
 @pytest.fixture
-def postgres() -> Iterator[Cluster]:
+def postgres(django_db_setup: None) -> Iterator[Cluster]:
     """A server of the test's own, which keeps what it committed."""
     with tempfile.TemporaryDirectory(prefix="finops-kill-", dir="/tmp", ignore_cleanup_errors=True) as home:
         cluster = replace(embedded.throwaway_cluster(Path(home)), durable=True)
