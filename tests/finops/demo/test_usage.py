@@ -8,11 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
-from django.test import Client
 
 from accounts.audit import Actor
 from accounts.models import Account, AuditEntry
@@ -27,9 +25,8 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
-from ingestion.models import Customer, UsageKey, UsageMetric, UsageSource
+from ingestion.models import Customer, UsageMetric, UsageSource
 from ingestion.queries import metered_by_month
-from ingestion.services import revoke_usage_key
 from tests.finops.demo.test_load_demo import handout, load
 from tests.finops.lake import events as lake_events
 
@@ -42,7 +39,6 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 def own_var(settings: LazySettings, tmp_path: Path) -> Path:
     settings.VAR_DIR = tmp_path
     settings.LAKE_URL = str(tmp_path / "lake")
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return tmp_path
 
 
@@ -214,28 +210,6 @@ def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None
 
 
 @pytest.mark.django_db
-def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(own_var: Path, client: Client) -> None:
-    load()
-    event = {
-        "customer_id": "cust-001",
-        "metric": "documents_processed",
-        "quantity": 3,
-        "timestamp": "2026-11-20T08:00:00Z",
-    }
-    given = handout(own_var)
-    answer = client.post(
-        urlsplit(given["usage_url"]).path,
-        {"events": [event]},
-        "application/json",
-        headers={"authorization": f"Bearer {given['usage_key']}"},
-    )
-    assert (answer.status_code, answer.json()) == (200, {"accepted": 1, "rejected": 0, "errors": []})
-    account = Account.objects.get(slug="lumenly")
-    today = date(2026, 11, 20)
-    assert stored(account, today, today) == {("documents_processed", "cust-001"): 3}
-
-
-@pytest.mark.django_db
 def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> None:
     said = load(months=2)
     account = Account.objects.get(slug="lumenly")
@@ -258,32 +232,6 @@ def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> N
     given = (own_var / "demo.json").read_bytes()
     assert "0 cost lines imported, 0 usage events added" in load(months=2)
     assert (own_var / "demo.json").read_bytes() == given
-
-
-@pytest.mark.django_db
-def test_a_usage_key_that_ended_or_was_lost_is_made_anew(own_var: Path) -> None:
-    load()
-    old = handout(own_var)["usage_key"]
-    revoke_usage_key(source=UsageSource.objects.unscoped().get(name=SOURCE_NAME), actor=ACTOR)
-    load(if_empty=True)
-    second = handout(own_var)["usage_key"]
-    (own_var / "demo.json").unlink()
-    load(if_empty=True)
-    third = handout(own_var)["usage_key"]
-    assert authenticate_usage_key(old) is None
-    assert authenticate_usage_key(second) is None
-    assert authenticate_usage_key(third) is not None
-    assert UsageKey.objects.unscoped().filter(revoked_at=None).count() == 1
-
-
-@pytest.mark.django_db
-def test_what_somebody_chose_as_customer_key_stays(own_var: Path) -> None:
-    load()
-    CustomerKey.objects.unscoped().update(dimension="account")
-    CustomerAlias.objects.unscoped().all().delete()
-    load()
-    assert CustomerKey.objects.unscoped().get().dimension == "account"
-    assert not CustomerAlias.objects.unscoped().exists()
 
 
 def test_thirteen_whole_months_and_this_one_are_loaded() -> None:

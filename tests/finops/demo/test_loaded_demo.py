@@ -1,0 +1,253 @@
+"""What a loaded demo has, at its doors too, and what a later load or a person changes of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from django.conf import LazySettings
+from django.test import Client, override_settings
+from pytest_django import DjangoDbBlocker
+
+from accounts.keys import authenticate_mcp_key
+from accounts.models import Account, AuditEntry, MCPKey, Membership, Role, User
+from accounts.scoping import account_scope
+from finops.activity.models import AssistantCall, Outcome
+from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
+from finops.allocation.models import CostTag
+from finops.allocation.queries.cost_tags import list_cost_tags, preview, query_cost_tag
+from finops.allocation.services.cost_tags import draft_of
+from finops.costs.models import CostImport, CostSource
+from finops.costs.queries import query_spend
+from finops.costs.spend_query import SpendQuery
+from finops.demo.activity import ASKED, WRONG
+from finops.demo.generate import write_source
+from finops.demo.people import COLLEAGUES, EMAIL
+from finops.demo.usage_loading import SOURCE_NAME
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.money import added
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from ingestion.keys import authenticate_usage_key
+from ingestion.models import UsageKey, UsageSource
+from ingestion.services import revoke_usage_key
+from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
+from tests.finops.demo.test_usage import ACTOR, stored
+from tests.lasting import lasting
+from tests.mcpserver.door import Door
+
+__all__ = ["own_var"]
+
+
+@pytest.fixture(scope="module")
+def month(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A month of the demo, loaded once; its `var/`."""
+    var = tmp_path_factory.mktemp("demo")
+    with lasting(django_db_blocker, var, TODAY), override_settings(PUBLIC_URL=URL):
+        load()
+        yield var
+
+
+@pytest.fixture
+def demo(month: Path, own_var: Path, db: None) -> Path:
+    """The same with files of the test's own, so that what it writes is gone after it, as its rows are."""
+    shutil.copytree(month, own_var, dirs_exist_ok=True)
+    return own_var
+
+
+def fingerprint() -> tuple[Any, ...]:
+    return (
+        list(User.objects.order_by("pk").values_list("pk", "password")),
+        list(Membership.objects.order_by("pk").values_list("account__slug", "user__email", "role")),
+        list(MCPKey.objects.unscoped().order_by("pk").values_list("pk", "revoked_at")),
+        list(LakeSegment.objects.unscoped().order_by("pk").values_list("pk", "retired_at")),
+        CostImport.objects.unscoped().count(),
+        AuditEntry.objects.unscoped().count(),
+    )
+
+
+def test_the_lake_holds_what_the_generator_wrote(demo: Path) -> None:
+    wrote = write_source("aws", demo / "again.parquet", date(2026, 11, 1), date(2026, 11, 19))
+    raw = pq.read_table(wrote.path)
+    with account_scope(Account.objects.get(slug="lumenly")):
+        source = CostSource.objects.get(name="AWS")
+        stored = [
+            pq.read_table(demo / "lake" / segment.path)
+            for segment in LakeSegment.objects.filter(kind=Kind.COST, source_id=source.pk, retired_at=None)
+        ]
+    assert sum(table.num_rows for table in stored) == wrote.rows
+    for column, focus in (("billed_cost", "BilledCost"), ("effective_cost", "EffectiveCost")):
+        total = sum((Decimal(pc.sum(table[column]).as_py()) for table in stored), Decimal(0))
+        assert total == pc.sum(raw[focus]).as_py()
+    actors = {actor for table in stored for actor in table["actor"].to_pylist()}
+    assert any(actor and "terraform-ci" in actor for actor in actors)
+
+
+def test_the_handout_is_private_and_opens_the_doors(demo: Path, client: Any) -> None:
+    given = handout(demo)
+    assert (demo / "demo.json").stat().st_mode & 0o777 == 0o600
+    assert {name: given[name] for name in ("url", "mcp_url", "usage_url", "email", "account")} == {
+        "url": "http://127.0.0.1:8123",
+        "mcp_url": "http://127.0.0.1:8123/api/mcp",
+        "usage_url": "http://127.0.0.1:8123/api/usage/events",
+        "email": EMAIL,
+        "account": "lumenly",
+    }
+    assert client.login(email=given["email"], password=given["password"])
+    for field, scope in (("mcp_key_read", "read"), ("mcp_key_read_write", "read_write")):
+        key = authenticate_mcp_key(given[field])
+        assert key is not None
+        assert (key.account.slug, key.scope) == ("lumenly", scope)
+
+
+def test_the_demo_person_sees_two_accounts_and_has_colleagues_of_every_role(demo: Path) -> None:
+    owned = Membership.objects.filter(user__email=EMAIL, role=Role.OWNER)
+    assert {membership.account.slug for membership in owned} == {"lumenly", "lumenly-labs"}
+    roles = Membership.objects.filter(account__slug="lumenly").values_list("role", flat=True)
+    assert set(roles) == set(Role.values)
+    with account_scope(Account.objects.get(slug="lumenly-labs")):
+        assert LakeSegment.objects.count() == 1
+
+
+def test_a_second_run_changes_nothing(demo: Path) -> None:
+    before, given = fingerprint(), (demo / "demo.json").read_bytes()
+    said = load()
+    assert fingerprint() == before
+    assert (demo / "demo.json").read_bytes() == given
+    assert "0 cost lines imported" in said
+
+
+def test_a_lost_file_gives_a_new_password_and_new_keys_and_ends_the_old_ones(demo: Path) -> None:
+    old = handout(demo)
+    (demo / "demo.json").unlink()
+    load(if_empty=True)
+    new = handout(demo)
+    assert new["password"] != old["password"]
+    assert not User.objects.get(email=EMAIL).check_password(old["password"])
+    assert authenticate_mcp_key(old["mcp_key_read"]) is None
+    assert authenticate_mcp_key(new["mcp_key_read"]) is not None
+
+
+def test_a_revoked_key_is_minted_again_and_the_other_stays(demo: Path) -> None:
+    old = handout(demo)
+    MCPKey.objects.unscoped().filter(scope="read").update(revoked_at=TODAY)
+    load(if_empty=True)
+    new = handout(demo)
+    assert new["mcp_key_read"] != old["mcp_key_read"]
+    assert {**new, "mcp_key_read": ""} == {**old, "mcp_key_read": ""}
+
+
+def test_another_address_moves_the_addresses_and_keeps_the_keys(demo: Path, settings: LazySettings) -> None:
+    old = handout(demo)
+    settings.PUBLIC_URL = "http://127.0.0.1:9000"
+    load(if_empty=True)
+    new = handout(demo)
+    assert new["mcp_url"] == "http://127.0.0.1:9000/api/mcp"
+    assert new["mcp_key_read"] == old["mcp_key_read"]
+    assert new["password"] == old["password"]
+
+
+def test_a_reset_begins_from_nothing(demo: Path) -> None:
+    old = handout(demo)
+    first = Account.objects.get(slug="lumenly").pk
+    load(reset=True)
+    assert Account.objects.get(slug="lumenly").pk != first
+    assert User.objects.filter(email__in=[EMAIL, *COLLEAGUES]).count() == 1 + len(COLLEAGUES)
+    assert authenticate_mcp_key(old["mcp_key_read"]) is None
+    assert authenticate_mcp_key(handout(demo)["mcp_key_read"]) is not None
+
+
+def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(demo: Path, client: Client) -> None:
+    event = {
+        "customer_id": "cust-001",
+        "metric": "documents_processed",
+        "quantity": 3,
+        "timestamp": "2026-11-20T08:00:00Z",
+    }
+    given = handout(demo)
+    answer = client.post(
+        urlsplit(given["usage_url"]).path,
+        {"events": [event]},
+        "application/json",
+        headers={"authorization": f"Bearer {given['usage_key']}"},
+    )
+    assert (answer.status_code, answer.json()) == (200, {"accepted": 1, "rejected": 0, "errors": []})
+    account = Account.objects.get(slug="lumenly")
+    today = date(2026, 11, 20)
+    assert stored(account, today, today) == {("documents_processed", "cust-001"): 3}
+
+
+def test_a_usage_key_that_ended_or_was_lost_is_made_anew(demo: Path) -> None:
+    old = handout(demo)["usage_key"]
+    revoke_usage_key(source=UsageSource.objects.unscoped().get(name=SOURCE_NAME), actor=ACTOR)
+    load(if_empty=True)
+    second = handout(demo)["usage_key"]
+    (demo / "demo.json").unlink()
+    load(if_empty=True)
+    third = handout(demo)["usage_key"]
+    assert authenticate_usage_key(old) is None
+    assert authenticate_usage_key(second) is None
+    assert authenticate_usage_key(third) is not None
+    assert UsageKey.objects.unscoped().filter(revoked_at=None).count() == 1
+
+
+def test_what_somebody_chose_as_customer_key_stays(demo: Path) -> None:
+    CustomerKey.objects.unscoped().update(dimension="account")
+    CustomerAlias.objects.unscoped().all().delete()
+    load()
+    assert CustomerKey.objects.unscoped().get().dimension == "account"
+    assert not CustomerAlias.objects.unscoped().exists()
+
+
+def test_each_call_of_the_demo_answers_as_its_activity_says(demo: Path) -> None:
+    door = Door(handout(demo)["mcp_key_read"])
+    account = Account.objects.get(slug="lumenly")
+
+    with clock.frozen(TODAY):
+        for asked in (*ASKED, *WRONG):
+            answer = door.call(asked.tool, **asked.arguments)
+            text = answer["content"][0]["text"]
+            if asked.problem:
+                assert answer["isError"], asked
+                assert text.partition(". ")[0] == asked.problem.partition(". ")[0]
+            else:
+                assert not answer.get("isError"), text
+                assert asked.page in answer["structuredContent"]["console_url"]
+
+    with account_scope(account):
+        made = AssistantCall.objects.filter(at__lt=TODAY)
+        wrong = made.filter(outcome=Outcome.ERROR)
+        assert 0 < wrong.count() < made.count() / 10
+        for name in set(wrong.values_list("name", flat=True)):
+            assert made.filter(name=name, outcome=Outcome.OK).exists(), f"{name} never answers"
+
+
+@pytest.mark.usefixtures("demo")
+def test_every_rule_of_the_demo_earns_its_place_and_values_add_up() -> None:
+    account = Account.objects.get(slug="lumenly")
+    with account_scope(account), clock.frozen(TODAY):
+        assert {tag.key for tag in list_cost_tags(account)} >= {
+            "environment",
+            "customer",
+            "cost-centre",
+            "team",
+        }
+        whole = query_spend(account, SpendQuery(period="last_30_days"))
+        for tag in CostTag.objects.all():
+            found = query_cost_tag(account, CostTagQuery(cost_tag=tag.key))
+            for total in whole.totals:
+                parts = [value.amount for value in found.values if value.currency == total.currency]
+                assert added(parts) == total.amount
+            shown = preview(account, draft_of(tag))
+            assert not [rule.name for rule in shown.rules if not rule.lines]
