@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from accounts.audit import Actor
 from accounts.models import Account, OAuthConnection, Role, User
@@ -24,11 +25,12 @@ from finops.lib import clock
 from finops.lib.periods import month_start
 from mcpserver.registry import Access, Tool, registry
 from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, status_at_door, tokens_of
-from tests.cast import PASSWORD, Cast, signed_in
+from tests.cast import PASSWORD, Cast, make_cast, signed_in
 from tests.conformance.person import Person, connect
 from tests.finops.lake.facts import line, store
 from tests.isolation.marked import MARK, fill_with_marks
 from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
+from tests.lasting import lasting
 from tests.servers import LiveServer
 
 READ_TOOLS = [tool for tool in registry if tool.access is Access.READ]
@@ -43,10 +45,24 @@ class Twice:
     elsewhere: Tokens
 
 
+@pytest.fixture(scope="module")
+def filled(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cast]:
+    with lasting(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
+        cast = make_cast()
+        fill_with_marks(cast.account)
+        _fill_plainly(cast.other_account)
+        yield cast
+
+
+@pytest.fixture
+def cast(filled: Cast, db: None) -> Cast:
+    return filled
+
+
 @pytest.fixture
 def twice(cast: Cast) -> Twice:
-    fill_with_marks(cast.account)
-    _fill_plainly(cast.other_account)
     client = OAuthClient()
     acme = client.connect(cast.both, "acme", "read_write")
     return Twice(client, acme, client.connect(cast.both, "elsewhere", "read"))

@@ -10,17 +10,21 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from pytest_django import DjangoDbBlocker
 
+from accounts.keys import mint_mcp_key
 from accounts.models import MCPKey
+from finops.lib import clock
 from mcpserver.registry import ANSWER_FIELDS, Access, Tool, registry
 from mcpserver.results import MAX_ANSWER_BYTES
 from mcpserver.schema import whole_answer_schema
 from mcpserver.server import INSTRUCTIONS
-from tests.cast import Cast, signed_in
+from tests.cast import Cast, make_cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
 from tests.isolation.marked import fill_with_marks
 from tests.isolation.walk import fingerprint
+from tests.lasting import lasting
 from tests.mcpserver.door import Door, mint
 
 TOOLS = list(registry)
@@ -48,9 +52,23 @@ NOT_MONEY = (
 )
 
 
+@pytest.fixture(scope="module")
+def marked(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cast]:
+    with lasting(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
+        cast = make_cast()
+        fill_with_marks(cast.account)
+        yield cast
+
+
+@pytest.fixture
+def cast(marked: Cast, db: None) -> Cast:
+    return marked
+
+
 @pytest.fixture
 def filled(cast: Cast) -> Door:
-    fill_with_marks(cast.account)
     return Door(mint(cast))
 
 
@@ -144,7 +162,8 @@ def test_its_console_link_opens_a_page(filled: Door, cast: Cast, tool: Tool) -> 
 @requirement("tools:output-schema")
 @each_read_tool
 def test_an_account_without_data_gets_an_answer_too(cast: Cast, tool: Tool) -> None:
-    for result in answers(Door(mint(cast)), tool):
+    key = mint_mcp_key(account=cast.other_account, actor=cast.other_actor, name="empty")[1]
+    for result in answers(Door(key), tool):
         Draft202012Validator(whole_answer_schema(tool.answer)).validate(result["structuredContent"])
 
 
