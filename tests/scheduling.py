@@ -1,7 +1,7 @@
 """pytest plugin: which tests pytest-xdist gives to one worker, in one row, when `--dist loadgroup` is asked for.
 
-Tests of one `xdist_group` mark, and those that share a server: a server, and a chromium, starts once and not once in
-each worker. Groups go out first, the longest first, so that no worker waits for one at the end.
+Tests of one `xdist_group` mark, those that share a server, and those of a module that share one of its fixtures: a
+server, a chromium, a world starts once and not once in each worker. Groups go out first, the longest first, so that no worker waits for one at the end.
 
 The scheduler of pytest-xdist 3.8 is handed its groups in test names, which pytest 9.2 no longer lets it change
 (pytest-xdist issue 1386): it groups nothing, and says nothing of it. Here they travel in a file.
@@ -60,7 +60,15 @@ def group_of(item: pytest.Item) -> str | None:
     if mark is not None:
         return str(mark.args[0])
     names: list[str] = getattr(item, "fixturenames", [])
-    return next((SHARED[name] for name in names if name in SHARED), None)
+    server = next((SHARED[name] for name in names if name in SHARED), None)
+    return server or (item.nodeid.partition("::")[0] if _shares_with_its_module(item) else None)
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    """Whether it uses a fixture of module scope that is ours, of no plugin."""
+    info: Any = getattr(item, "_fixtureinfo", None)
+    used = info.name2fixturedefs.values() if info is not None else ()
+    return any(each.scope == "module" and each.baseid for definitions in used for each in definitions)
 
 
 def _file() -> Path:

@@ -20,6 +20,14 @@ import os, pathlib, pytest
 def console():
     pass
 
+@pytest.fixture(scope="module")
+def world():
+    pass
+
+@pytest.mark.parametrize("n", range(6))
+def test_in_the_world(n, world):
+    note(__name__)
+
 @pytest.mark.xdist_group("marked")
 @pytest.mark.parametrize("n", range(6))
 def test_marked(n):
@@ -35,7 +43,7 @@ def note(group):
 """
 
 
-def test_a_group_and_the_users_of_a_server_each_run_in_one_worker(tmp_path: Path) -> None:
+def test_a_group_and_the_users_of_a_server_or_of_a_world_each_run_in_one_worker(tmp_path: Path) -> None:
     for name in ("test_one.py", "test_two.py"):
         (tmp_path / name).write_text(FILE)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "-c", os.devnull]
@@ -54,10 +62,10 @@ def test_a_group_and_the_users_of_a_server_each_run_in_one_worker(tmp_path: Path
 
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
-    assert "24 passed" in done.stdout, done.stdout + done.stderr
+    assert "36 passed" in done.stdout, done.stdout + done.stderr
     seen = (tmp_path / "seen").read_text().splitlines()
-    assert len(seen) == 24
-    assert len(set(seen)) == 2, "each group in one worker"
+    assert len(seen) == 36
+    assert len(set(seen)) == 4, "each group in one worker"
 
 
 @pytest.mark.xdist_group("apart")
