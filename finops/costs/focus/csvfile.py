@@ -1,4 +1,4 @@
-"""CSV, plain or in gzip, as record batches in bounded memory; with a slow second look when something is wrong.
+"""CSV, plain, in gzip or in UTF-16, as record batches in bounded memory; with a slow second look when something is wrong.
 
 pyarrow parses (about 350,000 rows/s of 65 columns on two cores) and converts only the columns asked for. It says
 little about what is wrong where, so on trouble Python's csv module reads the file again up to the spot.
@@ -6,29 +6,23 @@ little about what is wrong where, so on trouble Python's csv module reads the fi
 
 from __future__ import annotations
 
+import codecs
 import csv
-import gzip
 import io
-import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from finops.costs.focus.ahead import ahead
+from finops.costs.focus.csvtext import BLOCK_BYTES, PassedText, PlainText, text_of
 from finops.costs.focus.errors import FocusFileError, shown
 from finops.costs.focus.parquetfile import in_good_sizes
-from finops.costs.focus.sniff import HEAD, Format
-
-BLOCK_BYTES: Final = 8 << 20
-"""Text read at once; no single row may be longer."""
-
-TAIL: Final = 64 << 10
-"""Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
+from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SEPARATOR_LINE: Final = re.compile(r'\s*"?sep=([,;\t|])"?[ ,;]*(?:\r\n|\r|\n)', re.IGNORECASE)
@@ -46,10 +40,13 @@ class CsvFile:
         self.name = name
         self.format = format_
         self.size = path.stat().st_size
-        text = _decoded(head, name, whole=self.size <= len(head))
+        self.text_hash = ""
+        """The digest of the text in gzip or UTF-16, in hex, once all of it was read; else ""."""
+        self._encoding = encoding_of(head)
+        text = _decoded(head, self._encoding, name, whole=self.size <= len(head))
         self.delimiter = _delimiter(text)
         self.names, self._header_lines = _header(text, self.delimiter, name)
-        self._source: _Plain | None = None
+        self._source: PlainText | None = None
 
     @property
     def bytes_done(self) -> int:
@@ -58,23 +55,23 @@ class CsvFile:
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         """Columns by position, batch after batch: texts dictionary-encoded, the others as plain strings.
 
-        FocusFileError when the file breaks off, is not UTF-8, or a row has too many or too few fields.
+        FocusFileError when the file breaks off, is not of its encoding, or a row has too many or too few fields.
         """
         last = len(self.names) - 1
         end = ""
         try:
-            with _opened(self.path, self.format) as self._source:
+            with self._opened() as self._source:
                 for batch in self._read(self._source, {*texts, last} - {*plain}, plain):
                     yield batch
                     end = batch[last][-1].as_py() or ""
-                tail = self._source.tail()
+                tail, self.text_hash = self._source.tail(), self._source.content_hash()
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise self._explained(error) from error
         if not self._ends_with(tail, end):
             self._refuse_open_quote()
 
     def _read(
-        self, source: _Plain, texts: set[int], plain: Sequence[int]
+        self, source: PlainText, texts: set[int], plain: Sequence[int]
     ) -> Iterator[Mapping[int, pa.Array]]:
         if not source.has_more_than(self._header_lines):
             return
@@ -120,9 +117,13 @@ class CsvFile:
                 yield rows.line_num, fields
 
     def _lines(self) -> Iterator[str]:
-        with self.path.open("rb") as raw:
-            file: Any = gzip.GzipFile(fileobj=raw) if self.format is Format.CSV_GZ else raw
+        with text_of(self.path, self.format, self._encoding, self.name) as file:
             yield from _text_lines(file, self.name)
+
+    def _opened(self) -> PlainText:
+        if self.format is Format.CSV and self._encoding == UTF_8:
+            return PlainText(self.path)
+        return PassedText(self.path, self.format, self._encoding, self.name)
 
     def _explained(self, error: Exception) -> FocusFileError:
         """What is wrong, found by reading again slowly."""
@@ -173,100 +174,21 @@ class CsvFile:
             ) from error
 
 
-def _counted(batches: Iterator[pa.RecordBatch], source: _Plain) -> Iterator[pa.RecordBatch]:
+def _counted(batches: Iterator[pa.RecordBatch], source: PlainText) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         source.taken += 1
         if batch.num_rows:
             yield batch
 
 
-class _Plain:
-    """The text of a file for pyarrow to read, and how much of the file has been read."""
-
-    def __init__(self, path: Path) -> None:
-        self.taken = 0
-        self._path = path
-        self._raw = pa.OSFile(str(path), "rb")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._raw.close()
-
-    @property
-    def bytes_done(self) -> int:
-        """Bytes of the file whose rows were taken: pyarrow itself reads 32 blocks ahead."""
-        return self.taken * BLOCK_BYTES
-
-    def has_more_than(self, lines: int) -> bool:
-        """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
-        first = self._first()
-        rest = first.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", lines)
-        return len(first) >= HEAD or bool(len(rest) > lines and rest[lines].strip())
-
-    def stream(self) -> Any:
-        return self._raw
-
-    def tail(self) -> bytes:
-        """The last bytes of the text, once all has been read."""
-        with self._path.open("rb") as file:
-            file.seek(-min(TAIL, self._path.stat().st_size), os.SEEK_END)
-            return file.read()
-
-    def _first(self) -> bytes:
-        with self._path.open("rb") as file:
-            return file.read(HEAD)
-
-
-class _Gzip(_Plain):
-    """The same of a file in gzip, through Python, to see the end of the text pass."""
-
-    closed = False
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._text = pa.CompressedInputStream(self._raw, "gzip")
-        self._tail = b""
-        self._ends: list[int] = [0]
-
-    @property
-    def bytes_done(self) -> int:
-        return self._ends[min(self.taken, len(self._ends) - 1)]
-
-    def stream(self) -> Any:
-        return pa.PythonFile(self, mode="r")
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._text.read(size if size > 0 else BLOCK_BYTES)
-        self._ends.append(int(self._raw.tell()))
-        self._tail = (self._tail + data[-TAIL:])[-TAIL:]
-        return data
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """The context manager closes."""
-
-    def tail(self) -> bytes:
-        return self._tail
-
-    def _first(self) -> bytes:
-        with gzip.open(self._path) as file:
-            return file.read(HEAD)
-
-
-def _opened(path: Path, format_: Format) -> _Plain:
-    return _Gzip(path) if format_ is Format.CSV_GZ else _Plain(path)
-
-
-def _decoded(head: bytes, name: str, *, whole: bool) -> str:
+def _decoded(head: bytes, encoding: str, name: str, *, whole: bool) -> str:
     try:
-        return head.removeprefix(b"\xef\xbb\xbf").decode()
+        return codecs.getincrementaldecoder(encoding)().decode(head, whole)
     except UnicodeDecodeError as error:
-        if not whole and error.start > len(head) - 8:
-            return head[: error.start].removeprefix(b"\xef\xbb\xbf").decode()
+        if encoding != UTF_8:
+            raise FocusFileError(
+                f"{name} begins like UTF-16 and is not. Save it again as 'CSV UTF-8'."
+            ) from error
         line = head.count(b"\n", 0, error.start) + 1
         raise _not_utf8(name, line) from error
 

@@ -63,6 +63,11 @@ class Normalised:
         return self._run.billing_periods
 
     @property
+    def text_hashes(self) -> list[str]:
+        """Of each file in gzip or UTF-16 the digest of its text, once its rows were taken; "" for others."""
+        return [opened.reader.text_hash for opened in self._run.files]
+
+    @property
     def file_months(self) -> Mapping[date, MonthInFiles]:
         """What the files hold of each billing month; whole when every month's batches were taken."""
         return self._run.months
@@ -134,6 +139,7 @@ class _Run:
     """The state of one import while its files are read."""
 
     def __init__(self, files: Sequence[Opened], progress: Progress | None) -> None:
+        self.files = files
         self.commitments: list[Commitment] | None = None
         self.invoice_details: list[InvoiceDetailRow] = []
         self.billing_periods: list[BillingPeriodRow] = []
@@ -142,7 +148,7 @@ class _Run:
         self._progress = progress
         self._findings = Findings()
         self._tags = Tags()
-        self._files: list[FileReport] = []
+        self._reports: list[FileReport] = []
         self.months: dict[date, MonthInFiles] = {}
         self._bytes = 0
         self._reading: Reader | None = None
@@ -174,7 +180,7 @@ class _Run:
 
     def tell(self) -> None:
         if self._progress and self._reading is not None:
-            self._progress(self._bytes + self._reading.bytes_done, sum(file.rows for file in self._files))
+            self._progress(self._bytes + self._reading.bytes_done, sum(file.rows for file in self._reports))
 
     def report(self) -> ImportReport:
         findings, dropped = self._findings.all(), self._tags.dropped_keys()
@@ -182,7 +188,7 @@ class _Run:
             rows = sum(self._tags.key_rows[key] for key in dropped)
             findings.append(over_limit(rows, len(dropped)))
         return ImportReport(
-            files=self._files,
+            files=self._reports,
             rows=sum(month.rows for month in self.months.values()),
             commitments=len(self.commitments or ()),
             invoice_details=len(self.invoice_details),
@@ -197,7 +203,7 @@ class _Run:
         """The rows of a file, batch after batch, each by billing month. Commitments are kept aside."""
         reader, header = opened.reader, opened.header
         report = _file_report(reader, header)
-        self._files.append(report)
+        self._reports.append(report)
         self._reading = reader
         for batch in reader.batches(*opened.wanted()):
             size, parts = self._taken(opened, batch, report.rows)

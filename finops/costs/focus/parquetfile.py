@@ -24,6 +24,7 @@ class ParquetFile:
         self.format = Format.PARQUET
         self.size = path.stat().st_size
         self.delimiter = ""
+        self.text_hash = ""
         self._rows_done = 0
         with self._explained("footer"), pq.ParquetFile(path) as file:
             self.names: list[str] = file.schema_arrow.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import enum
 import zlib
 from pathlib import Path
@@ -29,7 +30,8 @@ _FOREIGN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"%PDF", f"is a PDF document. {_AGAIN}"),
     (b"SQLite format 3\x00", f"is an SQLite database. {_AGAIN}"),
 )
-_UTF16 = "is text in UTF-16, and FOCUS files are UTF-8. Save it again as 'CSV UTF-8'."
+_NUL = "is no text, or text in UTF-16 or UTF-32 that lacks its byte order mark. Save it again as 'CSV UTF-8'."
+UTF_8, UTF_16 = "utf-8-sig", "utf-16"
 
 
 class Format(enum.StrEnum):
@@ -83,9 +85,12 @@ def _csv_head(head: bytes, name: str) -> bytes:
     for mark, problem in _FOREIGN:
         if head.startswith(mark):
             raise FocusFileError(f"{name} {problem}")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head[:200]:
-        raise FocusFileError(f"{name} {_UTF16}")
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = head.removeprefix(codecs.BOM_UTF8)
+    if encoding_of(head) == UTF_16:
+        text = head.decode(UTF_16, "ignore").encode()
+    if b"\0" in text[:200]:
+        raise FocusFileError(f"{name} {_NUL}")
+    text = text.lstrip()
     if not text:
         raise FocusFileError(f"{name} holds nothing but blank lines. {_AGAIN}")
     if text.startswith(b"<") and not _looks_like_columns(text):
@@ -93,6 +98,11 @@ def _csv_head(head: bytes, name: str) -> bytes:
     if text.startswith((b"{", b"[")):
         raise FocusFileError(f"{name} is JSON. {_AGAIN}")
     return head
+
+
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins so: UTF-16 needs its byte order mark, which Excel writes."""
+    return UTF_16 if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else UTF_8
 
 
 def _looks_like_columns(text: bytes) -> bool:

@@ -186,7 +186,7 @@ class CostImport(AccountOwned):
         models.CharField(max_length=64, blank=True),
         default=list,
         blank=True,
-        help_text="SHA-256 of each file's content, uncompressed, once it was read.",
+        help_text="XXH3 (128 bits) of each file's content, uncompressed, once it was read.",
     )
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.UPLOAD)
     decision = models.JSONField(

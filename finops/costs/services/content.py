@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 from django.db import connection
 
 from accounts.models import Account
+from finops.costs.focus.csvtext import ContentDigest
 from finops.costs.focus.report import Review
 from finops.costs.models import CostImport
 from finops.lib.errors import UserError
 
-_GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 2**20
 
 
@@ -51,12 +48,15 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def content_hash(path: Path) -> str:
-    """SHA-256 of a file's content, in hex; of one in gzip that of what is in it. "" where it cannot be read whole."""
+    """The digest of a file's bytes, in hex. "" where it cannot be read: whoever reads it for its lines says why."""
+    digest = ContentDigest()
     try:
-        with _content(path) as file:
-            return _digest(file)
-    except (OSError, EOFError, zlib.error):  # whoever reads the file for its lines says what is wrong with it
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError:
         return ""
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -64,25 +64,6 @@ def hashing(paths: Sequence[Path]) -> Iterator[Iterable[str]]:
     """`content_hash` of these files in a thread, while the block reads them; iterating waits for them."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.map(content_hash, paths)
-
-
-@contextmanager
-def _content(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw:
-        in_gzip = raw.read(2) == _GZIP
-        raw.seek(0)
-        if not in_gzip:
-            yield raw
-            return
-        with gzip.open(raw, "rb") as file:
-            yield file  # type: ignore[misc]
-
-
-def _digest(file: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while chunk := file.read(_CHUNK):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def check_different(names: Sequence[str], hashes: Sequence[str]) -> None:

@@ -200,7 +200,7 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
             for month in found.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
-            contents = list(hashes)
+            contents = [text or content for text, content in zip(found.text_hashes, hashes, strict=True)]
             check_different(names, contents)
             settled = settle(job, found, written, contents)
         except BaseException:

@@ -43,7 +43,9 @@ def archive() -> bytes:
         (archive(), "is a ZIP archive or an Excel workbook. Unpack it"),
         (b"<!DOCTYPE html>\n<html>", "is a web page or XML, perhaps of a sign-in that had run out"),
         (b'{"rows": []}', "is JSON"),
-        (as_csv({}).decode().encode("utf-16"), "is text in UTF-16, and FOCUS files are UTF-8"),
+        (as_csv({}).decode().encode("utf-16-le"), "UTF-16 or UTF-32 that lacks its byte order mark"),
+        (as_csv({}).decode().encode("utf-32"), "UTF-16 or UTF-32 that lacks its byte order mark"),
+        ("<html>".encode("utf-16"), "is a web page or XML"),
         (b"BZh91AY", "is compressed with bzip2. Unpack it first"),
         (b"\x28\xb5\x2f\xfd\x00", "is compressed with zstd"),
         (b"%PDF-1.7", "is a PDF"),
@@ -175,6 +177,14 @@ def test_text_that_is_not_utf_8_is_named_with_its_line() -> None:
     )
     late = as_csv(*[{}] * 2000, {"ServiceName": "x"}).replace(b",x,", b",\xff,")
     assert "focus.csv, line 2002: the text is not UTF-8" in message(late)
+
+
+def test_text_in_utf_16_that_breaks_off_is_named_with_its_line() -> None:
+    whole = as_csv(*[{"Tags": "{}"}] * 2_000).decode().encode("utf-16")
+    assert "focus.csv breaks off or is no UTF-16 after line 2001" in message(whole[:-3] + b"\xd8")
+    assert "focus.csv, row 2001 (line 2001): 11 fields" in message(whole[:-20])
+    late = as_csv(*[{}] * 2_000, {"BilledCost": "x"}).decode().encode("utf-16")
+    assert "focus.csv, row 2002, column BilledCost: 'x' is not a number" in message(late)
 
 
 def test_gzip_that_breaks_off_is_named_with_the_last_whole_row() -> None:

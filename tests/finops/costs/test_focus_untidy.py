@@ -200,12 +200,22 @@ def test_other_delimiters_are_found(delimiter: str) -> None:
         lambda data: gzip.compress(b"sep=,\n" + data),
         gzip.compress,
         lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:]),
+        lambda data: data.decode().encode("utf-16"),
+        lambda data: b"\xfe\xff" + data.decode().replace("\n", "\r\n").encode("utf-16-be"),
+        lambda data: gzip.compress(b"\xff\xfe" + data.decode().encode("utf-16-le")),
     ],
 )
 def test_byte_order_marks_line_ends_blank_lines_and_gzip_are_all_one(change: object) -> None:
     assert callable(change)
     data = change(as_csv({"Tags": '{"a": "x"}'}, {"Tags": '{"a": "y"}'}))
     assert Read(data).column("tag:a") == ["x", "y"]
+
+
+def test_text_in_utf_16_is_read_piece_by_piece() -> None:
+    rows = [{"ServiceName": f"Dienst \N{GRINNING FACE} {place}", "Tags": "{}"} for place in range(3_000)]
+    data = as_csv(*rows, delimiter="\t").decode()
+    read = Read(data.encode("utf-16"), data.encode())
+    assert read.column("service") == [row["ServiceName"] for row in rows] * 2
 
 
 def test_a_line_break_inside_quotes_is_part_of_the_value() -> None:
