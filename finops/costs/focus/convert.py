@@ -1,4 +1,4 @@
-"""Columns as files have them, into columns as the lake has them: text, amounts, days.
+"""Columns as files have them, into columns as the lake has them: text, days.
 
 Each function takes a whole column of a batch. The usual form is converted in a few vector operations; only when that
 fails are the distinct values looked at one by one. Raises BadCell for a value that fits nothing.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, timedelta
-from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -18,28 +17,21 @@ import pyarrow.compute as pc
 from finops.costs.focus.columns import ENUMERATIONS, fold
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
-from finops.costs.focus.formats import Formats, readings
+from finops.costs.focus.formats import Formats
 from finops.costs.focus.values import (
     EARLIEST,
     LATEST,
-    NO_NUMBER,
     NULLS,
     DateOrder,
     Day,
-    NumberFormat,
-    TooLarge,
     needs_order,
-    parse_amount,
     parse_day,
     parse_moment,
-    usual,
 )
-from finops.lake.schema import MONEY, MONEY_LIMIT
 
 DICTIONARY: Final = pa.dictionary(pa.int32(), pa.string())
 
 _NULL_ARRAY: Final = pa.array(sorted(NULLS))
-_NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
 _LONGEST_NULL: Final = 4
 _SMALL: Final = 64
 
@@ -159,150 +151,6 @@ def _respelled(
     findings.cells("odd_case", column, pc.take(changed, encoded.indices), encoded)
     right = pa.array(fixed, pa.string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(right.indices.take(encoded.indices), right.dictionary)
-
-
-def amount(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    """Exact decimals with 18 places. More places are rounded half to even, which the findings count."""
-    decimals, large = _decimals(values, column, findings, formats)
-    if large is not None:
-        raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
-    return decimals
-
-
-def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
-    """As `amount`, but what is too large to be added up becomes null, which the findings count.
-
-    Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
-    """
-    decimals, large = _decimals(values, column, findings, formats)
-    if large is None:
-        return decimals
-    outside = pc.or_kleene(
-        pc.and_(pc.is_null(decimals), pc.is_valid(values)),
-        pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY)),
-    )
-    outside = pc.fill_null(outside, False)
-    findings.cells("quantity_too_large", column, outside, values)
-    return pc.if_else(outside, pa.scalar(None, MONEY), decimals)
-
-
-def _decimals(
-    values: pa.Array, column: str, findings: Findings, formats: Formats
-) -> tuple[pa.Array, int | None]:
-    """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
-    type_ = values.type
-    if pa.types.is_floating(type_):
-        findings.cells("floating_point", column, pc.is_valid(values))
-    elif pa.types.is_decimal(type_) or pa.types.is_integer(type_):
-        return _bounded(*_rescaled(values, column, findings))
-    elif pa.types.is_dictionary(type_):
-        values = values.dictionary_decode()
-    if not _may_be_number(values.type):
-        raise BadCell(column, -1, values.type, "does not hold numbers")
-    text_ = values.cast(pa.string())
-    return _bounded(*_from_text(text_, column, findings, None if pa.types.is_floating(type_) else formats))
-
-
-def _may_be_number(type_: pa.DataType) -> bool:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_floating)
-    return any(is_kind(type_) for is_kind in kinds)
-
-
-def _bounded(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | None]:
-    if large is not None:
-        return decimals, large
-    ends = pc.min_max(decimals).as_py()
-    if ends["min"] is None or -MONEY_LIMIT < ends["min"] <= ends["max"] < MONEY_LIMIT:
-        return decimals, None
-    outside = pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY))
-    return decimals, pc.index(pc.fill_null(outside, False), True).as_py()
-
-
-def _rescaled(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
-    try:
-        return values.cast(MONEY), None
-    except pa.ArrowInvalid:
-        return _from_text(values.cast(pa.string()), column, findings, None)
-
-
-def _from_text(
-    values: pa.Array, column: str, findings: Findings, formats: Formats | None
-) -> tuple[pa.Array, int | None]:
-    """`formats` is None for numbers that are stored as such."""
-    known = formats.numbers if formats else None
-    if known is not NumberFormat.COMMA:
-        try:
-            return values.cast(MONEY), None
-        except pa.ArrowInvalid:
-            pass
-    missing = pc.is_in(values, value_set=_NO_NUMBER_ARRAY)
-    if pc.any(missing).as_py():
-        findings.cells("null_text", column, missing, values)
-        values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
-        if known is not NumberFormat.COMMA:
-            try:
-                return values.cast(MONEY), None
-            except pa.ArrowInvalid:
-                pass
-    if formats and known is None and _has_separators(values):
-        known = formats.number_format_midway()
-    found = _of_usual_form(values, column, findings, known or NumberFormat.POINT)
-    return (found, None) if found else _one_by_one(values, column, findings, formats)
-
-
-def _has_separators(values: pa.Array) -> bool:
-    """Whether a value may have another reading than the one with a decimal point."""
-    return bool(pc.any(pc.match_substring_regex(values, r",|\..*\.")).as_py())
-
-
-def _of_usual_form(
-    values: pa.Array, column: str, findings: Findings, format_: NumberFormat
-) -> pa.Array | None:
-    """All values at once when each is plain or has thousands apart; else None."""
-    pattern, thousands, decimal = usual(format_)
-    if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
-        return None
-    plain = pc.replace_substring(values, thousands, "")
-    try:
-        decimals = pc.replace_substring(plain, decimal, ".").cast(MONEY)
-    except pa.ArrowInvalid:
-        return None
-    findings.cells("thousands_separator", column, pc.match_substring(values, thousands), values)
-    return decimals
-
-
-def _one_by_one(
-    values: pa.Array, column: str, findings: Findings, formats: Formats | None
-) -> tuple[pa.Array, int | None]:
-    format_ = (formats.numbers if formats else None) or NumberFormat.POINT
-    encoded = values.dictionary_encode()
-    parsed: list[Decimal | None] = []
-    large: list[int] = []
-    flags: dict[str, list[bool]] = {}
-    for place, value in enumerate(encoded.dictionary.to_pylist()):
-        try:
-            number, found = parse_amount(value, format_)
-        except TooLarge:
-            large.append(pc.index(encoded.indices, place).as_py())
-            number, found = None, []
-        except ValueError as error:
-            index = pc.index(encoded.indices, place).as_py()
-            raise BadCell(column, index, value, _other_format(value, formats) or str(error)) from error
-        parsed.append(number)
-        for kind in found:
-            flags.setdefault(kind, [False] * len(encoded.dictionary))[place] = True
-    for kind, mask in flags.items():
-        findings.cells(kind, column, pa.array(mask).take(encoded.indices), values)
-    return pa.array(parsed, MONEY).take(encoded.indices), min(large, default=None)
-
-
-def _other_format(value: str, formats: Formats | None) -> str:
-    """That a value is a number of the other format, and why the file's is not that one."""
-    if formats is None or formats.numbers is None or readings(value) == (None, None):
-        return ""
-    file, this = ("point", "comma") if formats.numbers is NumberFormat.POINT else ("comma", "point")
-    because = f" ({formats.numbers_because})" if formats.numbers_because else ""
-    return f"has a decimal {this}, and the numbers of the file have a decimal {file}{because}"
 
 
 def day(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:

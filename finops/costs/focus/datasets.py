@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from finops.costs.focus import amounts, convert
 from finops.costs.focus import columns as spec
-from finops.costs.focus import convert
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
@@ -53,7 +53,7 @@ def read_rows(
     for field, column in _present(columns.texts, header):
         found[field] = _texts(batch[place_of[column]], column, findings)
     for field, column in _present(columns.amounts, header):
-        found[field] = convert.amount(batch[place_of[column]], column, findings, formats).to_pylist()
+        found[field] = amounts.amount(batch[place_of[column]], column, findings, formats).to_pylist()
     for field, column in _present(columns.times, header):
         found[field] = _times(batch[place_of[column]], column, findings, formats)
     for field, column in _present(columns.periods, header):

@@ -9,8 +9,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finops.costs.focus import amounts, convert
 from finops.costs.focus import columns as spec
-from finops.costs.focus import convert
 from finops.costs.focus.convert import DICTIONARY
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
@@ -89,7 +89,7 @@ class Columns:
     def _amount(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, MONEY)
-        of_column = convert.quantity if column in spec.QUANTITIES else convert.amount
+        of_column = amounts.quantity if column in spec.QUANTITIES else amounts.amount
         read: Read = partial(of_column, formats=self._formats)
         if column in spec.LENIENT:
             read = partial(leniently, read, MONEY)

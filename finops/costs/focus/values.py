@@ -17,7 +17,8 @@ NO_NUMBER: Final = NULLS | {"-", "\N{EN DASH}", "\N{EM DASH}", "N/A", "n/a", "#N
 
 _ATTO: Final = Decimal(1).scaleb(-18)
 _CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
-_MOST_DIGITS: Final = 20
+MOST_DIGITS: Final = 20
+"""Before the point: what the lake's type holds beside its 18 decimals."""
 _SIGNS: Final = "$€£¥₹"
 
 
@@ -104,7 +105,7 @@ def _without_sign(bare: str) -> tuple[str, bool]:
 
 def _exact(bare: str, found: list[str]) -> Decimal:
     number = Decimal(bare)
-    if number.adjusted() >= _MOST_DIGITS and number:
+    if number.adjusted() >= MOST_DIGITS and number:
         raise TooLarge("is too large")
     rounded = number.quantize(_ATTO, context=_CONTEXT)
     if rounded != number:

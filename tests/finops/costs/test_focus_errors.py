@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,6 +186,34 @@ def test_text_in_utf_16_that_breaks_off_is_named_with_its_line() -> None:
     assert "focus.csv, row 2001 (line 2001): 11 fields" in message(whole[:-20])
     late = as_csv(*[{}] * 2_000, {"BilledCost": "x"}).decode().encode("utf-16")
     assert "focus.csv, row 2002, column BilledCost: 'x' is not a number" in message(late)
+
+
+WRAPPING = [
+    str(2**128 + 1),
+    "9" * 5_000,
+    "9" * 39,
+    "1e30",
+    "-1E+37",
+    "3402823669209384634633746074.31768211457",
+]
+
+
+@pytest.mark.parametrize("value", [*WRAPPING, str(2**128 * 10**9 + 10**9)])
+def test_an_amount_beyond_the_type_is_an_error_and_no_other_amount(value: str) -> None:
+    for delimiter in (",", ";"):
+        says = message(as_csv({}, {"BilledCost": value}, delimiter=delimiter))
+        assert "row 3, column BilledCost:" in says
+        assert "is too large: amounts stay below 10^15" in says
+    stored = message(parquet(BilledCost=[value]))
+    assert "row 1, column BilledCost:" in stored
+    assert "is too large" in stored
+
+
+@pytest.mark.parametrize("value", WRAPPING)
+def test_a_quantity_beyond_the_type_is_null_and_counted(value: str) -> None:
+    read = Read(as_csv({"ConsumedQuantity": value}, {"ConsumedQuantity": "1.5e3"}))
+    assert read.column("consumed_quantity") == [None, Decimal(1500)]
+    assert read.finding("quantity_too_large").rows == 1
 
 
 def test_gzip_that_breaks_off_is_named_with_the_last_whole_row() -> None:

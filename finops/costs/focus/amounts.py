@@ -1,0 +1,194 @@
+"""Columns of amounts and quantities as exact decimals, whole columns at once.
+
+Only when a column has other texts than plain numbers are its distinct values looked at one by one. Raises BadCell for
+a value that is no number, and for an amount that is too large.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finops.costs.focus.errors import BadCell
+from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import Formats, readings
+from finops.costs.focus.values import MOST_DIGITS, NO_NUMBER, NumberFormat, TooLarge, parse_amount, usual
+from finops.lake.schema import MONEY, MONEY_LIMIT
+
+_NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
+_MOST_DIGITS_OF_DECIMALS: Final = 38
+_FAR: Final = 10.0**MOST_DIGITS
+
+
+def amount(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
+    """Exact decimals with 18 places. More places are rounded half to even, which the findings count."""
+    decimals, large = _decimals(values, column, findings, formats)
+    if large is not None:
+        raise BadCell(column, large, values[large].as_py(), "is too large: amounts stay below 10^15")
+    return decimals
+
+
+def quantity(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
+    """As `amount`, but what is too large to be added up becomes null, which the findings count.
+
+    Some clouds bill byte-seconds; a bill must not fail over a quantity nobody pays by.
+    """
+    decimals, large = _decimals(values, column, findings, formats)
+    if large is None:
+        return decimals
+    outside = pc.or_kleene(
+        pc.and_(pc.is_null(decimals), pc.is_valid(values)),
+        pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY)),
+    )
+    outside = pc.fill_null(outside, False)
+    findings.cells("quantity_too_large", column, outside, values)
+    return pc.if_else(outside, pa.scalar(None, MONEY), decimals)
+
+
+def _decimals(
+    values: pa.Array, column: str, findings: Findings, formats: Formats
+) -> tuple[pa.Array, int | None]:
+    """The decimals, and the first place of one that is too large (null when it does not even fit the type)."""
+    type_ = values.type
+    if pa.types.is_floating(type_):
+        findings.cells("floating_point", column, pc.is_valid(values))
+    elif pa.types.is_decimal(type_) or pa.types.is_integer(type_):
+        return _bounded(*_rescaled(values, column, findings))
+    elif pa.types.is_dictionary(type_):
+        values = values.dictionary_decode()
+    if not _may_be_number(values.type):
+        raise BadCell(column, -1, values.type, "does not hold numbers")
+    text_ = values.cast(pa.string())
+    return _bounded(*_from_text(text_, column, findings, None if pa.types.is_floating(type_) else formats))
+
+
+def _may_be_number(type_: pa.DataType) -> bool:
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_floating)
+    return any(is_kind(type_) for is_kind in kinds)
+
+
+def _bounded(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | None]:
+    if large is not None:
+        return decimals, large
+    ends = pc.min_max(decimals).as_py()
+    if ends["min"] is None or -MONEY_LIMIT < ends["min"] <= ends["max"] < MONEY_LIMIT:
+        return decimals, None
+    outside = pc.greater_equal(pc.abs(decimals), pa.scalar(MONEY_LIMIT, MONEY))
+    return decimals, pc.index(pc.fill_null(outside, False), True).as_py()
+
+
+def _rescaled(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+    try:
+        return values.cast(MONEY), None
+    except pa.ArrowInvalid:
+        return _from_text(values.cast(pa.string()), column, findings, None)
+
+
+def _from_text(
+    values: pa.Array, column: str, findings: Findings, formats: Formats | None
+) -> tuple[pa.Array, int | None]:
+    """`formats` is None for numbers that are stored as such."""
+    known = formats.numbers if formats else None
+    decimals = None if known is NumberFormat.COMMA else _plain(values)
+    if decimals is not None:
+        return decimals, None
+    missing = pc.is_in(values, value_set=_NO_NUMBER_ARRAY)
+    if pc.any(missing).as_py():
+        findings.cells("null_text", column, missing, values)
+        values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
+        decimals = None if known is NumberFormat.COMMA else _plain(values)
+        if decimals is not None:
+            return decimals, None
+    if formats and known is None and _has_separators(values):
+        known = formats.number_format_midway()
+    found = _of_usual_form(values, column, findings, known or NumberFormat.POINT)
+    return (found, None) if found else _one_by_one(values, column, findings, formats)
+
+
+def _plain(values: pa.Array) -> pa.Array | None:
+    """Numbers with a decimal point as decimals; None when a value is another text."""
+    if not _fits(values):
+        return None
+    try:
+        return values.cast(MONEY)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _fits(values: pa.Array) -> bool:
+    """Whether pyarrow's cast of text to decimals is right: beyond 128 bits it wraps around without an error, so that
+    2^128 + 1 is 1. Nearly always the lengths say so, and that no value has an exponent: 0.1 ms of a batch's 6."""
+    longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if longest <= MOST_DIGITS and not _has_exponent(values):
+        return True
+    if longest > _MOST_DIGITS_OF_DECIMALS:
+        return False
+    try:
+        ends = pc.min_max(values.cast(pa.float64())).as_py()
+    except pa.ArrowInvalid:
+        return False
+    return bool(ends["min"] is None or -_FAR < ends["min"] <= ends["max"] < _FAR)
+
+
+def _has_exponent(values: pa.Array) -> bool:
+    """Whether a value may have one: the text of all values is looked at as it lies in memory."""
+    text_ = values.buffers()[2]
+    whole = text_.to_pybytes() if text_ is not None else b""
+    return b"e" in whole or b"E" in whole
+
+
+def _has_separators(values: pa.Array) -> bool:
+    """Whether a value may have another reading than the one with a decimal point."""
+    return bool(pc.any(pc.match_substring_regex(values, r",|\..*\.")).as_py())
+
+
+def _of_usual_form(
+    values: pa.Array, column: str, findings: Findings, format_: NumberFormat
+) -> pa.Array | None:
+    """All values at once when each is plain or has thousands apart; else None."""
+    pattern, thousands, decimal = usual(format_)
+    if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
+        return None
+    plain = pc.replace_substring(values, thousands, "")
+    decimals = _plain(pc.replace_substring(plain, decimal, "."))
+    if decimals is None:
+        return None
+    findings.cells("thousands_separator", column, pc.match_substring(values, thousands), values)
+    return decimals
+
+
+def _one_by_one(
+    values: pa.Array, column: str, findings: Findings, formats: Formats | None
+) -> tuple[pa.Array, int | None]:
+    format_ = (formats.numbers if formats else None) or NumberFormat.POINT
+    encoded = values.dictionary_encode()
+    parsed: list[Decimal | None] = []
+    large: list[int] = []
+    flags: dict[str, list[bool]] = {}
+    for place, value in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            number, found = parse_amount(value, format_)
+        except TooLarge:
+            large.append(pc.index(encoded.indices, place).as_py())
+            number, found = None, []
+        except ValueError as error:
+            index = pc.index(encoded.indices, place).as_py()
+            raise BadCell(column, index, value, _other_format(value, formats) or str(error)) from error
+        parsed.append(number)
+        for kind in found:
+            flags.setdefault(kind, [False] * len(encoded.dictionary))[place] = True
+    for kind, mask in flags.items():
+        findings.cells(kind, column, pa.array(mask).take(encoded.indices), values)
+    return pa.array(parsed, MONEY).take(encoded.indices), min(large, default=None)
+
+
+def _other_format(value: str, formats: Formats | None) -> str:
+    """That a value is a number of the other format, and why the file's is not that one."""
+    if formats is None or formats.numbers is None or readings(value) == (None, None):
+        return ""
+    file, this = ("point", "comma") if formats.numbers is NumberFormat.POINT else ("comma", "point")
+    because = f" ({formats.numbers_because})" if formats.numbers_because else ""
+    return f"has a decimal {this}, and the numbers of the file have a decimal {file}{because}"
