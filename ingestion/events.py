@@ -75,16 +75,18 @@ def accepted(position: int, event: PushedEvent, rounded: list[int]) -> InboxEven
         return None
     quantity = event.quantity
     if type(quantity) is int:
-        if not -QUANTITY_LIMIT < quantity < QUANTITY_LIMIT:
+        if not _LEAST_WHOLE < quantity < QUANTITY_LIMIT:
             return None
         quantity = Decimal(quantity)
     elif type(quantity) is not Decimal or not _LEAST < quantity < _LIMIT:
         return None
+    elif not quantity:
+        quantity = _ZERO  # without a sign
     elif (kept := quantity.quantize(_LAST_PLACE, None, _WIDE)) != quantity:
         if not _LEAST < kept < _LIMIT:
             return None
         rounded.append(position)
-        quantity = kept
+        quantity = kept or _ZERO
     dimensions = event.dimensions
     # As `_stored` does; a call costs a tenth of all this.
     return InboxEvent(
@@ -93,16 +95,21 @@ def accepted(position: int, event: PushedEvent, rounded: list[int]) -> InboxEven
         customer_id,
         metric,
         unit or None,
-        quantity or _ZERO,
+        quantity,
         _encode(dimensions).decode() if dimensions else None,
     )
 
 
 def accepted_of_any_text(position: int, event: PushedEvent, rounded: list[int]) -> InboxEvent | None:
-    """The same of an event with any text but NUL. A tenth slower."""
-    for text in (event.customer_id, event.metric, event.unit):
-        if text and text > "~" and is_blank(text):
-            return None
+    """The same of an event with any text but NUL. A twentieth slower."""
+    customer_id, metric, unit = event.customer_id, event.metric, event.unit
+    # Not a loop, which takes three times as long.
+    if (
+        (customer_id > "~" and is_blank(customer_id))
+        or (metric > "~" and is_blank(metric))
+        or (unit and unit > "~" and is_blank(unit))
+    ):
+        return None
     return accepted(position, event, rounded)
 
 
@@ -159,6 +166,7 @@ def _stored(
 _ZERO = Decimal(0)
 _LIMIT = Decimal(QUANTITY_LIMIT)
 _LEAST = -_LIMIT
+_LEAST_WHOLE = -QUANTITY_LIMIT
 _LAST_PLACE = Decimal(1).scaleb(-PLACES)
 _WIDE = Context(prec=60, rounding=ROUND_HALF_EVEN)
 _TINY = _LAST_PLACE.scaleb(-PLACES)
