@@ -9,6 +9,12 @@ from django.utils import timezone
 from accounts.scoping import AccountOwned
 
 
+def _filled(one: str, other: str, *, name: str, message: str) -> models.CheckConstraint:
+    """Neither field is empty."""
+    condition = ~models.Q(**{one: ""}) & ~models.Q(**{other: ""})
+    return models.CheckConstraint(condition=condition, name=name, violation_error_message=message)
+
+
 class CustomerKey(AccountOwned):
     """The dimension of cost whose values are customer ids: `tag:<key>` or `cost_tag:<key>`."""
 
@@ -39,10 +45,11 @@ class CustomerAlias(AccountOwned):
                 name="customer_alias_value_unique",
                 violation_error_message="This value is mapped already; remove that alias first.",
             ),
-            models.CheckConstraint(
-                condition=~models.Q(value="") & ~models.Q(customer_id=""),
+            _filled(
+                "value",
+                "customer_id",
                 name="customer_alias_is_whole",
-                violation_error_message="An alias needs a value and a customer id.",
+                message="An alias needs a value and a customer id.",
             ),
         ]
 
@@ -65,10 +72,11 @@ class UsageDimensionMapping(AccountOwned):
                 name="usage_dimension_mapping_unique",
                 violation_error_message="This dimension of cost is mapped already; remove that mapping first.",
             ),
-            models.CheckConstraint(
-                condition=~models.Q(cost_dimension="") & ~models.Q(usage_dimension=""),
+            _filled(
+                "cost_dimension",
+                "usage_dimension",
                 name="usage_dimension_mapping_is_whole",
-                violation_error_message="A mapping needs a dimension of cost and one of usage.",
+                message="A mapping needs a dimension of cost and one of usage.",
             ),
         ]
 
@@ -108,10 +116,11 @@ class UnitMetric(AccountOwned):
                 name="unit_metric_name_unique",
                 violation_error_message="A unit metric of this name exists already.",
             ),
-            models.CheckConstraint(
-                condition=~models.Q(name="") & ~models.Q(usage_metric=""),
+            _filled(
+                "name",
+                "usage_metric",
                 name="unit_metric_is_named_and_divides",
-                violation_error_message="A unit metric needs a name and a usage metric.",
+                message="A unit metric needs a name and a usage metric.",
             ),
             models.CheckConstraint(
                 condition=models.Q(per__gt=0),

@@ -12,6 +12,7 @@ from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
 from finops.lib.errors import UserError, nearest
 from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.services.mapping_rows import delete, insert
 from ingestion.models import Customer
 
 MAX_ALIASES = 5_000
@@ -70,11 +71,11 @@ def add_customer_alias(*, account: Account, actor: Actor, value: str, customer_i
         _check_customer(customer_id)
         if value == customer_id:
             raise UserError(f"value: {value[:60]!r} is that customer's own id already.", field="value")
-        if CustomerAlias.objects.count() >= MAX_ALIASES:
-            raise UserError(f"An account has at most {MAX_ALIASES:,} aliases; remove some first.")
-        alias = CustomerAlias(account=account, value=value, customer_id=customer_id)
-        alias.full_clean()
-        alias.save(force_insert=True)
+        alias = insert(
+            CustomerAlias(account=account, value=value, customer_id=customer_id),
+            most=MAX_ALIASES,
+            noun="aliases",
+        )
     audit.record(
         account=account,
         actor=actor,
@@ -103,10 +104,7 @@ def _check_customer(customer_id: str) -> None:
 def remove_customer_alias(*, account: Account, actor: Actor, alias_id: int) -> None:
     """Let a value stand for itself again. Raises UserError when the account has no such alias."""
     with account_scope(account):
-        alias = CustomerAlias.objects.select_for_update().filter(pk=alias_id).first()
-        if alias is None:
-            raise UserError("That alias is gone already.", field="alias_id")
-        alias.delete()
+        alias = delete(CustomerAlias, alias_id, field="alias_id", noun="alias")
     audit.record(
         account=account,
         actor=actor,

@@ -10,8 +10,9 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError, unknown_value
+from finops.lib.errors import unknown_value
 from finops.unitcosts.models import UsageDimensionMapping
+from finops.unitcosts.services.mapping_rows import delete, insert
 from ingestion.queries.asked import PREFIX, Known, find_key
 from ingestion.usage_query import CUSTOMER
 
@@ -30,15 +31,15 @@ def map_usage_dimension(
     with account_scope(account):
         context = DimensionContext(account, cost_view(account).product_key)
         found = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
-        if UsageDimensionMapping.objects.count() >= MAX_MAPPINGS:
-            raise UserError(f"An account has at most {MAX_MAPPINGS} mapped dimensions; remove some first.")
-        mapping = UsageDimensionMapping(
-            account=account,
-            cost_dimension=found.name,
-            usage_dimension=_usage_dimension(account, usage_dimension.strip()),
+        mapping = insert(
+            UsageDimensionMapping(
+                account=account,
+                cost_dimension=found.name,
+                usage_dimension=_usage_dimension(account, usage_dimension.strip()),
+            ),
+            most=MAX_MAPPINGS,
+            noun="mapped dimensions",
         )
-        mapping.full_clean()
-        mapping.save(force_insert=True)
     audit.record(
         account=account,
         actor=actor,
@@ -63,10 +64,7 @@ def _usage_dimension(account: Account, name: str) -> str:
 def unmap_usage_dimension(*, account: Account, actor: Actor, mapping_id: int) -> None:
     """Let filters of cost on its dimension leave usage as it is. Raises UserError for a mapping that is gone."""
     with account_scope(account):
-        mapping = UsageDimensionMapping.objects.select_for_update().filter(pk=mapping_id).first()
-        if mapping is None:
-            raise UserError("That mapping is gone already.", field="mapping_id")
-        mapping.delete()
+        mapping = delete(UsageDimensionMapping, mapping_id, field="mapping_id", noun="mapping")
     audit.record(
         account=account,
         actor=actor,
