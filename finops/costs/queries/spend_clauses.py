@@ -27,21 +27,19 @@ def lacking_words(facts: SpendFacts) -> str:
 def shared_words(facts: SpendFacts) -> str:
     """A clause on what the total, or else the groups, would have with the shares of splits, which this answer leaves
     out."""
-    found = facts.after_splits.totals
-    amounts = [money(found[currency], currency) for currency in most_first(found)]
+    totals = facts.after_splits.totals
+    amounts = [money(totals[currency], currency) for currency in most_first(totals)]
     if amounts:
         return f"; after shared-cost splits (splits: after) it is {listed(amounts)}"
-    gains = facts.after_splits.gains
+    gains: dict[str, list[str]] = {}
+    for each in facts.after_splits.gains:
+        gains.setdefault(each.name, []).append(money(each.amount, each.currency))
     named = [
-        f"{money(each.amount, each.currency)} to {cut(each.name, NAME_LENGTH)}"
-        for each in gains[:NAMED_GAINS]
+        f"{listed(found)} to {cut(name, NAME_LENGTH)}" for name, found in list(gains.items())[:NAMED_GAINS]
     ]
-    more = (
-        [f"more to {len(gains) - len(named)} other{'s' * (len(gains) - len(named) > 1)}"]
-        if len(gains) > len(named)
-        else []
-    )
-    return f"; shared-cost splits (splits: after) would add {listed([*named, *more])}" if named else ""
+    others = len(gains) - len(named)
+    more = f", and more to {others} other{'s' if others > 1 else ''}" if others else ""
+    return f"; shared-cost splits (splits: after) would add {', '.join(named)}{more}" if named else ""
 
 
 def spread_words(facts: SpendFacts) -> str:

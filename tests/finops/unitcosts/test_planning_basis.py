@@ -58,8 +58,8 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: A
     client = signed_in(cast.admin)
     economics = "/a/acme/unit-economics/?usage_metric=requests&start_date=2026-03-01&end_date=2026-03-10"
 
-    assert "Amortized (account&#x27;s default)" in client.get(economics).content.decode()
-    assert "Amortized (account&#x27;s default)" in client.get("/a/acme/forecast/").content.decode()
+    assert "Default (amortized)" in client.get(economics).content.decode()
+    assert "Default (amortized)" in client.get("/a/acme/forecast/").content.decode()
     assert (
         "billed, all charge categories): 100.00 USD"
         in client.get(f"{economics}&basis=billed").content.decode()
@@ -67,7 +67,7 @@ def test_the_choice_is_in_plain_sight_and_can_be_switched(cast: Cast, prepaid: A
     form = {"basis": "billed", "planning_basis": "billed", "charge_categories": ["Usage", "Purchase"]}
     assert client.post("/a/acme/settings/cost-view/", form).status_code == 302
     assert CostView.objects.get().planning_basis == "billed"
-    assert "Billed (account&#x27;s default)" in client.get(economics).content.decode()
+    assert "Default (billed)" in client.get(economics).content.decode()
 
 
 def test_the_overview_forecasts_in_the_basis_of_the_spend_beside_it(cast: Cast, prepaid: Account) -> None:

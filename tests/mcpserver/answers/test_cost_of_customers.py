@@ -114,8 +114,8 @@ def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) ->
         return summary.split(". ")[0]
 
     added = (
-        "; shared-cost splits (splits: after) would add 150.00 USD to Halden Freight, 150.00 USD to Other, "
-        "25.00 EUR to Halden Freight and more to 1 other"
+        "; shared-cost splits (splits: after) would add 150.00 USD and 25.00 EUR to Halden Freight, "
+        "150.00 USD and 25.00 EUR to Other"
     )
     assert added in first()
     assert added in first(granularity="day", compare_to="previous_period")
