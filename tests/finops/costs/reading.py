@@ -6,6 +6,7 @@ import csv
 import io
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,18 @@ class Read:
                 actor_tag_keys=actor_tag_keys,
                 chosen=Chosen(numbers, dates),
             )
-            self.rows: list[dict[str, Any]] = [
-                row for month in found.months for batch in month.batches() for row in batch.to_pylist()
-            ]
+            self._batches = [batch for month in found.months for batch in month.batches()]
             self.commitments = found.commitments
             self.report: ImportReport = found.report
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """Dictionaries of all cells: of a long file, the most that a test does. `column` and `count` make none."""
+        return [row for batch in self._batches for row in batch.to_pylist()]
+
+    @property
+    def count(self) -> int:
+        return sum(batch.num_rows for batch in self._batches)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -84,7 +92,13 @@ class Read:
         return row
 
     def column(self, name: str) -> list[Any]:
-        return [row.get(name) for row in self.rows]
+        return [
+            value
+            for batch in self._batches
+            for value in (
+                batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+            )
+        ]
 
     def finding(self, kind: str) -> Finding:
         return next(found for found in self.report.findings if found.kind == kind)
