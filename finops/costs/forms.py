@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from django import forms
@@ -12,6 +13,7 @@ from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, Chosen
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
+from finops.costs.replacing import month_of
 
 MAX_FILES = 50
 
@@ -30,6 +32,21 @@ class FilesField(forms.FileField):
         if len(files) > MAX_FILES:
             raise ValidationError(f"Send at most {MAX_FILES} files at once.")
         return [super(FilesField, self).clean(each, initial) for each in files or [None]]
+
+
+class OverlapForm(forms.Form):
+    """Which overlap of two sources, as the page showed it."""
+
+    source_id = forms.IntegerField(min_value=1)
+    other_id = forms.IntegerField(min_value=1)
+    currency = forms.CharField(max_length=60)
+    months = forms.CharField(max_length=8 * 120)
+
+    def clean_months(self) -> list[date]:
+        try:
+            return [month_of(name) for name in self.cleaned_data["months"].split()]
+        except ValueError as error:
+            raise ValidationError("A month is written as 2026-09.") from error
 
 
 class UploadForm(forms.Form):

@@ -11,6 +11,7 @@ urlpatterns = [
     path("cost-explorer/", explorer.index, name="cost_explorer"),
     path("cost-explorer/values/", explorer.values, name="dimension_values"),
     path("connections/", connections.index, name="connections"),
+    path("connections/overlaps/dismiss/", connections.dismiss_overlap, name="overlap_dismiss"),
     path("connections/upload/", connections.upload, name="cost_upload"),
     path("connections/imports/<int:import_id>/", connections.cost_import, name="cost_import"),
     path("connections/imports/<int:import_id>/confirm/", connections.confirm, name="cost_import_confirm"),

@@ -296,6 +296,9 @@ class SourceOverlap(AccountOwned):
     share = models.DecimalField(
         max_digits=7, decimal_places=6, help_text="Of the smaller source's billed cost of the month."
     )
+    dismissed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When somebody said that the two are not the same cost."
+    )
 
     class Meta:
         constraints = [

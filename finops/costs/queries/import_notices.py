@@ -29,7 +29,7 @@ SELECT (SELECT json_agg(json_build_array(i.id, i.source_id, s.name, i.file_name,
     SELECT json_agg(json_build_array(o.source_id, a.name, o.other_id, b.name, to_char(o.month, 'YYYY-MM'), o.currency,
         o.amount::text, o.share::text) ORDER BY o.source_id, o.other_id, o.currency, o.month)
     FROM costs_sourceoverlap o JOIN costs_costsource a ON a.id = o.source_id JOIN costs_costsource b ON b.id = o.other_id
-    WHERE o.account_id = %(account)s
+    WHERE o.account_id = %(account)s AND o.dismissed_at IS NULL
 )::text
 """
 

@@ -11,7 +11,7 @@ from finops.costs.services.imports import (
     queue_import,
     run_import,
 )
-from finops.costs.services.overlaps import find_due_overlaps
+from finops.costs.services.overlaps import dismiss_overlap, find_due_overlaps
 from finops.costs.services.reviews import (
     change_import_review,
     confirm_import,
@@ -35,6 +35,7 @@ __all__ = [
     "delete_cost_source",
     "discard_forgotten_imports",
     "discard_import",
+    "dismiss_overlap",
     "due_imports",
     "find_due_overlaps",
     "import_file",

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import date
 from decimal import Decimal
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
+from accounts import audit
+from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.models import CostImport, CostSource, SourceOverlap
 from finops.costs.overlaps import Alike, AlikeBuild, Part, PartsBuild, accounts_of, likely, sharing
-from finops.costs.replacing import month_of
+from finops.costs.replacing import month_of, name_of
 from finops.lake import engine
 from finops.lake.manifest import Manifest, cost_manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.money import added
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +40,41 @@ def find_overlaps(source: CostSource) -> None:
             _find(source)
     except (UserError, DatabaseError):
         logger.warning("costs: overlaps of source %s were not looked for", source.pk, exc_info=True)
+
+
+@transaction.atomic
+def dismiss_overlap(
+    *,
+    account: Account,
+    source_id: int,
+    other_id: int,
+    currency: str,
+    months: Collection[date],
+    actor: Actor,
+) -> None:
+    """Say that two sources do not hold the same cost in these billing months, whatever is alike: no answer warns of it
+    then. It holds through later imports of the months; another month that is alike warns again. UserError where nothing
+    is to be dismissed.
+    """
+    _lock(account)  # so that a look at the same time keeps it
+    rows = SourceOverlap.objects.select_related("source", "other").filter(
+        source_id=source_id, other_id=other_id, currency=currency, month__in=months, dismissed_at=None
+    )
+    found = list(rows.order_by("month"))
+    if not found:
+        raise UserError("This overlap has gone or was dismissed already.")
+    rows.update(dismissed_at=clock.now())
+    audit.record(
+        account=account,
+        actor=actor,
+        action="source_overlap.dismiss",
+        target=f"{found[0].source.name} and {found[0].other.name}",
+        detail={
+            "months": [name_of(each.month) for each in found],
+            "amount": str(added(each.amount for each in found)),
+            "currency": currency,
+        },
+    )
 
 
 def find_due_overlaps() -> None:
@@ -56,8 +95,13 @@ def _find(source: CostSource) -> None:
     names |= {month["month"] for _, report in reports for month in report.get("months", ())}
     manifest = cost_manifest(source.account)
     for month in sorted(month_of(name) for name in names):
-        SourceOverlap.objects.filter(Q(source=source) | Q(other=source), month=month).delete()
-        SourceOverlap.objects.bulk_create(_of_month(source, month, manifest))
+        before = SourceOverlap.objects.filter(Q(source=source) | Q(other=source), month=month)
+        dismissed = {_key(row): row.dismissed_at for row in before if row.dismissed_at}
+        rows = _of_month(source, month, manifest)
+        for row in rows:
+            row.dismissed_at = dismissed.get(_key(row))
+        before.delete()
+        SourceOverlap.objects.bulk_create(rows)
     CostImport.objects.filter(pk__in=[pk for pk, _ in reports]).update(overlaps_looked_for_at=clock.now())
 
 
@@ -79,6 +123,10 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
             if share is not None:
                 found.append(_row(source, int(other), month, alike, share))
     return found
+
+
+def _key(row: SourceOverlap) -> tuple[int, int, str]:
+    return row.source_id, row.other_id, row.currency
 
 
 def _row(source: CostSource, other: int, month: date, alike: Alike, share: Decimal) -> SourceOverlap:

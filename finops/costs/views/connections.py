@@ -26,7 +26,7 @@ from finops.costs import services
 from finops.costs.answers import SourceHealth
 from finops.costs.completeness import settle_words
 from finops.costs.dependants import going_with
-from finops.costs.forms import SettleDaysForm, SourceForm, UploadForm
+from finops.costs.forms import OverlapForm, SettleDaysForm, SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
@@ -122,6 +122,21 @@ def _source_page(
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
     }
     return render(request, "costs/source.html", context, status=422 if form or settle_form else 200)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def dismiss_overlap(request: AccountRequest) -> HttpResponse:
+    form = OverlapForm(request.POST)
+    try:
+        if not form.is_valid():
+            raise UserError("Say which overlap to dismiss.")
+        services.dismiss_overlap(account=request.account, actor=request.actor, **form.cleaned_data)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, "The overlap is dismissed. Another month that is alike will be shown.")
+    return redirect("connections", slug=request.account.slug)
 
 
 @account_page(Role.MEMBER)

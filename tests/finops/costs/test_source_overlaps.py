@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
+from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.costs import services, tasks
 from finops.costs.models import CostImport, CostSource, SourceOverlap
@@ -60,6 +61,44 @@ def test_an_overlap_goes_when_the_month_is_restated_or_the_source_deleted(
     assert len(overlaps()) == 1
     services.delete_cost_source(source=other, actor=cast.actor)
     assert import_notices(cast.account).overlaps == []
+
+
+def test_a_false_alarm_is_dismissed_until_another_month_is_alike(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    other = other_source(cast)
+    october = month_of("2026-10", "2", account="123", resource="bucket")
+    for each in (source, other):
+        brought(cast, each, tmp_path, SEPTEMBER)
+    (notice,) = import_notices(cast.account).overlaps
+    shown = {"source_id": source.pk, "other_id": other.pk, "currency": "USD", "months": "2026-09"}
+    page, url = "/a/acme/connections/", "/a/acme/connections/overlaps/dismiss/"
+    assert notice.sentence in text_of(signed_in(cast.viewer).get(page))
+    assert "Dismiss" not in text_of(signed_in(cast.viewer).get(page))
+    assert signed_in(cast.viewer).post(url, shown).status_code == 403
+    member = signed_in(cast.member)
+    for wrong in (
+        {},
+        shown | {"months": "September"},
+        shown | {"months": "2026-08"},
+        shown | {"currency": "EUR"},
+    ):
+        member.post(url, wrong)
+    assert import_notices(cast.account).overlaps == [notice]
+
+    member.post(url, shown)
+
+    assert import_notices(cast.account).overlaps == []
+    assert "may be counted twice" not in data_health(cast.account).summary
+    brought(cast, other, tmp_path, SEPTEMBER, OTHERS)
+    assert import_notices(cast.account).overlaps == []
+    for each in (source, other):
+        brought(cast, each, tmp_path, SEPTEMBER, october)
+    (again,) = import_notices(cast.account).overlaps
+    assert again.months == ("2026-10",)
+    entry = AuditEntry.objects.get(action="source_overlap.dismiss")
+    assert entry.target == "Bills and Other"
+    assert entry.detail == {"months": ["2026-09"], "amount": "465.000000000000000000", "currency": "USD"}
 
 
 def test_what_is_another_bill_is_no_overlap(cast: Cast, source: CostSource, tmp_path: Path) -> None:
