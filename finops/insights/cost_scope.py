@@ -16,7 +16,7 @@ from finops.costs.dimensions import DimensionContext
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.context import currencies_of
 from finops.costs.queries.filter_values import look_up
-from finops.costs.queries.sources import Sources, load_sources
+from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import Filter
 from finops.lib.errors import unknown_value
@@ -61,11 +61,11 @@ def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
     return {name: params[name] for name in ("team", "source", "account", "provider") if params.get(name)}
 
 
-def check_currency(account: Account, currency: str) -> None:
+def check_currency(account: Account, currency: str, sources: Sources) -> None:
     """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
-    for an account without cost. One query, and one of the lake that is kept."""
+    for an account without cost. One lake query, which is kept."""
     wanted = currency.strip().upper()
-    known = currencies_of(account, load_sources(account)) if wanted else []
+    known = currencies_of(account, sources) if wanted else []
     if known and wanted not in known:
         raise unknown_value("currency", wanted, known)
 

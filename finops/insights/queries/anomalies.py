@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import or_
@@ -17,7 +18,8 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import AccountRef, MoneyAmount
-from finops.costs.queries.sources import load_sources
+from finops.costs.queries.incomplete_words import incomplete_words
+from finops.costs.queries.sources import Sources, load_sources
 from finops.insights.anomalies.causes import Causes, top_causes
 from finops.insights.anomalies.events import ChangeEvent, EventFacts, events_around
 from finops.insights.anomalies_query import AnomaliesQuery
@@ -29,8 +31,10 @@ from finops.lib import spoken
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.money import added
+from finops.lib.periods import DateRange
 
 SHOWN_CAUSES = 3
+RECENT_DAYS = 30
 SEVERITIES = ("high", "medium", "low")
 
 
@@ -47,11 +51,15 @@ class InScope:
 
 
 def anomalies_in_scope(
-    account: Account, rows: QuerySet[Anomaly], scope: CostScope, *, deadline: float | None = None
+    account: Account,
+    rows: QuerySet[Anomaly],
+    scope: CostScope,
+    sources: Sources,
+    *,
+    deadline: float | None = None,
 ) -> InScope:
-    """Which of the rows are of a scope: those in whose days its cost moved too. Two queries, one more of the lake and one
+    """Which of the rows are of a scope: those in whose days its cost moved too. One query, one more of the lake and one
     for each dimension that the rows are of. Raises UserError for a scope that the account does not know."""
-    sources = load_sources(account)
     filters, unknown = resolve_scope(account, sources, scope, deadline=deadline)
     looked_at = list(_in_order(rows)[: MAX_IN_SCOPE + 1])
     if len(looked_at) > MAX_IN_SCOPE:
@@ -66,16 +74,19 @@ def anomalies_in_scope(
 def list_anomalies(
     account: Account, query: AnomaliesQuery, *, deadline: float | None = None
 ) -> AnomaliesAnswer:
-    """The incidents that a query asks for, the most severe first, then the newest. Five queries, none of the lake; for a
+    """The incidents that a query asks for, the most severe first, then the newest. Six queries, none of the lake; for a
     team, source, account or provider those of `anomalies_in_scope` too.
 
     Raises UserError for days in the wrong order and a cursor of another question."""
     question = [query.state, query.start_date, query.end_date, query.min_impact, query.currency, query.search,
                 query.scope_text]  # fmt: skip
     offset = offset_of(query.cursor, *question)
-    check_currency(account, query.currency)
+    sources = load_sources(account)
+    check_currency(account, query.currency, sources)
     rows = _asked(query)
-    scope = anomalies_in_scope(account, rows, query, deadline=deadline) if query.scope_values else None
+    scope = (
+        anomalies_in_scope(account, rows, query, sources, deadline=deadline) if query.scope_values else None
+    )
     if scope is not None:
         rows = rows.filter(pk__in=list(scope.impacts))
     total = rows.count()
@@ -86,7 +97,7 @@ def list_anomalies(
     more = offset + len(shown) < total
     return AnomaliesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=_summary(account, query, shown, total),
+        summary=_summary(account, query, shown, total, not_complete(sources, query)),
         anomalies=[
             replace(row_of(each), impact_in_scope=scope.impacts[each.pk]) if scope else row_of(each)
             for each in shown
@@ -94,12 +105,31 @@ def list_anomalies(
         total_anomalies=total,
         smallest_impacts=smallest_impacts(),
         looked_at=run.finished_at if run else None,
-        data_through=run.data_through if run else None,
+        data_through=_data_through(run, sources),
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
         warnings=[*(scope.warnings if scope else []), *_warnings(run), *_overlapping(shown)],
         hint=_hint(total),
     )
+
+
+def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
+    """A clause on the days of the question, of the last month where it names none, in which nobody has looked for
+    anomalies, as they are not complete; empty when there are none."""
+    last = query.end_date or sources.coverage.today
+    first = query.start_date or last - timedelta(days=RECENT_DAYS)
+    names = {source: each.name for source, each in sources.health.items()}
+    wanted = query.source.strip().casefold()
+    chosen = [source for source, name in names.items() if wanted in ("", name.casefold())]
+    return incomplete_words(sources.coverage.of_sources(chosen), DateRange(first, last), {}, names)
+
+
+def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:
+    """The last day that is complete for every source, if the last look was at it."""
+    through = sources.coverage.complete_through
+    if run is None or run.data_through is None or through is None:
+        return None
+    return min(run.data_through, through)
 
 
 def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
@@ -259,20 +289,22 @@ def state_counts() -> Counter[str]:
     return Counter(listed().values_list("state", flat=True))
 
 
-def _summary(account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int) -> str:
+def _summary(
+    account: Account, query: AnomaliesQuery, shown: Sequence[Anomaly], total: int, incomplete: str
+) -> str:
     state = "" if query.state == "all" else f"{query.state} "
     if not total:
-        return f"{account.name} has no {state}anomaly{query.scope_text or ' of that kind'}."
+        return f"{account.name} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
     noun = "anomaly" if total == 1 else "anomalies"
     worst = shown[0] if shown else None
     if worst is None:
-        return f"{account.name} has {total} {state}{noun}{query.scope_text}."
+        return f"{account.name} has {total} {state}{noun}{query.scope_text}{incomplete}."
     sign = "+" if worst.impact > 0 else ""
     return (
         f"{account.name} has {total} {state}{noun}{query.scope_text}; listed first: {worst.label or worst.value} of "
         f"{worst.source.name}, {worst.first_day} to {worst.last_day}, {sign}"
         f"{spoken.money(worst.impact, worst.currency)} against what was expected"
-        f"{', and it goes on' if worst.ongoing else ''}."
+        f"{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
 
 

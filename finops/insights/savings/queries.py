@@ -51,8 +51,8 @@ def list_savings(
     """
     question = [query.status, query.rule, query.min_saving, query.currency, query.scope_text]
     offset = offset_of(query.cursor, *question)
-    check_currency(account, query.currency)
     sources = load_sources(account)
+    check_currency(account, query.currency, sources)
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
     filters, unknown = resolve_scope(account, sources, query, deadline=deadline)
     read = Reader(account, sources, deadline, query, filters)

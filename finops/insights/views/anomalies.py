@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.doors import AccountRequest, account_page
+from finops.costs.queries.sources import load_sources
 from finops.insights import queries
 from finops.insights.anomalies_query import STATES, AnomaliesQuery
 from finops.insights.anomaly_charts import spark_values
@@ -73,10 +74,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
     rows = queries.listed().select_related("source").prefetch_related("views")
     if state != "all":
         rows = rows.filter(state=state)
+    sources = load_sources(request.account)
     scope, error = scope_from_params(request.GET.dict()), ""
     if scope:
         try:
-            found = queries.anomalies_in_scope(request.account, rows, CostScope(**scope))
+            found = queries.anomalies_in_scope(request.account, rows, CostScope(**scope), sources)
             rows = rows.filter(pk__in=list(found.impacts))
         except UserError as problem:
             scope, error = {}, problem.message
@@ -86,13 +88,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
         return csv_of("anomalies", COLUMNS, shown.rows)
     counts = queries.state_counts()
     run = AnomalyRun.objects.first()
+    query = AnomaliesQuery(state=state, **scope)
     context: dict[str, Any] = {
         "listing": shown,
         "state": state,
         "states": [(each, counts.total() if each == "all" else counts[each]) for each in STATES],
         "known": counts.total(),
         "run": run,
-        "mcp_arguments": as_arguments(AnomaliesQuery(state=state, **scope)),
+        "mcp_arguments": as_arguments(query),
+        "not_complete": queries.not_complete(sources, query),
         "scope": scope,
         "error": error,
     }

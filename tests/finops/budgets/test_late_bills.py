@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,10 @@ from finops.costs.answers import Series
 from finops.costs.queries import query_spend
 from finops.costs.services.closing import close_month
 from finops.costs.spend_query import CostFilter, SpendQuery
+from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.data_health.queries import data_health
 from finops.insights.models import Anomaly
+from finops.insights.queries import list_anomalies
 from finops.insights.services.detecting import detect_if_due
 from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
@@ -29,7 +32,7 @@ from finops.insights.spend_change.question import SpendChangeQuery
 from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
 from tests.finops.budgets.world import make, of_source
 from tests.finops.costs.billed import Bills, at, days, line, usage
 
@@ -132,7 +135,8 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
             SpendQuery(period="last_7_days", compare_to="previous_period", group_by=["service"]),
         )
         detect_if_due(bills.account)
-        drops = list(Anomaly.objects.all())
+        anomalies = list_anomalies(bills.account, AnomaliesQuery())
+        page = signed_in(bills.cast.viewer).get("/a/acme/anomalies/").content.decode()
         health = data_health(bills.account)
 
     changes = [spend.totals[0].change, *(row.change for row in spend.rows)]
@@ -142,7 +146,12 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     assert said in spend.summary
     assert off(expected, truth) < Decimal("0.01")
     assert said in expected.summary
-    assert drops == []
+    assert anomalies.total_anomalies == 0
+    assert anomalies.summary == (
+        "Acme has no open anomaly of that kind; no day is complete from 2026-11-19 on."
+    )
+    assert anomalies.data_through == date(2026, 11, 18)
+    assert "Complete days only; no day is complete from 2026-11-19 on." in page
     assert health.connections[0].status == "partial"
     assert "1 of 1 connection of Acme needs attention: AWS (partial)" in health.summary
 
@@ -255,6 +264,23 @@ def test_a_fee_of_every_month_that_is_expected_already_counts_once() -> None:
 
     assert found is not None
     assert found.total.mean == 30_000 + 900
+
+
+def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills) -> None:
+    bills.bring("AWS", usage(three({}), BEGIN, NEWEST), on=TODAY)
+    bills.bring("Slow SaaS", usage({"Seats": weekly(300)}, BEGIN, date(2026, 11, 14)), on=TODAY)
+    bills.source("AWS", settle_days=1)
+
+    def summary(**query: Any) -> str:
+        return list_anomalies(bills.account, AnomaliesQuery(**query)).summary
+
+    with account_scope(bills.account), at(TODAY):
+        detect_if_due(bills.account)
+        assert "; no day is complete of 'Slow SaaS' from 2026-11-15." in summary()
+        assert "; no day is complete from 2026-11-15 on." in summary(source="slow saas")
+        assert "complete" not in summary(source="AWS")
+        assert "complete" not in summary(end_date=date(2026, 11, 14))
+        assert list_anomalies(bills.account, AnomaliesQuery()).data_through == date(2026, 11, 14)
 
 
 def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills) -> None:
