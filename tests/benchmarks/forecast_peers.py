@@ -27,6 +27,13 @@ def statsforecast_models() -> dict[str, Fit]:
         return lambda values: [float(each) for each in make().forecast(y=values, h=DAYS)["mean"]]
 
     return {
+        "statsforecast AutoTheta": of(lambda: models.AutoTheta(season_length=WEEK)),
+        "statsforecast AutoTheta, additive": of(
+            lambda: models.AutoTheta(season_length=WEEK, decomposition_type="additive")
+        ),
+        "statsforecast Theta": of(lambda: models.Theta(season_length=WEEK)),
+        "statsforecast OptimizedTheta": of(lambda: models.OptimizedTheta(season_length=WEEK)),
+        "statsforecast AutoCES": of(lambda: models.AutoCES(season_length=WEEK)),
         "statsforecast AutoETS": of(lambda: models.AutoETS(season_length=WEEK)),
         "statsforecast DynamicOptimizedTheta": of(lambda: models.DynamicOptimizedTheta(season_length=WEEK)),
         "statsforecast MSTL, 7 and 30 days": of(lambda: models.MSTL(season_length=[WEEK, 30])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import tempfile
 from collections import defaultdict
@@ -24,6 +25,7 @@ LAST_DAY = date(2026, 10, 31)
 CUT_ON = (11, 24)
 MONTHS = 6
 WORTH = 20_000
+SECOND = Path(__file__).parents[1] / "data" / "forecasts" / "public_daily.json"
 CSV_DIRECTORY = "FORECAST_SERIES"
 """Environment variable: a folder of CSV files `day,value`, each a public series; docs/benchmarks.md names those taken."""
 
@@ -63,6 +65,17 @@ def public_series() -> dict[str, Days]:
     sizes, and weigh the same so. None without the folder."""
     folder = os.environ.get(CSV_DIRECTORY)
     return {path.stem: _read(path) for path in sorted(Path(folder).glob("*.csv"))} if folder else {}
+
+
+def second_series() -> dict[str, Days]:
+    """Four public series that nothing was chosen on (`tests/data/forecasts`), each divided by its mean."""
+    found = {}
+    for name, each in json.loads(SECOND.read_text()).items():
+        first, mean = date.fromisoformat(each["start"]), fmean(each["values"])
+        found[name] = {
+            first + timedelta(days=index): value / mean for index, value in enumerate(each["values"])
+        }
+    return found
 
 
 def _read(path: Path) -> Days:

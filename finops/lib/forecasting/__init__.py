@@ -10,13 +10,14 @@ from functools import lru_cache
 
 from finops.lib.forecasting.answers import Band, DayForecast, Forecast, Unforecastable, amount_of
 from finops.lib.forecasting.backtest import Accuracy, Trials, accuracy_of, spread_of, trials_of
-from finops.lib.forecasting.model import Day, Fitted, day_of, fitted
+from finops.lib.forecasting.model import Day, Fitted, Kind, day_of, fitted
 from finops.lib.periods import DateRange
 
 __all__ = [
     "HISTORY_DAYS",
     "MIN_DAYS",
     "MODEL",
+    "SMOOTH",
     "TRENDING",
     "Accuracy",
     "Band",
@@ -33,7 +34,9 @@ HISTORY_DAYS = 400
 """Days before the last one of a history that count; what is older is disregarded."""
 
 MODEL = "level, trend, weekdays and days of the month"
+SMOOTH = "level of the last eight weeks, trend, weekdays and days of the month"
 TRENDING = "level, trend of the last eight weeks, weekdays and days of the month"
+_NAMES: dict[Kind, str] = {"plain": MODEL, "smooth": SMOOTH, "trending": TRENDING}
 
 
 def forecast(
@@ -59,14 +62,13 @@ def forecast(
     found = (recent.get(first + timedelta(days=index)) for index in range((last - first).days + 1))
     values = tuple(None if amount is None else float(amount) for amount in found)
     learned = _learned(first, values, country)
-    trending = learned.trials.trend_wins
     days, lead = _days(horizon.start, horizon.days, country), (horizon.start - last).days
-    means = learned.model.means(days, lead, trending=trending)
+    means = learned.model.means(days, lead, kind=learned.trials.kind)
     return Forecast(
         horizon=horizon,
         history=DateRange(first, last),
         level=level,
-        model=TRENDING if trending else MODEL,
+        model=_NAMES[learned.trials.kind],
         means=tuple(amount_of(mean) for mean in means),
         spread=spread_of(learned.model, learned.trials.chosen, level, known=len(values)),
         accuracy=accuracy_of(learned.trials.chosen, horizon.days),

@@ -7,13 +7,13 @@ lately says more of it (weighted conformal prediction: Barber and others, Confor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import sqrt
 from statistics import NormalDist, fmean
 
-from finops.lib.forecasting.model import WEEK, Day, Fitted, Values, fitted
+from finops.lib.forecasting.model import KINDS, WEEK, Day, Fitted, Kind, Values, fitted
 
 STEP_DAYS = 13
 """Days between two trials: prime to the week, so that every weekday and part of the month is begun on."""
@@ -27,9 +27,9 @@ PRIOR_DAYS = 20
 PRIOR_GROWTH = 30
 CHOOSING = (7, 14, 30)
 MIN_TRIALS = 3
-CLEARLY = 0.9
-"""The trending model must be off by less than this share of what the plain one is, and not by more over the LATEST trials,
-or it was a season that has turned."""
+CLEARLY: dict[Kind, float] = {"smooth": 1.0, "trending": 0.9}
+"""Another model than the plain one must be off by less than this share of what that is, and not by more over the LATEST
+trials: a little closer with a trend is chance, and one that was closer long ago alone was a season that has turned."""
 
 LATEST = 6
 
@@ -54,21 +54,25 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
-    """The same forecasts by the plain model and by the trending one, the latest first."""
+    """The model that did best, and its forecasts from the past, the latest first."""
 
-    plain: list[Trial]
-    trending: list[Trial]
+    kind: Kind
+    chosen: list[Trial]
 
-    @property
-    def trend_wins(self) -> bool:
-        """Whether the trending model was clearly closer, over all trials and lengths: a little closer is chance."""
-        if len(self.plain) < MIN_TRIALS or _mean_error(self.trending) >= CLEARLY * _mean_error(self.plain):
-            return False
-        return _mean_error(self.trending[:LATEST]) < _mean_error(self.plain[:LATEST])
 
-    @property
-    def chosen(self) -> list[Trial]:
-        return self.trending if self.trend_wins else self.plain
+def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
+    """The model that was off least over all trials and lengths, of those that were clearly closer than the plain one."""
+    plain = trials["plain"]
+    if len(plain) < MIN_TRIALS:
+        return "plain"
+    whole, latest = _mean_error(plain), _mean_error(plain[:LATEST])
+    closer: dict[Kind, float] = {
+        kind: error
+        for kind, share in CLEARLY.items()
+        if (error := _mean_error(trials[kind])) < share * whole
+        and _mean_error(trials[kind][:LATEST]) < latest
+    }
+    return min(closer, key=lambda kind: closer[kind], default="plain")
 
 
 def _mean_error(trials: Sequence[Trial]) -> float:
@@ -81,18 +85,20 @@ def _mean_error(trials: Sequence[Trial]) -> float:
 
 
 def trials_of(values: Values, days: Sequence[Day]) -> Trials:
-    """Up to 20 forecasts from days of the last nine months, by both models. Cost: one fit each."""
-    found: list[tuple[Trial, Trial]] = []
+    """Up to 20 forecasts from days of the last nine months, by each model. Cost: one fit each for all models."""
+    found: dict[Kind, list[Trial]] = {kind: [] for kind in KINDS}
     for back in range(WEEK, WEEK + STEP_DAYS * MAX_TRIALS, STEP_DAYS):
         end = len(values) - back
         training = sum(value is not None for value in values[: max(0, end)])
         if training < max(MIN_TRAINING, len(values) // 2):
             break
-        found.append(_tried(values, days, end, min(back, LENGTHS[-1])))
-    return Trials([plain for plain, _trending in found], [trending for _plain, trending in found])
+        for kind, trial in _tried(values, days, end, min(back, LENGTHS[-1])).items():
+            found[kind].append(trial)
+    kind = _best(found)
+    return Trials(kind, found[kind])
 
 
-def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> tuple[Trial, Trial]:
+def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Kind, Trial]:
     model = fitted(values[:end], days[:end])
     came = values[end : end + count]
     last_week = [value or 0.0 for value in values[end - WEEK : end]]
@@ -112,7 +118,7 @@ def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> tuple[T
         )
 
     ahead = days[end : end + count]
-    return trial(model.means(ahead)), trial(model.means(ahead, trending=True))
+    return {kind: trial(model.means(ahead, kind=kind)) for kind in KINDS}
 
 
 def _running(values: Sequence[float], came: Values) -> list[float]:
@@ -213,9 +219,12 @@ def spread_of(model: Fitted, trials: Sequence[Trial], level: float, *, known: in
 def _both(
     errors: Sequence[tuple[float, float]], trials: int, level: float, factor: float, guess: float
 ) -> float:
-    """The variance that so many trials' errors show, and the guess, each by how much it is worth."""
-    seen = (_quantile(errors, level) / factor) ** 2 if errors else 0.0
-    return (trials * seen + PRIOR_TRIALS * guess) / (trials + PRIOR_TRIALS) if errors else guess
+    """The variance that so many trials' errors show; a larger guess widens it, the more the fewer they are, a smaller one
+    never narrows it."""
+    if not errors:
+        return guess
+    seen: float = (_quantile(errors, level) / factor) ** 2
+    return max(seen, (trials * seen + PRIOR_TRIALS * guess) / (trials + PRIOR_TRIALS))
 
 
 def _grown(now: float, then: float) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from statistics import fmean, median
+from typing import Literal
 
 from finops.lib.holidays import holidays_of
 from finops.lib.periods import month_end
@@ -30,6 +31,10 @@ DAMPING = 0.99
 RECENT_WEEKS = 8
 """Weeks whose trend the trending model takes as it is; back-tests on the series say whether it is used."""
 
+SMOOTH_DAYS = (7, 14, 28, 56)
+SMOOTH_REACH = 0.5
+"""The smooth level is that of up to eight weeks, at most half the noise from the plain one: after a step it follows as soon."""
+
 FITTED_PARTS = 10
 TO_DEVIATION = 1.4826
 """The median of absolute deviations times this is the standard deviation, where errors are normal."""
@@ -40,6 +45,11 @@ MIN_HOLIDAYS, HOLIDAYS_AGREE, HALFWAY = 3, 2 / 3, 0.5
 
 Values = Sequence[float | None]
 """Amounts of days in order; None: no data."""
+
+Kind = Literal["plain", "smooth", "trending"]
+"""Which level and trend of a `Fitted` a forecast is made of."""
+
+KINDS: tuple[Kind, ...] = ("plain", "smooth", "trending")
 
 
 @dataclass(frozen=True)
@@ -64,10 +74,11 @@ def day_of(day: date, country: str = "") -> Day:
 
 @dataclass(frozen=True)
 class Fitted:
-    """`level` is that of the last days, `slope` its change a day where half a year agrees on it, `recent` that of the last
-    weeks whatever else; `noise` the spread of a day around all that."""
+    """`level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day where half a year agrees
+    on it, `recent` that of the last weeks whatever else; `noise` the spread of a day around all that."""
 
     level: float
+    smooth: float
     slope: float
     recent: float
     weekdays: tuple[float, ...]
@@ -83,15 +94,16 @@ class Fitted:
     def _weekday(self, day: Day) -> float:
         return _weekday(self.weekdays, self.holiday, day)
 
-    def means(self, days: Sequence[Day], lead: int = 1, *, trending: bool = False) -> list[float]:
+    def means(self, days: Sequence[Day], lead: int = 1, *, kind: Kind = "plain") -> list[float]:
         """The expected amounts of consecutive days, the first of which is `lead` days after the history's end."""
-        slope = self.recent if trending else self.slope
+        slope = self.recent if kind == "trending" else self.slope
+        level = self.smooth if kind == "smooth" else self.level
         found, done = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
         for ahead in range(1, lead + len(days)):
             done += slope * DAMPING ** (ahead - 1)
             if ahead >= lead:
                 day = days[ahead - lead]
-                found.append(self.level + done + self.season(day))
+                found.append(level + done + self.season(day))
         return found
 
 
@@ -109,13 +121,17 @@ def fitted(values: Values, days: Sequence[Day]) -> Fitted:
     seasons = [_weekday(weekdays, holiday, day) + places.get(day.place, 0.0) for day in days]
     plain = _less(values, seasons)
     weeks = [(-index, median(each)) for index, each in enumerate(_weeks(plain)[:TREND_WEEKS]) if each]
+    known = _known(plain)
+    level, noise = _level(known, LEVEL_DAYS), _noise(_known(_less(plain, base))[-SEASON_WEEKS * WEEK :])
+    reach = SMOOTH_REACH * noise
     return Fitted(
-        level=fmean(_middle(_known(plain)[-count:]) for count in LEVEL_DAYS),
+        level=level,
+        smooth=min(level + reach, max(level - reach, _level(known, SMOOTH_DAYS))),
         slope=_slope(weeks),
         recent=_recent(weeks),
         weekdays=weekdays,
         places=places,
-        noise=_noise(_known(_less(plain, base))[-SEASON_WEEKS * WEEK :]),
+        noise=noise,
         holiday=holiday,
     )
 
@@ -152,6 +168,10 @@ def _middle(values: Sequence[float]) -> float:
     ordered = sorted(values)
     cut = len(ordered) // 4
     return fmean(ordered[cut : len(ordered) - cut])
+
+
+def _level(known: Sequence[float], windows: Sequence[int]) -> float:
+    return fmean(_middle(known[-count:]) for count in windows)
 
 
 def _noise(rest: Sequence[float]) -> float:

@@ -7,12 +7,15 @@ import random
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.lib.forecasting import MODEL, TRENDING, Forecast, Unforecastable, forecast
+from finops.lib.forecasting import MODEL, SMOOTH, TRENDING, Forecast, Unforecastable, forecast
+from finops.lib.forecasting.backtest import Trial, spread_of
+from finops.lib.forecasting.model import day_of, fitted
 from finops.lib.holidays import holidays_of
 from finops.lib.periods import DateRange
 
@@ -112,9 +115,40 @@ def test_a_ramp_goes_on_and_its_daily_bands_hold() -> None:
     assert 0.7 <= held / count <= 0.97
 
 
-def test_a_level_without_a_trend_keeps_the_plain_model() -> None:
-    chosen = [made(drawn(lambda day: 100.0, 300, noise=scale)).model for scale in (2, 5, 10, 20)]
-    assert chosen == [MODEL] * 4
+def test_a_noisy_level_without_a_trend_is_that_of_eight_weeks() -> None:
+    found = [made(drawn(lambda day: 100.0, 300, noise=scale)) for scale in (2, 5, 10, 20)]
+    assert [each.model for each in found] == [SMOOTH] * 4
+    for each, scale in zip(found, (2, 5, 10, 20), strict=True):
+        assert abs(float(each.total().mean) / 31 - 100) < 0.25 * scale
+
+
+def test_a_noisy_level_follows_a_step_after_a_week_too() -> None:
+    found = made(drawn(lambda each: 100.0 if each < day(290) else 300.0, 300, noise=10))
+    assert abs(float(found.total().mean) / 31 - 300) < 20
+
+
+def test_a_level_that_moves_keeps_that_of_the_last_days() -> None:
+    def stairs(each: date) -> float:
+        return 100.0 + 40 * (((each - FIRST).days // 50) % 3)
+
+    assert made(drawn(stairs, 300, noise=3)).model == MODEL
+
+
+def test_a_guess_never_narrows_what_the_trials_show() -> None:
+    days = [day_of(day(index)) for index in range(100)]
+    quiet = fitted([100.0 + (index % 2) for index in range(100)], days)
+    trials = [
+        Trial(
+            errors={30: 30 * 12.0},
+            actual={30: 3000.0},
+            naive={30: 0.0},
+            by_day=tuple((ahead, 12.0) for ahead in range(1, 31)),
+            level=quiet.level,
+        )
+        for _ in range(20)
+    ]
+    half = NormalDist().inv_cdf(0.9) * spread_of(quiet, trials, 0.8, known=100).of_total(1, 1)
+    assert half >= 12.0 - 1e-9
 
 
 def test_holidays_are_like_sundays_where_past_ones_were() -> None:
