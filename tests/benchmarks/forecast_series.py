@@ -69,7 +69,7 @@ def public_series() -> dict[str, Days]:
 
 def second_series() -> dict[str, Days]:
     """Four public series that nothing was chosen on (`tests/data/forecasts`), each divided by its mean."""
-    found = {}
+    found: dict[str, Days] = {}
     for name, each in json.loads(SECOND.read_text()).items():
         first, mean = date.fromisoformat(each["start"]), fmean(each["values"])
         found[name] = {
