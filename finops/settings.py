@@ -47,6 +47,8 @@ ALLOWED_HOSTS: list[str] = env.list(
     ],
 )
 CSRF_TRUSTED_ORIGINS: list[str] = [PUBLIC_URL]
+# Proxies in front, each of which appends to X-Forwarded-For (finops.lib.client_address).
+PROXY_COUNT: int = env.int("PROXY_COUNT", int(env.bool("BEHIND_TLS_PROXY", False)))
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_TLS_PROXY", False) else None
 SECURE_SSL_REDIRECT = False
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
@@ -204,6 +206,7 @@ AUTH_PASSWORD_VALIDATORS = [
 PASSWORD_HASHERS = [*global_settings.PASSWORD_HASHERS, "accounts.oauth.hashers.RandomSecretHasher"]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None

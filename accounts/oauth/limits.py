@@ -6,13 +6,13 @@ Django's cache, which forgets counters when full; finops.lib.ratelimit is exact 
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
+from finops.lib.client_address import client_network
 from finops.lib.ratelimit import windows
 
 DOCUMENTS_PER_MINUTE = 30
@@ -32,21 +32,4 @@ def seconds_to_wait_for_document(headers: Mapping[str, Any]) -> int:
 
 
 def _wait(door: str, meta: Mapping[str, Any], limit: int) -> int:
-    return windows().hit(f"oauth:{door}:{network_of(meta)}", limit=limit).wait
-
-
-def network_of(meta: Mapping[str, Any]) -> str:
-    """Who asks: an IPv4 address or an IPv6 /64, which is one household or machine.
-
-    Behind a TLS proxy (BEHIND_TLS_PROXY) it is the last entry of X-Forwarded-For, the one the proxy itself wrote.
-    """
-    text = str(meta.get("REMOTE_ADDR", ""))
-    if settings.SECURE_PROXY_SSL_HEADER:
-        text = str(meta.get("HTTP_X_FORWARDED_FOR", text)).split(",")[-1].strip()
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return "unknown"
-    if address.version == 6:
-        return str(ipaddress.ip_network(f"{address}/64", strict=False))
-    return str(address)
+    return windows().hit(f"oauth:{door}:{client_network(meta)}", limit=limit).wait

@@ -249,7 +249,7 @@ def test_who_asks_is_an_address_or_a_network(
 
 def test_behind_our_proxy_the_address_is_the_one_that_it_wrote(db: None, settings: Any) -> None:
     settings.OAUTH_REGISTER_PER_MINUTE = 1
-    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.PROXY_COUNT = 1
     body = json.dumps(PYTHON)
 
     statuses = [

@@ -1,0 +1,45 @@
+"""The address of who asks: the one place that decides it, for every limit and log.
+
+Directly it is the peer of the connection. Behind proxies (BEHIND_TLS_PROXY) each of them appends the address that it
+saw to X-Forwarded-For, so of PROXY_COUNT proxies the entry that many from the end was written by the outermost; what
+stands before it the client wrote itself (RFC 7239, section 8.1).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+UNKNOWN = "unknown"
+
+
+def client_address(meta: Mapping[str, Any]) -> str:
+    """An IPv4 or IPv6 address in its usual form; `unknown` where there is none. `meta` is a request's META."""
+    return _address(_text(meta)) or _address(str(meta.get("REMOTE_ADDR", ""))) or UNKNOWN
+
+
+def client_network(meta: Mapping[str, Any]) -> str:
+    """An IPv4 address or an IPv6 /64, which is one household or machine: what limits count by."""
+    address = client_address(meta)
+    return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ":" in address else address
+
+
+def _text(meta: Mapping[str, Any]) -> str:
+    peer = str(meta.get("REMOTE_ADDR", ""))
+    if not settings.PROXY_COUNT:
+        return peer
+    entries = str(meta.get("HTTP_X_FORWARDED_FOR", "")).split(",")
+    return entries[-settings.PROXY_COUNT] if len(entries) >= settings.PROXY_COUNT else peer
+
+
+def _address(text: str) -> str:
+    try:
+        address = ipaddress.ip_address(text.strip())
+    except ValueError:
+        return ""
+    # A socket of both families shows an IPv4 peer so.
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
