@@ -14,6 +14,7 @@ from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from finops.lib.questions import HtmxRequest
+from finops.web.admission import TENANT, tenant
 
 P = ParamSpec("P")
 
@@ -53,6 +54,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                     f"This needs the role {role.label}; you are {membership.get_role_display()}."
                 )
             request.account, request.membership = membership.account, membership
+            request.META[TENANT] = tenant(membership.account_id)
             request.actor = Actor.of_user(request.user)
             with account_scope(membership.account):
                 return _rendered(view(request, *args, **kwargs))

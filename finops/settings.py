@@ -95,6 +95,7 @@ MIDDLEWARE = [
     "finops.health.answer_probes",  # first: a probe's Host header is an address, and it has no cookie
     "mcpserver.middleware.mcp_door",  # first: it serves /api/mcp itself, and the rest is for pages
     "ingestion.middleware.push_door",  # and this one /api/usage/events
+    "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -141,7 +142,7 @@ DATABASES = {
         "ENGINE": "django.db.backends.postgresql",
     }
 }
-DATABASE_POOL: int = env.int("DATABASE_POOL", 20)
+DATABASE_POOL: int = env.int("DATABASE_POOL", 24)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
@@ -153,6 +154,22 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Redis as soon as there is more than one process; without it limits and cache live in the one web process.
 REDIS_URL: str = env.str("REDIS_URL", "")
 WEB_PROCESSES: int = env.int("WEB_PROCESSES", 1)
+# How many requests of each kind run at once in a process: a share each of the database pool, so that none waits for a
+# connection that another kind holds. Files under /static/ need no database.
+WEB_PLACES: dict[str, int] = {
+    kind: max(1, share * (DATABASE_POOL or 24) // 24)
+    for kind, share in {
+        "push": 6,
+        "mcp": 6,
+        "pages": 5,
+        "sign-in": 3,
+        "uploads": 2,
+        "first-uploads": 1,
+    }.items()
+}
+# How long a request's body may take before its rate counts, and the open connections of one address.
+WEB_BODY_GRACE_SECONDS: float = env.float("WEB_BODY_GRACE_SECONDS", 10.0)
+WEB_CONNECTIONS_PER_ADDRESS: int = env.int("WEB_CONNECTIONS_PER_ADDRESS", 512)
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL

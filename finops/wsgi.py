@@ -14,18 +14,24 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 _django = get_wsgi_application()
 
 
-def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+def _whole(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
     """Django's, with a whole answer given as a list: granian then sends it at once, without asking for the next part
-    in a thread, and the answer's database connection is back in the pool before the client has read it."""
+    in a thread, and the answer's database connection is back in the pool before the client has read it. Static files
+    too, so that nobody holds a place by reading one slowly."""
     answer = _django(environ, start_response)
-    if not isinstance(answer, HttpResponse):
+    if isinstance(answer, HttpResponse):
+        body = [answer.content]
+    elif environ["PATH_INFO"].startswith("/static/"):
+        body = [b"".join(answer)]
+    else:
         return answer
-    body = [answer.content]
     answer.close()
     return body
 
 
 # Servers load this module and run no system checks by themselves; an unsafe production must not serve at all.
 from finops.checks import refuse_unsafe  # noqa: E402 - needs the apps that the line above loads
+from finops.web.setup import admission  # noqa: E402
 
 refuse_unsafe()
+application = admission(_whole)

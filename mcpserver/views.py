@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
 from finops.lib import bodies
+from finops.web.admission import BUSY, TENANT, tenant
 from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
@@ -87,8 +88,10 @@ def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpRespons
 
 
 def _answer(request: HttpRequest, server: Server) -> HttpResponse:
+    _check_place(request)
     deadline = time.monotonic() + TOOL_SECONDS
     credential = _authenticate(request)
+    request.META[TENANT] = tenant(credential.account.pk)
     _check_rate(credential)
     _check_origin(request)
     if request.method != "POST":
@@ -105,6 +108,15 @@ def _answer(request: HttpRequest, server: Server) -> HttpResponse:
     except InsufficientScope as tool:
         raise _insufficient_scope(str(tool), body) from tool
     return _response(reply.status, reply.body)
+
+
+def _check_place(request: HttpRequest) -> None:
+    if BUSY in request.META:
+        raise Refused(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "Too many requests are waiting; nothing was done. Try again in a few seconds.",
+            {"Retry-After": str(request.META[BUSY])},
+        )
 
 
 def _authenticate(request: HttpRequest) -> Credential:

@@ -33,6 +33,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from finops.web.server import command
 from tests.migrated import execute, template
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -151,21 +152,9 @@ def serve(**settings: str) -> Iterator[LiveServer]:
 
 @contextmanager
 def _granian(server: LiveServer, port: int) -> Iterator[None]:
-    command = [
-        sys.executable,
-        "-m",
-        "granian",
-        "--interface",
-        "wsgi",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
-    command += ["--workers", "1", "--blocking-threads", "8", "finops.wsgi:application"]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
-            command,
+            command(host="127.0.0.1", port=port),
             cwd=ROOT,
             env=server.environment,
             stdin=subprocess.DEVNULL,

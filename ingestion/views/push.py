@@ -24,6 +24,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from finops.web.admission import BUSY, TENANT, tenant
 from ingestion.body import Refused, read_body
 from ingestion.keys import PushCredential, authenticate_usage_key
 from ingestion.parsing import Malformed, check_batch
@@ -45,6 +46,8 @@ class UsageKeyAuthentication(BaseAuthentication):
             raise _unauthorized("Send the key of a usage source: Authorization: Bearer <usage key>")
         bearer = _BEARER.fullmatch(header)
         credential = authenticate_usage_key(bearer[1]) if bearer else None
+        if credential is not None:
+            request.META[TENANT] = tenant(credential.account.pk)
         if credential is None:
             raise _unauthorized(
                 "This is not a living usage key: it is unknown, revoked or replaced by another."
@@ -162,6 +165,11 @@ def _failure(error: Exception) -> Refused:
     return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
 
+def _busy(seconds: int) -> Refused:
+    message = "Too many requests are waiting; nothing is stored. Send it again."
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
+
+
 def _problem(refused: Refused) -> bytes:
     return msgspec.json.encode({"error": {"code": refused.code, "message": refused.message}})
 
@@ -182,6 +190,9 @@ def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpRe
 
 def push(request: HttpRequest) -> HttpResponse:
     """The view, with a type."""
+    if BUSY in request.META:
+        refused = _busy(request.META[BUSY])
+        return _json(refused.status, _problem(refused), refused.headers)
     response: HttpResponse = _view(request)
     return response
 

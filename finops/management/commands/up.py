@@ -27,6 +27,7 @@ from finops import demo_box, embedded, static_build
 from finops.checks import refuse_unsafe
 from finops.lib.secrets import make_private_dir
 from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supervisor
+from finops.web import server
 
 FIRST_ANSWER_SECONDS = 60
 LOOK_SECONDS = 0.25
@@ -202,14 +203,7 @@ class Up:
             done.append("started")
 
     def _web_command(self) -> list[str]:
-        threads = os.environ.get("WEB_THREADS", "8")
-        return [
-            *(sys.executable, "-m", "granian", "--interface", "wsgi"),
-            *("--host", self.host, "--port", str(self.port)),
-            *("--workers", str(settings.WEB_PROCESSES), "--blocking-threads", threads),
-            *("--log-level", "error"),
-            "finops.wsgi:application",
-        ]
+        return server.command(host=self.host, port=self.port, processes=settings.WEB_PROCESSES)
 
     def _worker_command(self) -> list[str]:
         return [

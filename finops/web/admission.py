@@ -1,0 +1,198 @@
+"""In front of Django: reads the body before anything of the application is taken, and gives each kind of request places
+of its own.
+
+The order of a request: it is counted (`requests`), its body is read in a thread that waits for the client and holds
+nothing else, it takes a place of its kind (`bulkheads`), Django answers, the place is free again. Health checks take no
+place. Where too much waits already it is refused at once with `finops.busy` in its environment, which the doors answer in
+their own form (503 and Retry-After). What it adds to a request: measured in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import IO, Any, Final
+
+from finops.lib.client_address import client_network
+from finops.web.bulkheads import Bulkhead, Busy
+from finops.web.requests import BodyBrokeOff, CountedInput, OpenRequest, OpenRequests, TooMany, read_whole
+
+BUSY: Final = "finops.busy"
+TENANT: Final = "finops.tenant"
+"""In the environment: set by a door once it knows whose request it is. Later requests with the same credential share."""
+
+
+def tenant(account_id: object) -> str:
+    return f"account {account_id}"
+
+
+SMALL_BODY: Final = 64 * 1024
+RETRY_SECONDS: Final = 2
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+
+@dataclass(frozen=True)
+class Door:
+    """Requests of one kind: those whose path begins so. `body`: bytes that are read before a place is taken, when the
+    credential is one that was good before; of others `SMALL_BODY`."""
+
+    prefixes: Sequence[str]
+    bulkhead: Bulkhead
+    body: int
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """Forms with a file that is not small: the application reads them itself and holds a place as long as they arrive.
+    `unknown`: of those whose credential was not seen yet."""
+
+    known: Bulkhead
+    unknown: Bulkhead
+
+
+class Admission:
+    """A WSGI application around another. The last door takes every path; `free` paths are let through untouched."""
+
+    def __init__(
+        self,
+        application: Application,
+        requests: OpenRequests,
+        doors: Sequence[Door],
+        uploads: Uploads,
+        free: Sequence[str],
+    ) -> None:
+        self._application, self._requests, self._doors, self._free = application, requests, doors, free
+        self._uploads = uploads
+        self._tenants = _Tenants()
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path in self._free:
+            return self._application(environ, start_response)
+        credential = _credential(environ)
+        tenant = self._tenants.of(credential)
+        door, length = self._door(path), _length(environ)
+        most = door.body if tenant else min(door.body, SMALL_BODY)
+        request = OpenRequest(
+            peer=environ.get("REMOTE_ADDR", ""),
+            client=tenant or client_network(environ),
+            is_known=bool(tenant),
+            length=length,
+            held=length if length is not None and length <= most else 0,
+        )
+        try:
+            self._requests.add(request)
+        except TooMany:
+            return self._busy(environ, start_response)
+        try:
+            return self._admit(environ, start_response, self._bulkhead(door, environ, request), request)
+        finally:
+            self._requests.remove(request)
+            if credential and (known := environ.get(TENANT)):
+                self._tenants.note(credential, known)
+
+    def _admit(
+        self, environ: Environ, start_response: StartResponse, bulkhead: Bulkhead, request: OpenRequest
+    ) -> Iterable[bytes]:
+        try:
+            _take_body(environ, request)
+        except BodyBrokeOff:
+            start_response("400 Bad Request", [])
+            return []
+        try:
+            bulkhead.acquire(request.client)
+        except Busy:
+            return self._busy(environ, start_response)
+        answer: Iterable[bytes] = []
+        try:
+            answer = self._application(environ, start_response)
+        finally:
+            if isinstance(answer, list):
+                bulkhead.release(request.client)
+        return answer if isinstance(answer, list) else _Streamed(answer, bulkhead, request.client)
+
+    def _door(self, path: str) -> Door:
+        for door in self._doors:
+            for prefix in door.prefixes:
+                if path.startswith(prefix):
+                    return door
+        return self._doors[-1]
+
+    def _bulkhead(self, door: Door, environ: Environ, request: OpenRequest) -> Bulkhead:
+        is_form_with_file = environ.get("CONTENT_TYPE", "").startswith("multipart/")
+        if not is_form_with_file or request.held or door is not self._doors[-1]:
+            return door.bulkhead
+        return self._uploads.known if request.is_known else self._uploads.unknown
+
+    def _busy(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        environ[BUSY] = RETRY_SECONDS
+        return self._application(environ, start_response)
+
+
+class _Streamed:
+    """An answer in parts: it holds its place until it has been sent, or its client is gone."""
+
+    def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
+        self._answer, self._bulkhead, self._client = answer, bulkhead, client
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._answer)
+
+    def close(self) -> None:
+        try:
+            if hasattr(self._answer, "close"):
+                self._answer.close()
+        finally:
+            if self._is_open:
+                self._is_open = False
+                self._bulkhead.release(self._client)
+
+
+class _Tenants:
+    """Whose a credential was when it was last good. Holds digests, and the 10,000 latest of them."""
+
+    MOST: Final = 10_000
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[bytes, str] = OrderedDict()
+
+    def of(self, credential: bytes) -> str:
+        return self._found.get(credential, "") if credential else ""
+
+    def note(self, credential: bytes, tenant: str) -> None:
+        self._found[credential] = tenant
+        if len(self._found) > self.MOST:
+            self._found.popitem(last=False)
+
+
+def _credential(environ: Environ) -> bytes:
+    text = environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_COOKIE")
+    return blake2b(text.encode("latin-1", "replace"), digest_size=16).digest() if text else b""
+
+
+def _length(environ: Environ) -> int | None:
+    """0: no body is announced."""
+    text = environ.get("CONTENT_LENGTH") or ""
+    if text:
+        return int(text[:20]) if text.isdecimal() else 0
+    return None if environ.get("HTTP_TRANSFER_ENCODING") else 0
+
+
+def _take_body(environ: Environ, request: OpenRequest) -> None:
+    """Read the body, or leave one to the application that is longer, of no announced length, or that the client holds
+    back until it is asked for. Raises BodyBrokeOff."""
+    stream: IO[bytes] = environ["wsgi.input"]
+    is_held_back = "HTTP_EXPECT" in environ and not request.is_known
+    if request.length == 0:
+        request.is_arriving = False
+    elif request.held and not is_held_back:
+        environ["wsgi.input"] = io.BytesIO(read_whole(stream, request, request.held))
+    else:
+        environ["wsgi.input"] = CountedInput(stream, request)

@@ -1,0 +1,195 @@
+"""Ends connections that hold something and bring nothing: bodies that come too slowly, answers that nobody takes, and
+what one address holds beyond its share.
+
+granian reads and writes outside Python and has a deadline for headers and idle connections alone. Linux knows of every
+connection of this process what went each way and when (TCP_INFO, tcp(7)). So a thread looks at them each second and
+shuts down those that are over a limit: the server sees the client gone, and a thread that waited for its body goes on.
+A look costs some 10 µs a connection. Elsewhere than on Linux nothing is watched.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import struct
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from finops.web.requests import OpenRequest, OpenRequests
+
+LOOK_SECONDS: Final = 1.0
+MATCH_SECONDS: Final = 5.0
+"""A look may come so much later than the request that it sees; longer only where the machine is out of breath."""
+_DESCRIPTORS: Final = Path("/proc/self/fd")
+_ESTABLISHED: Final = 1
+
+log = logging.getLogger(__name__)
+
+
+class TcpInfo(NamedTuple):
+    """Of struct tcp_info (linux/tcp.h): bytes that wait to be acknowledged, milliseconds since, bytes so far."""
+
+    state: int
+    unacked: int
+    last_sent: int
+    last_received: int
+    acked: int
+    received: int
+    unsent: int
+
+    @property
+    def is_due(self) -> bool:
+        """Something has come since the last that we sent. Linux counts the milliseconds in steps of up to 10; before the
+        first answer they count from the start, and the acknowledged SYN as one byte."""
+        if self.acked <= 1:
+            return self.received > 0
+        return self.last_received < self.last_sent
+
+
+_LAYOUT: Final = struct.Struct("=B 23x I 16x I 4x I 64x Q Q 8x I")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A body has `grace` seconds and one more for each `rate` bytes; an answer that waits to be taken moves on by
+    `rate` bytes a second over each `grace`; one address has at most `most_of_address` connections open."""
+
+    grace: float = 10.0
+    rate: float = 4096.0
+    most_of_address: int = 512
+
+
+@dataclass
+class Connection:
+    """What several looks at a connection say. Times are of time.monotonic."""
+
+    peer: str
+    seen: float
+    acked: int = 0
+    received: int = 0
+    # Since when something has come that we have sent nothing after, and how much had come before.
+    due_since: float | None = None
+    due_from: int = 0
+    # Since when bytes of an answer wait to be taken, and how many had been taken before.
+    stuck_since: float | None = None
+    stuck_from: int = 0
+
+    def update(self, info: TcpInfo, now: float, limits: Limits) -> None:
+        if not info.is_due:
+            self.due_since = None
+        elif self.due_since is None or info.acked > self.acked:
+            self.due_since, self.due_from = now, self.received
+        if not info.unacked and not info.unsent:
+            self.stuck_since = None
+        elif self.stuck_since is None or info.acked - self.stuck_from >= limits.rate * limits.grace:
+            self.stuck_since, self.stuck_from = now, info.acked
+        self.acked, self.received = info.acked, info.received
+
+    def takes_nothing(self, now: float, limits: Limits) -> bool:
+        return self.stuck_since is not None and now - self.stuck_since > limits.grace
+
+    def brings_nothing(self, now: float, limits: Limits, requests: list[OpenRequest]) -> bool:
+        """Its body is too slow. From here a request that is worked on looks the same, so the requests of this address
+        that began when this one did decide: one of them is slow, and none of them is worked on."""
+        if self.due_since is None:
+            return False
+        if now - self.due_since <= limits.grace + (self.received - self.due_from) / limits.rate:
+            return False
+        same = [each for each in requests if -1.0 < self.due_since - each.began < MATCH_SECONDS]
+        return bool(same) and all(each.is_slow(now, limits.grace, limits.rate) for each in same)
+
+
+class ConnectionWatch(threading.Thread):
+    """`behind_proxy`: connections are those of a proxy, so no address has a share."""
+
+    def __init__(self, requests: OpenRequests, limits: Limits, *, behind_proxy: bool) -> None:
+        super().__init__(name="connection watch", daemon=True)
+        self._requests, self._limits, self._behind_proxy = requests, limits, behind_proxy
+        self._known: dict[tuple[str, int], Connection] = {}
+
+    def run(self) -> None:
+        while _DESCRIPTORS.exists():
+            time.sleep(LOOK_SECONDS)
+            try:
+                self.look()
+            except Exception:
+                log.exception("looking at connections failed")
+
+    def look(self) -> None:
+        now = time.monotonic()
+        with _connections() as sockets:
+            known = {}
+            for key, (_socket, info) in sockets.items():
+                known[key] = self._known.get(key) or Connection(key[0], now)
+                known[key].update(info, now, self._limits)
+            self._known = known
+            ended = self._over_deadline(now) | self._over_share()
+            for key in ended:
+                with suppress(OSError):
+                    sockets[key][0].shutdown(socket.SHUT_RDWR)
+        if ended:
+            log.warning("Ended %d connections: too slow, or too many of one address.", len(ended))
+
+    def _over_deadline(self, now: float) -> set[tuple[str, int]]:
+        of_peers = self._requests.of_peers()
+        return {
+            key
+            for key, each in self._known.items()
+            if each.takes_nothing(now, self._limits)
+            or each.brings_nothing(now, self._limits, of_peers.get(each.peer, []))
+        }
+
+    def _over_share(self) -> set[tuple[str, int]]:
+        if self._behind_proxy or len(self._known) <= self._limits.most_of_address:
+            return set()
+        of_address: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for key, each in sorted(self._known.items(), key=lambda item: item[1].seen):
+            of_address[each.peer].append(key)
+        most = self._limits.most_of_address
+        return {key for keys in of_address.values() for key in keys[: max(0, len(keys) - most)]}
+
+
+Peer = tuple[str, int]
+Opened = Mapping[Peer, tuple[socket.socket, TcpInfo]]
+
+
+@contextmanager
+def _connections() -> Iterator[Opened]:
+    """The TCP connections that clients opened to this process, by peer. Its copies of them are closed again."""
+    with ExitStack() as copies:
+        sockets = [copies.enter_context(each) for each in _sockets()]
+        ports = {each.getsockname()[1] for each in sockets if _listens(each)}
+        found = {}
+        for each in sockets:
+            # What this process opened itself, to the database or a bucket, ends at another port here.
+            with suppress(OSError):
+                info, peer = _info(each), each.getpeername()
+                if info.state == _ESTABLISHED and each.getsockname()[1] in ports:
+                    found[(str(peer[0]), int(peer[1]))] = (each, info)
+        yield found
+
+
+def _sockets() -> Iterator[socket.socket]:
+    for descriptor in _DESCRIPTORS.iterdir():
+        with suppress(OSError):
+            if str(descriptor.readlink()).startswith("socket:"):
+                copy = socket.socket(fileno=os.dup(int(descriptor.name)))
+                if copy.type == socket.SOCK_STREAM and copy.family in (socket.AF_INET, socket.AF_INET6):
+                    yield copy
+                else:
+                    copy.close()
+
+
+def _listens(each: socket.socket) -> bool:
+    return bool(each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+
+
+def _info(each: socket.socket) -> TcpInfo:
+    return TcpInfo(*_LAYOUT.unpack(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAYOUT.size)))

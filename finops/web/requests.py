@@ -1,0 +1,146 @@
+"""The requests that this process has in hand: whose bodies are still arriving, and which are being worked on.
+
+A thread that reads a body waits for the client. Such threads are cheap and bounded here; the places of a bulkhead are
+taken after the body has arrived. `finops.web.connections` ends the connections of bodies that are too slow.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+PART: Final = 256 * 1024
+
+
+class TooMany(Exception):
+    """As many requests are in hand as may be, of all clients or of this one."""
+
+
+class BodyBrokeOff(Exception):
+    """The client went away within the body."""
+
+
+@dataclass(eq=False)
+class OpenRequest:
+    """`peer`: the address of the connection. `client`: the tenant of a credential that was good before (`is_known`), else
+    the network of who asks. `length`: bytes of body announced, None when chunked. `began` is of time.monotonic."""
+
+    peer: str
+    client: str
+    is_known: bool
+    length: int | None
+    held: int = 0
+    """Bytes of memory that its body will take before its turn comes."""
+    began: float = field(default_factory=time.monotonic)
+    received: int = 0
+    is_arriving: bool = True
+
+    def count(self, part: bytes) -> bytes:
+        self.received += len(part)
+        if not part or self.received == self.length:
+            self.is_arriving = False
+        return part
+
+    def is_slow(self, now: float, grace: float, rate: float) -> bool:
+        """Its body is over the deadline: `grace` seconds and one more for each `rate` bytes that came."""
+        return self.is_arriving and now - self.began > grace + self.received / rate
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many requests may be in hand, of clients that are not known among them, of one client; and the bytes of bodies
+    that wait for their turn, of which one client may hold a quarter."""
+
+    requests: int = 448
+    of_unknown: int = 256
+    of_client: int = 64
+    held_bytes: int = 512 * 1024**2
+
+
+class OpenRequests:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._lock = threading.Lock()
+        self._requests: set[OpenRequest] = set()
+        self._of_client: Counter[str] = Counter()
+        self._held_by_client: Counter[str] = Counter()
+        self._unknown = self._held = 0
+
+    def add(self, request: OpenRequest) -> None:
+        """Raises TooMany."""
+        with self._lock:
+            if self._is_full(request):
+                raise TooMany
+            self._count(request, 1)
+            self._requests.add(request)
+
+    def remove(self, request: OpenRequest) -> None:
+        with self._lock:
+            self._requests.discard(request)
+            self._count(request, -1)
+            if not self._of_client[request.client]:
+                del self._of_client[request.client], self._held_by_client[request.client]
+
+    def _is_full(self, request: OpenRequest) -> bool:
+        room, client = self._room, request.client
+        if len(self._requests) >= room.requests or self._of_client[client] >= room.of_client:
+            return True
+        if not request.is_known and self._unknown >= room.of_unknown:
+            return True
+        held, by_client = self._held + request.held, self._held_by_client[client] + request.held
+        return request.held > 0 and (held > room.held_bytes or by_client > room.held_bytes // 4)
+
+    def _count(self, request: OpenRequest, one: int) -> None:
+        self._of_client[request.client] += one
+        self._unknown += one * (not request.is_known)
+        if request.held:
+            self._held += one * request.held
+            self._held_by_client[request.client] += one * request.held
+
+    def of_peers(self) -> dict[str, list[OpenRequest]]:
+        """All of them by the address of their connection."""
+        with self._lock:
+            requests = list(self._requests)
+        found: dict[str, list[OpenRequest]] = {}
+        for request in requests:
+            found.setdefault(request.peer, []).append(request)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+
+class CountedInput:
+    """A request's input that notes what has come of it: for bodies that the application reads itself."""
+
+    def __init__(self, stream: IO[bytes], request: OpenRequest) -> None:
+        self._stream, self._request = stream, request
+
+    def read(self, size: int = -1) -> bytes:
+        return self._request.count(self._stream.read(size))
+
+    def readline(self, size: int = -1) -> bytes:
+        return self._request.count(self._stream.readline(size))
+
+    def __iter__(self) -> Iterator[bytes]:
+        while line := self.readline():
+            yield line
+
+
+def read_whole(stream: IO[bytes], request: OpenRequest, length: int) -> bytes:
+    """A body of `length` bytes. Raises BodyBrokeOff where it ends before."""
+    parts, left = [], length
+    while left:
+        try:
+            part = request.count(stream.read(min(PART, left)))
+        except OSError as error:
+            raise BodyBrokeOff from error
+        if not part:
+            raise BodyBrokeOff
+        left -= len(part)
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,43 @@
+"""The doors of this console: which paths belong to which, and how many requests of each run at once."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from finops.web.admission import Admission, Application, Door, Uploads
+from finops.web.bulkheads import Bulkhead
+from finops.web.connections import ConnectionWatch, Limits
+from finops.web.requests import OpenRequests, Room
+
+HEALTH = ("/healthz",)
+
+
+def doors() -> list[Door]:
+    """Each kind's places sum up to the connections of the database pool, so no kind waits for another's connection."""
+    form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    places = settings.WEB_PLACES
+    return [
+        Door(["/api/usage/"], Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
+        Door(["/api/mcp"], Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
+        Door(["/static/"], Bulkhead("static", size=8), 0),
+        Door(["/auth/", "/oauth/", "/.well-known/"], Bulkhead("sign-in", size=places["sign-in"]), form),
+        Door(["/readyz"], Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
+        Door(["/"], Bulkhead("pages", size=places["pages"]), form),
+    ]
+
+
+def uploads() -> Uploads:
+    places = settings.WEB_PLACES
+    return Uploads(
+        known=Bulkhead("uploads", size=places["uploads"], seconds=60),
+        unknown=Bulkhead("first-uploads", size=places["first-uploads"]),
+    )
+
+
+def admission(application: Application) -> Admission:
+    requests = OpenRequests(Room())
+    limits = Limits(
+        grace=settings.WEB_BODY_GRACE_SECONDS, most_of_address=settings.WEB_CONNECTIONS_PER_ADDRESS
+    )
+    ConnectionWatch(requests, limits, behind_proxy=settings.PROXY_COUNT > 0).start()
+    return Admission(application, requests, doors(), uploads(), HEALTH)

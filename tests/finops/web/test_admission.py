@@ -1,0 +1,178 @@
+"""Admission around a small application: what takes a place, what is refused, what is counted."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from finops.web.admission import BUSY, TENANT, Admission, Door, Environ, StartResponse, Uploads
+from finops.web.bulkheads import Bulkhead
+from finops.web.requests import OpenRequests, Room
+from tests.waiting import wait_until
+
+
+class Application:
+    """Waits in `/held…` until it is let go; notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.held = 0
+        self.bodies: list[bytes] = []
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        if BUSY in environ:
+            start_response("503 Busy", [])
+            return [b"busy"]
+        if environ.get("HTTP_AUTHORIZATION"):
+            environ[TENANT] = environ["HTTP_AUTHORIZATION"]
+        self.bodies.append(environ["wsgi.input"].read())
+        if "held" in environ["PATH_INFO"]:
+            self.held += 1
+            self.go_on.wait(30)
+        start_response("200 OK", [])
+        return iter([b"a", b"b"]) if "streamed" in environ["PATH_INFO"] else [b"ok"]
+
+
+class Console:
+    def __init__(self, room: Room | None = None) -> None:
+        self.application = Application()
+        self.requests = OpenRequests(room or Room())
+        self.push = Bulkhead("push", size=2, waiting=4, seconds=0.2)
+        self.pages = Bulkhead("pages", size=2, waiting=4, seconds=0.2)
+        self.uploads = Uploads(Bulkhead("uploads", size=1), Bulkhead("first", size=1))
+        doors = [Door(["/push"], self.push, 1000), Door(["/"], self.pages, 100)]
+        self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
+
+    def ask(self, path: str, body: bytes = b"", **environ: Any) -> tuple[str, list[bytes]]:
+        said: list[str] = []
+        asked = {
+            "PATH_INFO": path,
+            "REMOTE_ADDR": "192.0.2.1",
+            "CONTENT_LENGTH": str(len(body)) if body else "",
+            "wsgi.input": io.BytesIO(body),
+            **environ,
+        }
+        answer = self.admission(asked, lambda status, headers: said.append(status))
+        try:
+            return said[0][:3], list(answer)
+        finally:
+            if hasattr(answer, "close"):
+                answer.close()
+
+    @contextmanager
+    def holding(self, path: str, count: int, **environ: Any) -> Iterator[None]:
+        threads = [
+            threading.Thread(
+                target=self.ask, args=(path,), kwargs={"REMOTE_ADDR": f"192.0.2.{n + 10}", **environ}
+            )
+            for n in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: self.application.held == count)
+        try:
+            yield
+        finally:
+            self.application.go_on.set()
+            for thread in threads:
+                thread.join()
+
+
+def test_what_holds_all_places_of_one_kind_leaves_the_others_and_health_theirs() -> None:
+    console = Console()
+    with console.holding("/held", 2):
+        assert console.ask("/page") == ("503", [b"busy"])
+        assert console.ask("/push") == ("200", [b"ok"])
+        assert console.ask("/healthz") == ("200", [b"ok"])
+    assert console.ask("/page") == ("200", [b"ok"])
+    assert (console.pages.running, console.push.running, len(console.requests)) == (0, 0, 0)
+
+
+def test_a_body_is_whole_before_a_place_is_taken() -> None:
+    console = Console()
+    running: list[int] = []
+
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            running.append(console.push.running)
+            return super().read(size)
+
+    assert console.ask("/push", b"x" * 10, **{"wsgi.input": Slow(b"x" * 10)}) == ("200", [b"ok"])
+    assert console.application.bodies == [b"x" * 10]
+    assert running == [0]
+
+
+def test_a_body_that_breaks_off_never_reaches_the_application() -> None:
+    console = Console()
+    assert console.ask("/push", b"x", CONTENT_LENGTH="100") == ("400", [])
+    assert console.application.bodies == []
+    assert (console.push.running, len(console.requests)) == (0, 0)
+
+
+def test_a_streamed_answer_holds_its_place_until_it_is_closed() -> None:
+    console = Console()
+    answer = console.admission(
+        {"PATH_INFO": "/streamed", "REMOTE_ADDR": "192.0.2.1", "wsgi.input": io.BytesIO()},
+        lambda *given: None,
+    )
+    assert console.pages.running == 1
+    assert list(answer) == [b"a", b"b"]
+    answer.close()  # type: ignore[attr-defined]
+    answer.close()  # type: ignore[attr-defined]
+    assert console.pages.running == 0
+
+
+def test_an_application_that_fails_gives_its_place_back() -> None:
+    console = Console()
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise RuntimeError
+
+    asked: Environ = {"wsgi.input": Broken(), "CONTENT_LENGTH": "900"}
+    with pytest.raises(RuntimeError):
+        console.ask("/page", **asked)
+    assert (console.pages.running, len(console.requests)) == (0, 0)
+
+
+def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requests() -> None:
+    console = Console(Room(requests=5, of_unknown=3, of_client=2))
+    assert console.ask("/push", HTTP_AUTHORIZATION="tenant")[0] == "200"
+    with console.holding("/push/held", 2, HTTP_AUTHORIZATION="tenant"):
+        assert console.ask("/page", HTTP_AUTHORIZATION="tenant")[0] == "503"
+        assert console.ask("/page")[0] == "200"
+
+
+def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
+    console = Console()
+    big = b"x" * 900
+    console.admission._doors[0] = Door(["/push"], console.push, 1_000_000)  # type: ignore[index]
+    seen: list[bool] = []
+
+    class Watching(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            seen.append(console.push.running > 0)
+            return super().read(size)
+
+    def push(size: int) -> None:
+        body = big * (size // 900)
+        console.ask("/push", body, **{"wsgi.input": Watching(body), "HTTP_AUTHORIZATION": "tenant"})
+
+    push(90_000)
+    assert all(seen)
+    seen.clear()
+    push(90_000)  # its credential is known now
+    assert not any(seen)
+
+
+def test_a_large_form_with_a_file_has_places_of_its_own() -> None:
+    console = Console()
+    with console.holding("/held", 2):
+        form = {"CONTENT_TYPE": "multipart/form-data; boundary=x"}
+        assert console.ask("/upload", b"x" * 200, **form)[0] == "200"
+        assert console.ask("/upload", b"x" * 20, **form)[0] == "503"
