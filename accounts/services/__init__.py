@@ -1,0 +1,15 @@
+"""Writes on accounts and memberships. Who may call them is the door's matter."""
+
+from accounts.services.accounts import change_account, create_account
+from accounts.services.glossary import MAX_TERMS, replace_glossary
+from accounts.services.members import add_member, change_role, remove_member
+
+__all__ = [
+    "MAX_TERMS",
+    "add_member",
+    "change_account",
+    "change_role",
+    "create_account",
+    "remove_member",
+    "replace_glossary",
+]

@@ -1,0 +1,63 @@
+"""Writes on memberships."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Membership, Role, User
+from accounts.oauth.services import disconnect_member
+from finops.lib.errors import UserError
+
+
+@transaction.atomic
+def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Membership:
+    """Make a person a member. Raises ValidationError when she is one already."""
+    membership = Membership(account=account, user=user, role=role)
+    membership.full_clean()
+    membership.save(force_insert=True)
+    audit.record(
+        account=account, actor=actor, action="member.add", target=user.email, detail={"role": membership.role}
+    )
+    return membership
+
+
+def _refuse_last_owner(membership: Membership) -> None:
+    owners = Membership.objects.select_for_update().filter(account=membership.account, role=Role.OWNER)
+    if membership.role == Role.OWNER and [owner.pk for owner in owners] == [membership.pk]:
+        raise UserError("An account keeps at least one owner; make somebody else owner first.", field="role")
+
+
+@transaction.atomic
+def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
+    """Give a member another role. Raises UserError when the account would lose its last owner."""
+    before = membership.role
+    if role != Role.OWNER:
+        _refuse_last_owner(membership)
+    membership.role = role
+    membership.full_clean()
+    membership.save(update_fields=["role"])
+    audit.record(
+        account=membership.account,
+        actor=actor,
+        action="member.change_role",
+        target=membership.user.email,
+        detail={"from": before, "to": role},
+    )
+
+
+@transaction.atomic
+def remove_member(*, membership: Membership, actor: Actor) -> None:
+    """End a membership, and whatever the person connected to the account. Raises UserError for the last owner."""
+    _refuse_last_owner(membership)
+    # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
+    membership.delete()
+    disconnect_member(account=membership.account, user=membership.user, actor=actor)
+    audit.record(
+        account=membership.account,
+        actor=actor,
+        action="member.remove",
+        target=membership.user.email,
+        detail={},
+    )
