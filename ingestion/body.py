@@ -19,6 +19,12 @@ _MEMBERS: Final = 1000
 """Each costs 30 µs, however little is in it: 16 MB of empty ones would cost 20 s."""
 
 
+RATIO: Final = 100
+RATIO_FROM: Final = 256 * 1024
+"""From so many inflated bytes on, a body may be so many times what was sent. gzip reaches 1,032 with one byte repeated;
+1,000 events that differ reach 10 to 40. Whatever work is done for a byte, the sender pays at least a hundredth of it."""
+
+
 class Refused(Exception):
     """A request that is refused as a whole. `code` is for programs, the message for people."""
 
@@ -48,11 +54,17 @@ def read_body(request: HttpRequest) -> bytes:
         if encoding != "gzip":
             return bodies.read(request, limit)
         return _joined(_inflated(bodies.parts(request, limit)), limit)
+    except _InflatedTooFar as error:
+        raise _too_far() from error
     except bodies.BodyTooLarge as error:
         bodies.excess(request, limit)
         raise _too_large() from error
     except bodies.BodyBrokeOff as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
+
+
+class _InflatedTooFar(Exception):
+    """The body is more than RATIO times what was sent."""
 
 
 def _joined(parts: Iterator[bytes], limit: int) -> bytes:
@@ -73,18 +85,30 @@ def _too_large() -> Refused:
     )
 
 
+def _too_far() -> Refused:
+    return Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "body_too_large",
+        f"The body inflates to more than {RATIO} times what was sent; send it without Content-Encoding, or fewer events.",
+    )
+
+
 def _inflated(parts: Iterator[bytes]) -> Iterator[bytes]:
     """The content of up to a thousand gzip members, in parts."""
-    member, members = zlib.decompressobj(_GZIP), 1
+    member, members, sent, inflated = zlib.decompressobj(_GZIP), 1, 0, 0
     try:
         for part in parts:
-            rest = part
+            rest, sent = part, sent + len(part)
             while rest:
                 if member.eof:
                     member, members = zlib.decompressobj(_GZIP), members + 1
                     if members > _MEMBERS:
                         raise _not_gzip()
-                yield member.decompress(rest, _PART)
+                found = member.decompress(rest, _PART)
+                inflated += len(found)
+                if inflated > max(RATIO_FROM, RATIO * sent):
+                    raise _InflatedTooFar
+                yield found
                 rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise _not_gzip() from error

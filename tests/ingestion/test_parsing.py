@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -197,3 +199,38 @@ def test_a_long_body_of_few_events_is_taken_the_slow_way_too() -> None:
 
     assert [each.position for each in found.events] == [1]
     assert [each.index for each in found.rejected] == [0]
+
+
+SIZE = 4_000_000
+DEAR = {
+    "open brackets": b"[" * SIZE,
+    "nested events": b'{"events":' + b"[" * SIZE,
+    "zeros": b'{"events":[' + b"0," * (SIZE // 2) + b"0]}",
+    "one event of zeros": b'{"events":[[' + b"0," * (SIZE // 2) + b"0]]}",
+    "texts before events": b'{"a":[' + b'"",' * (SIZE // 3) + b'0],"events":[0]}',
+    "lists before events": b'{"a":[' + b"[]," * (SIZE // 3) + b'0],"events":[0]}',
+    "many fields": b"{" + b'"":0,' * (SIZE // 5) + b'"events":[0]}',
+    "lone surrogates": b'{"events":["' + rb"\ud800" * (SIZE // 6) + b'"]}',
+    "a quantity of many digits": b'{"events":[{"quantity":' + b"9" * SIZE + b"}]}",
+}
+
+
+@pytest.mark.parametrize("body", DEAR.values(), ids=DEAR)
+def test_no_body_costs_more_than_half_a_millisecond_a_kilobyte(body: bytes) -> None:
+    """A gzipped body may be a hundred times what was sent, which makes this 50 ms a KB sent."""
+    spent = time.process_time()
+    with suppress(Malformed):
+        check_batch(body)
+    assert (time.process_time() - spent) * 1_000 < len(body) / 1024 * 0.5 / 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 999, 1_000, 1_001, 50_000])
+def test_events_are_counted_wherever_they_stand(count: int) -> None:
+    for event_ in ("0", "[1,2]", '"a,b"'):
+        body = '{"a":[1,2],"events":[' + ",".join([event_] * count) + '],"b":0}'
+        if count > parsing.MAX_EVENTS:
+            with pytest.raises(Malformed, match="at most 1,000") as refused:
+                check_batch(body.encode())
+            assert refused.value.code == "too_many_events"
+        else:
+            assert check_batch(body.encode()).submitted == count

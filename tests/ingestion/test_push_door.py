@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 import random
+import time
 from io import BytesIO
 from typing import Any
 
@@ -250,6 +251,16 @@ def test_a_bomb_of_gigabytes_is_let_go_at_the_limit(door: Door) -> None:
     bomb = gzip.compress(b" " * 2**20) * 4096
 
     assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+
+
+def test_a_body_that_inflates_a_thousandfold_is_refused_for_the_price_of_what_was_sent(door: Door) -> None:
+    bomb = gzip.compress(b"[" * 16_000_000)
+    spent = time.process_time()
+    assert problem(door.send(bomb, content_encoding="gzip"), 413) == "body_too_large"
+    assert time.process_time() - spent < 0.5
+    alike = {"events": [event()] * 1_000}
+    answer = door.send(gzip.compress(json.dumps(alike).encode()), content_encoding="gzip")
+    assert reasons(answer, submitted=1_000) == {}
 
 
 def test_gzip_in_a_multitude_of_empty_members_is_refused_at_once(door: Door) -> None:
