@@ -1,4 +1,4 @@
-"""The task queue: one worker that is also the clock (beat). `manage.py up` runs it."""
+"""The task queue. `finops.worker` says which programs serve it, and which work waits for which."""
 
 from __future__ import annotations
 

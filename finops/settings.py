@@ -14,6 +14,7 @@ from whitenoise.compress import Compressor
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
+from finops.worker.queues import INSIGHTS, TASK_QUEUES, TASK_ROUTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -265,6 +266,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "control_folder": str(VAR_DIR / "broker" / "control"),
     }
 )
+CELERY_TASK_QUEUES = TASK_QUEUES
+CELERY_TASK_ROUTES = TASK_ROUTES
+CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_EXCHANGE = CELERY_TASK_DEFAULT_ROUTING_KEY = INSIGHTS
+CELERY_WORKER_POOL = "finops.worker.pool:LanePool"
+# A worker takes every message at once and lets its lanes decide; a full lane must not keep the others' messages out.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 0
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -274,6 +281,7 @@ CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
     for task, seconds in {
         "costs.run_due_imports": 60,
+        "costs.find_due_overlaps": 60,
         "costs.refresh_completeness": 60,
         "ingestion.flush_due_usage": 3,
         "ingestion.tidy_all_usage": 86_400,

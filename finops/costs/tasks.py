@@ -23,10 +23,14 @@ def run_cost_import(account_id: int, import_id: int) -> None:
 
 @shared_task(name="costs.run_due_imports")
 def run_due_imports() -> None:
-    """Every minute: imports whose message was lost, or whose process died. One that runs elsewhere is skipped.
-    And what finished imports have left to look for."""
-    for job in services.due_imports():
-        services.run_import(job.pk)
+    """Every minute: imports whose message was lost, or whose process died, become a task each."""
+    for account_id, import_id in services.due_imports():
+        run_cost_import.apply_async([account_id, import_id], expires=60)
+
+
+@shared_task(name="costs.find_due_overlaps")
+def find_due_overlaps() -> None:
+    """Every minute: what finished imports have left to look for in other sources."""
     services.find_due_overlaps()
 
 

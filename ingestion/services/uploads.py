@@ -67,12 +67,12 @@ def run_upload(upload_id: int) -> bool:
     return True
 
 
-def due_uploads() -> list[UsageUpload]:
-    """Uploads that some worker should look at: waiting ones, and running ones whose process may have died."""
+def due_uploads() -> list[tuple[int, int]]:
+    """Account and id of uploads that some worker should look at: waiting ones, and running ones whose process may have
+    died; the oldest first."""
     # Unscoped: the queue serves every account.
-    return list(
-        UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING]).order_by("pk")
-    )
+    unfinished = UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING])
+    return list(unfinished.order_by("pk").values_list("account_id", "pk"))
 
 
 def _create_or_resume(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:

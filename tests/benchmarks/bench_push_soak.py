@@ -110,11 +110,7 @@ def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[s
 
 @contextmanager
 def _worker(environment: dict[str, str]) -> Iterator[int]:
-    command = [
-        *(sys.executable, "-m", "celery", "--app", "finops.celery:app", "--quiet", "worker"),
-        *("--beat", "--schedule", str(Path(settings.VAR_DIR) / "schedule"), "--pool", "threads"),
-        *("--concurrency", "2", "--loglevel", "WARNING"),
-    ]
+    command = [sys.executable, "-m", "finops.worker", "short", "--beat"]
     with (Path(settings.VAR_DIR) / "worker.log").open("wb") as log:
         process = subprocess.Popen(
             command,

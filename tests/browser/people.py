@@ -29,6 +29,7 @@ from finops.unitcosts.models import CustomerKey, UnitMetric
 from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
 from tests.cast import PASSWORD, make_cast, signed_in
+from tests.due import run_due
 from tests.finops.activity.asked import ask_for_days
 from tests.finops.lake.facts import line, store
 from tests.ingestion.events import event, know, push
@@ -246,5 +247,5 @@ def save_cost_tag(cost_tag_id: int) -> int:
 
 def run_imports() -> list[str]:
     """What the worker would do."""
-    run_due_imports()
+    run_due(run_due_imports)
     return [job.status for job in CostImport.objects.unscoped()]

@@ -14,13 +14,14 @@ from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageUpload
 from ingestion.tasks import run_due_uploads
+from tests.due import run_due
 
 PATH = "/api/usage/events"
 
 
 def run_uploads() -> list[str]:
     """What the worker would do."""
-    run_due_uploads()
+    run_due(run_due_uploads)
     return [job.status for job in UsageUpload.objects.unscoped()]
 
 

@@ -20,6 +20,7 @@ from ingestion.queries import metered
 from ingestion.services import upload_files
 from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
+from tests.due import run_due
 from tests.ingestion.pushing import MOMENT, Door, inbox, open_door, reasons
 from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, send, taken, text_of
 
@@ -35,7 +36,7 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
     )
 
     answer = client.post(f"{page_of(door)}upload/", {"upload": SimpleUploadedFile("past.csv", content)})
-    run_due_uploads()
+    run_due(run_due_uploads)
     report = text_of(client.get(answer.headers["Location"]))
 
     assert "2 events stored" in report

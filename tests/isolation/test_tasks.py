@@ -30,7 +30,7 @@ SWEEPS = {
     "ingestion.sweep": "rolls old batches up into the month's sum of their own account, deletes answers by age",
     "ingestion.expire_event_ids": "deletes ids by age, walking the whole table",
     "ingestion.void_due": "asks the database which accounts have batches to void, and queues them by account",
-    "ingestion.run_due_uploads": "asks the database which uploads are due, and stores each for its own account",
+    "ingestion.run_due_uploads": "asks the database which uploads are due, and queues them by account and id",
     "ingestion.remove_forgotten_uploads": "removes files that no upload of any account will read",
     "insights.find_due_anomalies": "asks the database whose cost changed, and queues them by account",
     "activity.sweep": "deletes calls of assistants by age, each account's by its own retention",
@@ -38,6 +38,7 @@ SWEEPS = {
     "alerts.sweep": "deletes deliveries by age, and seals each account's targets anew for itself",
     "alerts.evaluate_due": "asks the database whose alerts are due, and queues them by account",
     "costs.run_due_imports": "asks the database which imports are due, and queues them by account and id",
+    "costs.find_due_overlaps": "asks the database which imports have left to look, and looks for their own account",
     "costs.refresh_completeness": "asks the database which sources changed, and reads each for its own account",
 }
 OF_AN_ACCOUNT = sorted(TASKS.keys() - SWEEPS.keys())

@@ -152,9 +152,10 @@ def run_import(import_id: int, *, told: Told | None = None) -> bool:
     return True
 
 
-def due_imports() -> list[CostImport]:
-    """Imports that some worker should look at: queued ones, and running ones whose process may have died."""
-    return claims.unfinished()
+def due_imports() -> list[tuple[int, int]]:
+    """Account and id of imports that some worker should look at: queued ones, and running ones whose process may have
+    died; the oldest first."""
+    return [(job.account_id, job.pk) for job in claims.unfinished()]
 
 
 def _attempt(job: CostImport, told: Told | None) -> None:

@@ -28,6 +28,7 @@ from finops.checks import refuse_unsafe
 from finops.lib.secrets import make_private_dir
 from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supervisor
 from finops.web import server
+from finops.worker.programs import worker_commands
 
 FIRST_ANSWER_SECONDS = 60
 LOOK_SECONDS = 0.25
@@ -196,22 +197,15 @@ class Up:
             self.supervisor.start(Program("web server", self._web_command(), environment, self._web_answers))
             self._await_answer()
             done.append(f"answers on {self.host}:{self.port}")
-        with self._step("Worker") as done:
+        with self._step("Workers") as done:
             # One lake query at a time: people at their pages come first.
             alone = {**environment, "LAKE_CONCURRENCY": "1"}
-            self.supervisor.start(Program("worker", self._worker_command(), alone))
+            for name, command in worker_commands():
+                self.supervisor.start(Program(name, command, alone))
             done.append("started")
 
     def _web_command(self) -> list[str]:
         return server.command(host=self.host, port=self.port, processes=settings.WEB_PROCESSES)
-
-    def _worker_command(self) -> list[str]:
-        return [
-            *(sys.executable, "-m", "celery", "--app", "finops.celery:app", "--quiet", "worker"),
-            *("--beat", "--schedule", str(settings.VAR_DIR / "broker" / "schedule")),
-            *("--pool", "threads", "--concurrency", "2", "--loglevel", "WARNING"),
-            *("--without-gossip", "--without-mingle", "--without-heartbeat"),
-        ]
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS

@@ -21,6 +21,7 @@ from finops.costs.services.reviews import WAITING_STAYS
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
+from tests.due import run_due
 from tests.finops.costs.bills import bill, line, month_of
 from tests.finops.costs.importing import cost_by, imported, total, written
 
@@ -122,7 +123,7 @@ def test_a_confirmed_import_runs_before_one_that_was_queued_after_it(cast: Cast,
     later = uploaded(cast, source, month_of("2026-09", "5.5"), run=False)
     services.confirm_import(job=job, actor=cast.actor)
     assert services.run_import(later.pk) is False
-    tasks.run_due_imports()
+    run_due(tasks.run_due_imports)
     assert total(cast.account) == Decimal(165)
 
 
@@ -132,7 +133,7 @@ def test_a_confirmed_import_that_is_interrupted_is_taken_up_again(cast: Cast, so
     CostImport.objects.filter(pk=job.pk).update(attempts=3)
     services.confirm_import(job=job, actor=cast.actor)
     CostImport.objects.filter(pk=job.pk).update(status="running")
-    tasks.run_due_imports()
+    run_due(tasks.run_due_imports)
     assert total(cast.account) == Decimal(150)
 
 

@@ -24,6 +24,7 @@ from finops.lake import queries
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from tests.cast import Cast
+from tests.due import run_due
 from tests.finops.costs import plain
 from tests.finops.costs.importing import cost_by, imported, total, written
 
@@ -108,7 +109,7 @@ def test_an_import_whose_process_died_is_taken_up_again(cast: Cast, source: Cost
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
-    tasks.run_due_imports()
+    run_due(tasks.run_due_imports)
     job.refresh_from_db()
     assert (job.status, job.attempts) == ("done", 2)
 
@@ -117,7 +118,7 @@ def test_an_import_that_was_interrupted_three_times_is_given_up(cast: Cast, sour
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
     CostImport.objects.filter(pk=job.pk).update(status="running", attempts=3)
-    tasks.run_due_imports()
+    run_due(tasks.run_due_imports)
     job.refresh_from_db()
     assert (job.status, "interrupted three times" in job.error) == ("failed", True)
 
@@ -140,7 +141,7 @@ def test_imports_into_a_source_run_in_the_order_they_were_asked(cast: Cast, sour
         for text in (MAY, MAY_RESTATED)
     )
     assert services.run_import(second.pk) is False
-    tasks.run_due_imports()
+    run_due(tasks.run_due_imports)
     assert total(cast.account) == Decimal(7)
     assert first.pk < second.pk
 

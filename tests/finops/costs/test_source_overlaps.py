@@ -136,7 +136,7 @@ def test_an_overlap_that_was_not_looked_for_is_by_the_task(
     brought(cast, other_source(cast), tmp_path, SEPTEMBER)
     SourceOverlap.objects.all().delete()
     CostImport.objects.update(overlaps_looked_for_at=None)
-    tasks.run_due_imports()
+    tasks.find_due_overlaps()
     assert len(overlaps()) == 1
     with account_scope(cast.account):
         assert not CostImport.objects.filter(overlaps_looked_for_at=None).exists()

@@ -1,0 +1,24 @@
+"""`python -m finops.worker [short|imports|insights] [--beat]`: a worker as production runs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from finops.celery import app
+from finops.worker.programs import NICENESS, celery_arguments
+from finops.worker.queues import QUEUES
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m finops.worker", description="Do the console's work.")
+    parser.add_argument("queue", nargs="?", choices=QUEUES, help="what it does (default: everything)")
+    parser.add_argument("--beat", action="store_true", help="be the clock as well; exactly one is")
+    given = parser.parse_args()
+    # Before any thread: niceness is a thread's, and passed on to those it starts.
+    os.nice(NICENESS.get(given.queue, 0))
+    app.start(celery_arguments(given.queue, beat=given.beat))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Celery's pool of a worker program: each lane has threads of its own, and in a lane tenants take turns.
+
+Celery's threads pool runs messages in the order they came, so twenty deliveries to receivers that hang, or a tenant
+with many jobs, hold every thread. Its time limits and `revoke` do nothing with threads (nor here): imports and
+uploads look at their own limit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from celery.concurrency.base import BasePool, apply_target
+
+from finops.worker.lanes import Turns
+from finops.worker.queues import LANE_OF, MAINTENANCE, Lane
+
+NOTHING_DONE: Final = (False, "null", 0.0)
+"""What Celery is given for a message that another one stands for: no failure, no value, no time."""
+
+
+class LanePool(BasePool):  # type: ignore[misc]
+    body_can_be_buffer = True
+    signal_safe = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._turns: dict[Lane, Turns] = {}
+
+    def on_apply(
+        self,
+        target: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        callback: Callable[..., Any] | None = None,
+        accept_callback: Callable[..., Any] | None = None,
+        **rest: Any,
+    ) -> None:
+        task, body = args[0], args[3]
+        lane = LANE_OF.get(task, MAINTENANCE)
+        if lane not in self._turns:
+            # Celery's consumer calls this from one thread.
+            self._turns[lane] = Turns(lane.name, lane.threads)
+        given = _arguments(body)
+        added = self._turns[lane].add(
+            _tenant(task, given),
+            (task, *given),
+            lambda: apply_target(target, args, kwargs, callback, accept_callback),
+        )
+        if not added and callback is not None:
+            callback(NOTHING_DONE)
+
+    def on_stop(self) -> None:
+        for turns in self._turns.values():
+            turns.close()
+        super().on_stop()
+
+
+def _arguments(body: Any) -> tuple[Hashable, ...]:
+    positional = (json.loads(body) if isinstance(body, str | bytes | bytearray) else body)[0]
+    return tuple(positional)
+
+
+def _tenant(task: str, given: tuple[Hashable, ...]) -> Hashable:
+    """A task of an account takes its id first (`tests/isolation/test_tasks.py`); one that takes none is nobody's."""
+    return given[0] if given else task

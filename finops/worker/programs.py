@@ -1,0 +1,51 @@
+"""The worker's programs: the one place that says which there are and how each is run.
+
+Three processes rather than three pools in one: an import or an upload that takes the interpreter, or memory, takes it
+from nothing that is due. Each costs 190 MB at rest (120 MB of its own); `python -m finops.worker` without a name serves all
+queues in one, for a machine that has less.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from finops.worker.queues import IMPORTS, INSIGHTS, QUEUES, SHORT, threads_of
+
+NICENESS: Final = {SHORT: 0, IMPORTS: 10, INSIGHTS: 10}
+"""Where all share a few cores, what is due goes first."""
+
+
+def worker_commands() -> list[tuple[str, list[str]]]:
+    """Name and command line of each program that a machine needs; the first one is the clock (beat) too."""
+    return [
+        ("worker", _command(SHORT, "--beat")),
+        ("import worker", _command(IMPORTS)),
+        ("insights worker", _command(INSIGHTS)),
+    ]
+
+
+def celery_arguments(queue: str | None, *, beat: bool) -> list[str]:
+    """What Celery is told, for the program of a queue or of all of them."""
+    queues = QUEUES if queue is None else (queue,)
+    clock = ["--beat", "--schedule", _schedule()] if beat else []
+    return [
+        *("--quiet", "worker", "--queues", ",".join(queues)),
+        *("--hostname", f"{queue or 'all'}@%h", *clock),
+        *("--concurrency", str(sum(threads_of(each) for each in queues)), "--loglevel", "WARNING"),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]
+
+
+def _command(queue: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "finops.worker", queue, *arguments]
+
+
+def _schedule() -> str:
+    """Beat's file. With REDIS_URL nothing else makes its folder."""
+    folder: Path = settings.VAR_DIR / "broker"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return str(folder / "schedule")

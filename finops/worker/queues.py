@@ -1,0 +1,76 @@
+"""Which work waits for which: a queue a worker program, and in each program lanes with threads of their own.
+
+One place, so that no work is without a lane (`tests/finops/worker` holds it against the tasks that there are). Nothing
+of ours is imported: settings read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kombu import Exchange, Queue
+
+SHORT: Final = "short"
+IMPORTS: Final = "imports"
+INSIGHTS: Final = "insights"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Threads of a worker program that other lanes cannot take."""
+
+    name: str
+    queue: str
+    threads: int
+
+
+CLOCK: Final = Lane("clock", SHORT, 1)
+"""What asks the database who is due, and makes a task of each. Milliseconds."""
+FLUSH: Final = Lane("flush", SHORT, 2)
+ALERTS: Final = Lane("alerts", SHORT, 2)
+DELIVERIES: Final = Lane("deliveries", SHORT, 2)
+"""They wait for receivers that others run, up to 10 s each."""
+JOBS: Final = Lane("imports", IMPORTS, 2)
+ANALYSIS: Final = Lane("insights", INSIGHTS, 2)
+MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1)
+
+LANE_OF: Final[dict[str, Lane]] = {
+    "ingestion.flush_due_usage": CLOCK,
+    "ingestion.void_due": CLOCK,
+    "lake.summarise_due": CLOCK,
+    "insights.find_due_anomalies": CLOCK,
+    "alerts.evaluate_due": CLOCK,
+    "alerts.send_due": CLOCK,
+    "ingestion.tidy_all_usage": CLOCK,
+    "costs.run_due_imports": CLOCK,
+    "ingestion.run_due_uploads": CLOCK,
+    "ingestion.flush_usage": FLUSH,
+    "alerts.evaluate": ALERTS,
+    "alerts.send_delivery": DELIVERIES,
+    "costs.run_import": JOBS,
+    "ingestion.run_upload": JOBS,
+    "insights.find_anomalies": ANALYSIS,
+    "costs.refresh_completeness": ANALYSIS,
+    "costs.find_due_overlaps": ANALYSIS,
+    "lake.summarise": ANALYSIS,
+    "ingestion.void_asked": ANALYSIS,
+    "ingestion.tidy_usage": MAINTENANCE,
+    "lake.sweep": MAINTENANCE,
+    "accounts.sweep_connections": MAINTENANCE,
+    "costs.remove_forgotten_uploads": MAINTENANCE,
+    "ingestion.prune_rejected": MAINTENANCE,
+    "ingestion.sweep": MAINTENANCE,
+    "ingestion.expire_event_ids": MAINTENANCE,
+    "ingestion.remove_forgotten_uploads": MAINTENANCE,
+    "alerts.sweep": MAINTENANCE,
+    "activity.sweep": MAINTENANCE,
+}
+QUEUES: Final = (SHORT, IMPORTS, INSIGHTS)
+TASK_QUEUES: Final = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
+TASK_ROUTES: Final = {task: {"queue": lane.queue} for task, lane in LANE_OF.items()}
+
+
+def threads_of(queue: str) -> int:
+    """Threads of the program that serves a queue."""
+    return sum(lane.threads for lane in set(LANE_OF.values()) if lane.queue == queue)
