@@ -17,7 +17,17 @@ urlpatterns = [
         name="connected_app_end",
     ),
     path("settings/members/", members.index, name="members"),
-    path("settings/members/add/", members.add, name="member_add"),
+    path("settings/members/invite/", members.invite, name="member_invite"),
+    path(
+        "settings/invitations/<int:invitation_id>/resend/",
+        members.resend,
+        name="invitation_resend",
+    ),
+    path(
+        "settings/invitations/<int:invitation_id>/withdraw/",
+        members.withdraw,
+        name="invitation_withdraw",
+    ),
     path("settings/members/<int:membership_id>/role/", members.change, name="member_change"),
     path("settings/members/<int:membership_id>/remove/", members.remove, name="member_remove"),
     path("settings/account/", accounts.settings, name="account_settings"),

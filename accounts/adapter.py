@@ -5,10 +5,15 @@ from __future__ import annotations
 from allauth.account.adapter import DefaultAccountAdapter
 from django.http import HttpRequest
 
+from accounts.services.invitations import arrived_by_mail
 from finops.lib.client_address import client_address
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    def is_email_verified(self, request: HttpRequest, email: str) -> bool:
+        """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""
+        return arrived_by_mail(request.session, email) or bool(super().is_email_verified(request, email))
+
     def get_client_ip(self, request: HttpRequest) -> str:
         """Of the limits of sign-in, sign-up, reset and confirmation mails, and of security mails."""
         return client_address(request.META)

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from accounts.models import Account
 from accounts.oauth import services
+from accounts.services.invitations import SEND_TASK, due_invitations
+from accounts.services.invitations import send_invitation as send_invitation_mail
 
 
 @shared_task(name="accounts.sweep_connections")
 def sweep_connections() -> None:
     """Hourly: codes, tokens and connections that ended, and clients that nobody connected, are deleted."""
     services.sweep()
+
+
+@shared_task(name="accounts.send_invitations_due")
+def send_invitations_due() -> None:
+    """Every minute: invitations whose mail is due become a task each."""
+    for account_id, invitation_id in due_invitations():
+        send_invitation.apply_async([account_id, invitation_id], expires=60)
+
+
+@shared_task(name=SEND_TASK)
+def send_invitation(account_id: int, invitation_id: int) -> None:
+    """Send the mail of an invitation; one that is not due, or is being sent elsewhere, is left alone."""
+    send_invitation_mail(account=Account.objects.get(pk=account_id), invitation_id=invitation_id)

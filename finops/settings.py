@@ -288,6 +288,7 @@ CELERY_BEAT_SCHEDULE = {
         "lake.sweep": 3_600,
         "lake.summarise_due": 60,
         "accounts.sweep_connections": 3_600,
+        "accounts.send_invitations_due": 60,
         "costs.remove_forgotten_uploads": 86_400,
         "ingestion.prune_rejected": 300,
         "ingestion.sweep": 3_600,

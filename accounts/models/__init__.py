@@ -1,5 +1,6 @@
 from accounts.models.audit import AuditEntry
 from accounts.models.glossary import GlossaryTerm
+from accounts.models.invitation import Invitation
 from accounts.models.keys import MCPKey
 from accounts.models.oauth import (
     OAuthAccessToken,
@@ -16,6 +17,7 @@ __all__ = [
     "Account",
     "AuditEntry",
     "GlossaryTerm",
+    "Invitation",
     "MCPKey",
     "Membership",
     "OAuthAccessToken",

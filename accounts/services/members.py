@@ -8,12 +8,14 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.oauth.services import disconnect_member
+from accounts.services.invitations import withdraw_invitations_of
 from finops.lib.errors import UserError
 
 
 @transaction.atomic
 def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Membership:
-    """Make a person a member. Raises ValidationError when she is one already."""
+    """Make a person a member without asking her, for commands alone: pages invite. Raises ValidationError when she is
+    one already."""
     membership = Membership(account=account, user=user, role=role)
     membership.full_clean()
     membership.save(force_insert=True)
@@ -38,6 +40,8 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
     membership.role = role
     membership.full_clean()
     membership.save(update_fields=["role"])
+    if not membership.may(Role.ADMIN):
+        withdraw_invitations_of(account=membership.account, user=membership.user, actor=actor)
     audit.record(
         account=membership.account,
         actor=actor,
@@ -49,11 +53,13 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
 
 @transaction.atomic
 def remove_member(*, membership: Membership, actor: Actor) -> None:
-    """End a membership, and whatever the person connected to the account. Raises UserError for the last owner."""
+    """End a membership, whatever the person connected to the account, and her open invitations. Raises UserError for
+    the last owner."""
     _refuse_last_owner(membership)
     # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
     membership.delete()
     disconnect_member(account=membership.account, user=membership.user, actor=actor)
+    withdraw_invitations_of(account=membership.account, user=membership.user, actor=actor)
     audit.record(
         account=membership.account,
         actor=actor,

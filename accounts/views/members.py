@@ -1,4 +1,4 @@
-"""Settings → Members: who is in, as what. Admins add, change and remove; owners are made by owners."""
+"""Settings → Members: who is in, as what. Admins invite, change and remove; owners are made by owners."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import queries, services
 from accounts.doors import AccountRequest, account_page
-from accounts.forms import NewMemberForm, RoleForm, take_error
-from accounts.models import Membership, Role, User
-from accounts.services import add_member, change_role, remove_member
+from accounts.forms import InvitationForm, RoleForm, take_error
+from accounts.models import Invitation, Membership, Role
+from accounts.services import change_role, remove_member
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
@@ -32,14 +33,16 @@ def _members(request: AccountRequest) -> list[Membership]:
 def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         return csv_of("members", COLUMNS, listing(request, _members(request), COLUMNS, order="name").rows)
-    return _page(request, NewMemberForm())
+    return _page(request, InvitationForm())
 
 
-def _page(request: AccountRequest, form: NewMemberForm) -> HttpResponse:
+def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
     shown = listing(request, _members(request), COLUMNS, order="name")
     owner = request.membership.may(Role.OWNER)
     roles = [choice for choice in Role.choices if owner or choice[0] != Role.OWNER]
     context = {"listing": shown, "form": form, "roles": roles, "is_owner": owner}
+    if request.membership.may(Role.ADMIN):
+        context["invitations"] = queries.open_invitations(request.account)
     return render(request, "accounts/members.html", context, status=422 if form.errors else 200)
 
 
@@ -51,25 +54,48 @@ def _refuse_above_oneself(request: AccountRequest, *roles: str) -> None:
 
 @account_page(Role.ADMIN)
 @require_POST
-def add(request: AccountRequest) -> HttpResponse:
-    form = NewMemberForm(request.POST)
-    if not form.is_valid():
-        return _page(request, form)
-    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    _refuse_above_oneself(request, role)
-    user = User.objects.filter(email__iexact=email).first()
-    if user is None:
-        form.add_error(
-            "email",
-            f"Nobody has signed up as {email} yet. Ask them to sign up here first, then add them.",
-        )
-        return _page(request, form)
+def invite(request: AccountRequest) -> HttpResponse:
+    """The answer is the same whether or not somebody has signed up with the address."""
+    form = InvitationForm(request.POST)
+    if form.is_valid():
+        try:
+            invitation = services.invite(account=request.account, actor=request.actor, **form.cleaned_data)
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(
+                request,
+                f"{invitation.email} is invited, as {invitation.get_role_display()}. A mail is on its way.",
+            )
+            return redirect("members", slug=request.account.slug)
+    return _page(request, form)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def resend(request: AccountRequest, invitation_id: int) -> HttpResponse:
+    invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
     try:
-        add_member(account=request.account, user=user, role=role, actor=request.actor)
-    except (UserError, ValidationError) as error:
-        take_error(form, error)
-        return _page(request, form)
-    messages.success(request, f"{user.label} is a member now, as {Role(role).label}.")
+        services.resend_invitation(invitation=invitation, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(
+            request, f"Another mail to {invitation.email} is on its way. Its link works for 7 days."
+        )
+    return redirect("members", slug=request.account.slug)
+
+
+@account_page(Role.ADMIN)
+@require_POST
+def withdraw(request: AccountRequest, invitation_id: int) -> HttpResponse:
+    invitation = get_object_or_404(Invitation.objects, pk=invitation_id)
+    try:
+        services.withdraw_invitation(invitation=invitation, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"The invitation of {invitation.email} is withdrawn.")
     return redirect("members", slug=request.account.slug)
 
 

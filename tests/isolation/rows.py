@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 
 import msgspec
 
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
-from accounts.models import Account, Membership, OAuthApplication
+from accounts.models import Account, Invitation, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall
@@ -37,6 +37,16 @@ def _mcp_key(account: Account) -> object:
 
 def _membership(account: Account) -> object:
     return Membership.objects.filter(account=account).order_by("pk").values_list("pk", flat=True)[0]
+
+
+def _invitation(account: Account) -> int:
+    with account_scope(account):
+        return Invitation.objects.create(
+            account=account,
+            email=f"{secrets.token_hex(4)}@example.com",
+            invited_by_label="walk",
+            expires_at=clock.now() + timedelta(days=7),
+        ).pk
 
 
 def _source(account: Account) -> int:
@@ -265,6 +275,7 @@ def _alert_delivery(account: Account) -> int:
 MAKERS: dict[str, Callable[[Account], object]] = {
     "key_id": _mcp_key,
     "membership_id": _membership,
+    "invitation_id": _invitation,
     "source_id": _source,
     "import_id": _import,
     "closed_month_id": _closed_month,

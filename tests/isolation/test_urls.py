@@ -18,7 +18,7 @@ OUTSIDE = {
     "": "sends on to sign-in or to the person's account",
     "auth/": "django-allauth: sign-in itself",
     "operators/": "django admin: staff only",
-    "accounts/": "signed-in pages that make an account",
+    "accounts/": "signed-in pages that make an account; an invitation, by the token of its mail",
     "api/mcp": "takes its own credential",
     "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
     ".well-known/": "public documents that lead clients to the authorization server",

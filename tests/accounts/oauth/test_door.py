@@ -176,7 +176,7 @@ def test_no_oauth_token_opens_the_push_door_or_a_page(cast: Cast, kind: str) -> 
 
     pushed = Client().post(PUSH, b"{}", content_type="application/json", headers=headers)
     page = Client().get("/a/acme/", headers=headers)
-    form = Client().post("/a/acme/settings/members/add/", {"email": "x@example.com"}, headers=headers)
+    form = Client().post("/a/acme/settings/members/invite/", {"email": "x@example.com"}, headers=headers)
 
     assert pushed.status_code == 401
     assert [page.status_code, form.status_code] == [302, 302]

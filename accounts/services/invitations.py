@@ -1,0 +1,258 @@
+"""Invitations: made, sent, resent and withdrawn by the account; accepted or declined by who holds the address.
+
+No answer says whether somebody has signed up with the address, and nobody is a member without her own yes.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from datetime import timedelta
+from smtplib import SMTPException
+from typing import Final
+
+from allauth.account.models import EmailAddress
+from celery import current_app
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.core.mail import EmailMultiAlternatives
+from django.db import transaction
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.urls import reverse
+from kombu.exceptions import OperationalError
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import digest_of
+from accounts.models import Account, AuditEntry, Invitation, Membership, User
+from accounts.models.invitation import OPEN
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+LIFETIME: Final = timedelta(days=7)
+PER_DAY: Final = 50
+"""Mails in 24 hours that an account may have sent, and that a person may, over all her accounts."""
+ATTEMPTS: Final = 12
+"""At a mail server that takes none: after a minute, two, four, …, at most an hour. About seven hours in all."""
+SESSION_KEY: Final = "invitation_token"
+SEND_TASK: Final = "accounts.send_invitation"
+_MAILS: Final = ("invitation.send", "invitation.resend")
+
+log = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def invite(*, account: Account, email: str, role: str, actor: Actor) -> Invitation:
+    """Ask whoever holds the address to become a member. A second invitation to it replaces the first.
+
+    Raises UserError for a member's address and beyond the mails of a day; ValidationError for no address or role.
+    """
+    email = email.strip().lower()
+    _lock(account)
+    if Membership.objects.filter(account=account, user__email__iexact=email).exists():
+        raise UserError(f"{email} is a member already.", field="email")
+    _refuse_too_many(account, actor)
+    invitation = Invitation.objects.unscoped().filter(OPEN, account=account, email=email).first()
+    again = invitation is not None
+    invitation = invitation or Invitation(account=account, email=email)
+    invitation.role, invitation.invited_by, invitation.invited_by_label = role, actor.user, actor.label
+    _renew(invitation)
+    invitation.full_clean(exclude=["account", "digest", "invited_by"], validate_constraints=False)
+    invitation.save()
+    _record(invitation, actor, "resend" if again else "send")
+    _send_on_commit(invitation)
+    return invitation
+
+
+@transaction.atomic
+def resend_invitation(*, invitation: Invitation, actor: Actor) -> None:
+    """Send it once more, for another seven days. Raises UserError when it has an end, and beyond the mails of a day."""
+    _lock(invitation.account)
+    _refuse_too_many(invitation.account, actor)
+    invitation = _still_open(invitation)
+    _renew(invitation)
+    invitation.save()
+    _record(invitation, actor, "resend")
+    _send_on_commit(invitation)
+
+
+@transaction.atomic
+def withdraw_invitation(*, invitation: Invitation, actor: Actor) -> None:
+    """End it: its link leads nowhere from now on. Raises UserError when it has an end."""
+    invitation = _still_open(invitation)
+    invitation.withdrawn_at = clock.now()
+    invitation.save(update_fields=["withdrawn_at"])
+    _record(invitation, actor, "withdraw")
+
+
+@transaction.atomic
+def withdraw_invitations_of(*, account: Account, user: User, actor: Actor) -> None:
+    """What somebody invited to ends when she may no longer invite."""
+    for invitation in Invitation.objects.unscoped().filter(OPEN, account=account, invited_by=user):
+        withdraw_invitation(invitation=invitation, actor=actor)
+
+
+def invitation_of(token: str) -> Invitation | None:
+    """The invitation that a link leads to, whatever its state, with its account; None for no token of ours. One query."""
+    rows = Invitation.objects.unscoped().select_related("account")  # the token is the credential
+    return rows.filter(digest=digest_of(token)).first()
+
+
+def may_accept(invitation: Invitation, user: User) -> bool:
+    """Whether the address is the person's: verified, or where this installation verifies none, the one she signs in with.
+
+    There the token shows that she reads its mail, which is more than any other address there has been held against.
+    """
+    if EmailAddress.objects.filter(user=user, email=invitation.email, verified=True).exists():
+        return True
+    return settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory" and user.email.lower() == invitation.email
+
+
+def arrived_by_mail(session: SessionBase, email: str) -> bool:
+    """Whether this browser opened the link of an open invitation to the address."""
+    token = session.get(SESSION_KEY)
+    found = invitation_of(token) if token else None
+    return found is not None and found.state == "open" and found.email == email.lower()
+
+
+@transaction.atomic
+def accept_invitation(*, token: str, user: User) -> Membership:
+    """Make the person a member, as what she was invited to. Her address counts as verified from now on: the mail
+    arrived. Who is a member already stays as she is. Raises UserError when it has an end, or is for another address."""
+    invitation = _by_token(token)
+    if not may_accept(invitation, user):
+        raise UserError(
+            f"This invitation is for {invitation.email}, which is not a verified address of yours."
+        )
+    _verify(user, invitation.email)
+    membership, made = Membership.objects.get_or_create(
+        account=invitation.account, user=user, defaults={"role": invitation.role}
+    )
+    invitation.accepted_at = clock.now()
+    invitation.save(update_fields=["accepted_at"])
+    _record(invitation, Actor.of_user(user), "accept" if made else "accept_again")
+    return membership
+
+
+@transaction.atomic
+def decline_invitation(*, token: str, actor: Actor | None = None) -> Invitation:
+    """Say no, which needs the mail alone. Raises UserError when it has an end."""
+    invitation = _by_token(token)
+    invitation.declined_at = clock.now()
+    invitation.save(update_fields=["declined_at"])
+    _record(invitation, actor or Actor(label=invitation.email), "decline")
+    return invitation
+
+
+def due_invitations() -> list[tuple[int, int]]:
+    """(account, invitation) of every account whose mail is due."""
+    now = clock.now()
+    rows = Invitation.objects.unscoped().filter(
+        OPEN, sent_at=None, send_after__lte=now, expires_at__gt=now, attempts__lt=ATTEMPTS
+    )
+    return list(rows.values_list("account_id", "pk")[:1_000])
+
+
+@transaction.atomic
+def send_invitation(*, account: Account, invitation_id: int) -> bool:
+    """Send the mail of an invitation, when it is due and nobody else is at it. A second run sends no second mail."""
+    rows = Invitation.objects.unscoped().select_for_update(skip_locked=True, of=("self",))
+    invitation = rows.filter(OPEN, pk=invitation_id, account=account, sent_at=None).first()
+    if invitation is None or invitation.state != "open" or invitation.attempts >= ATTEMPTS:
+        return False
+    token, now = secrets.token_urlsafe(32), clock.now()
+    try:
+        _mail(invitation, account, token).send()
+    except (SMTPException, OSError) as error:
+        log.warning("The mail of invitation %s was not taken: %s", invitation_id, error)
+        invitation.attempts += 1
+        invitation.send_after = now + timedelta(minutes=min(2 ** (invitation.attempts - 1), 60))
+        invitation.save(update_fields=["attempts", "send_after"])
+        return False
+    invitation.digest, invitation.sent_at = digest_of(token), now
+    invitation.save(update_fields=["digest", "sent_at"])
+    return True
+
+
+def _mail(invitation: Invitation, account: Account, token: str) -> EmailMultiAlternatives:
+    """Names that others chose stand in its text, in quotation marks, and never in its subject."""
+    path = reverse("invitation", args=[token])
+    context = {
+        "invitation": invitation,
+        "account_name": " ".join(account.name.split()),
+        "url": f"{settings.PUBLIC_URL}{path}",
+    }
+    return EmailMultiAlternatives(
+        subject="You are invited to an account in the FinOps Console",
+        body=render_to_string("accounts/mail/invitation.txt", context),
+        to=[invitation.email],
+        headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
+    )
+
+
+def _renew(invitation: Invitation) -> None:
+    now = clock.now()
+    invitation.expires_at, invitation.send_after = now + LIFETIME, now
+    invitation.sent_at, invitation.attempts = None, 0
+
+
+def _send_on_commit(invitation: Invitation) -> None:
+    account_id, pk = invitation.account_id, invitation.pk
+
+    def ask_worker() -> None:
+        try:
+            current_app.send_task(SEND_TASK, args=[account_id, pk], expires=60)
+        except (OperationalError, OSError):  # beat asks again within a minute
+            log.warning("The worker could not be asked to send invitation %s", pk)
+
+    transaction.on_commit(ask_worker)
+
+
+def _lock(account: Account) -> None:
+    """One invitation of an account at a time, so that the count of a day holds."""
+    Account.objects.select_for_update().get(pk=account.pk)
+
+
+def _refuse_too_many(account: Account, actor: Actor) -> None:
+    """Counted in the audit log, which nobody deletes. Two queries, by index."""
+    recent = Q(action__in=_MAILS, at__gt=clock.now() - timedelta(days=1))
+    rows = AuditEntry.objects.unscoped().filter(recent)  # a person's over all accounts
+    if rows.filter(account=account).count() >= PER_DAY or (
+        actor.user is not None and rows.filter(actor_user=actor.user).count() >= PER_DAY
+    ):
+        raise UserError(f"At most {PER_DAY} invitations are sent in 24 hours; send this one later.")
+
+
+def _still_open(invitation: Invitation) -> Invitation:
+    rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
+    found = rows.filter(OPEN, pk=invitation.pk).first()
+    if found is None:
+        raise UserError("This invitation has been answered or withdrawn already.")
+    return found
+
+
+def _by_token(token: str) -> Invitation:
+    rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
+    found = rows.filter(digest=digest_of(token)).first()
+    if found is None or found.state != "open":
+        raise UserError("This invitation is no longer valid. Ask for another.")
+    return found
+
+
+def _verify(user: User, email: str) -> None:
+    address, _made = EmailAddress.objects.get_or_create(
+        user=user, email=email, defaults={"primary": not EmailAddress.objects.filter(user=user).exists()}
+    )
+    if not address.set_verified():
+        raise UserError(f"{email} is the verified address of somebody else.")
+
+
+def _record(invitation: Invitation, actor: Actor, verb: str) -> None:
+    audit.record(
+        account=invitation.account,
+        actor=actor,
+        action=f"invitation.{verb}",
+        target=invitation.email,
+        detail={"role": invitation.role},
+    )

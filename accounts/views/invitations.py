@@ -1,0 +1,59 @@
+"""An invitation, opened by the link of its mail: who invites to what, and the buttons to accept or decline."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import services
+from accounts.audit import Actor
+from accounts.services.invitations import SESSION_KEY
+from finops.lib.errors import UserError
+
+
+@never_cache
+@require_safe
+def show(request: HttpRequest, token: str) -> HttpResponse:
+    """The token is the credential of this page; accepting needs a session with the address as well."""
+    invitation = services.invitation_of(token)
+    if invitation is None or invitation.state != "open":
+        return render(request, "accounts/invitation_ended.html", {"invitation": invitation}, status=404)
+    user = request.user
+    if not user.is_authenticated:
+        request.session[SESSION_KEY] = (
+            token  # who signs up next with this very address has shown that its mail arrives
+        )
+    may = user.is_authenticated and services.may_accept(invitation, user)
+    context = {"invitation": invitation, "token": token, "may_accept": may}
+    return render(request, "accounts/invitation.html", context)
+
+
+@never_cache
+@require_POST
+def accept(request: HttpRequest, token: str) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return redirect("invitation", token)
+    try:
+        membership = services.accept_invitation(token=token, user=request.user)
+    except UserError as error:
+        messages.error(request, error.message)
+        return redirect("invitation", token)
+    messages.success(
+        request, f"You are a member of {membership.account.name} now, as {membership.get_role_display()}."
+    )
+    return redirect("overview", slug=membership.account.slug)
+
+
+@never_cache
+@require_POST
+def decline(request: HttpRequest, token: str) -> HttpResponse:
+    actor = Actor.of_user(request.user) if request.user.is_authenticated else None
+    try:
+        invitation = services.decline_invitation(token=token, actor=actor)
+    except UserError as error:
+        messages.error(request, error.message)
+        return redirect("invitation", token)
+    return render(request, "accounts/invitation_ended.html", {"invitation": invitation})
