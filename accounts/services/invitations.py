@@ -15,10 +15,9 @@ from allauth.account.models import EmailAddress
 from celery import current_app
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
-from django.core.mail import EmailMultiAlternatives
+from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Q
-from django.template.loader import render_to_string
 from django.urls import reverse
 from kombu.exceptions import OperationalError
 
@@ -175,17 +174,21 @@ def send_invitation(*, account: Account, invitation_id: int) -> bool:
     return True
 
 
-def _mail(invitation: Invitation, account: Account, token: str) -> EmailMultiAlternatives:
+def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
     """Names that others chose stand in its text, in quotation marks, and never in its subject."""
-    path = reverse("invitation", args=[token])
-    context = {
-        "invitation": invitation,
-        "account_name": " ".join(account.name.split()),
-        "url": f"{settings.PUBLIC_URL}{path}",
-    }
-    return EmailMultiAlternatives(
+    name = " ".join(account.name.split())
+    url = f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
+    text = (
+        f"“{invitation.invited_by_label}” invites you to the account “{name}” in the FinOps Console, as "
+        f"{invitation.get_role_display()}.\n\n"
+        f"See it, then accept or decline:\n{url}\n\n"
+        f"The link works until {invitation.expires_at:%Y-%m-%d %H:%M} UTC. To accept, sign in or sign up with "
+        f"{invitation.email}.\n\n"
+        "You do not know them? Then decline, or do nothing: nobody is a member without accepting.\n"
+    )
+    return EmailMessage(
         subject="You are invited to an account in the FinOps Console",
-        body=render_to_string("accounts/mail/invitation.txt", context),
+        body=text,
         to=[invitation.email],
         headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
     )
