@@ -184,6 +184,8 @@ LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
 LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
 LAKE_ANSWERS_BYTES: int = env.int("LAKE_ANSWERS_BYTES", 64 * 1024**2)
 LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
+# What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.children).
+IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
 
 # The MCP door.
 MCP_RATE_LIMIT_PER_MINUTE: int = env.int("MCP_RATE_LIMIT_PER_MINUTE", 1_000)

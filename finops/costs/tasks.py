@@ -18,7 +18,7 @@ def run_cost_import(account_id: int, import_id: int) -> None:
     with account_scope(account):
         is_theirs = CostImport.objects.filter(pk=import_id).exists()
     if is_theirs:
-        services.run_import(import_id)
+        services.run_import(import_id, in_child=True)
 
 
 @shared_task(name="costs.run_due_imports")

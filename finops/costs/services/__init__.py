@@ -6,6 +6,7 @@ from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
     NeedsReview,
     due_imports,
+    end_import_process,
     import_file,
     import_files,
     queue_import,
@@ -37,6 +38,7 @@ __all__ = [
     "discard_import",
     "dismiss_overlap",
     "due_imports",
+    "end_import_process",
     "find_due_overlaps",
     "import_file",
     "import_files",

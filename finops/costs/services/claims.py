@@ -80,6 +80,15 @@ def update(job: CostImport, **values: object) -> None:
         raise Lost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
+def is_ours(job: CostImport) -> bool:
+    """Whether it still runs, in this attempt: nobody cancelled it, took it up or removed it."""
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(
+        pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
+    )
+    return rows.exists()
+
+
 @transaction.atomic
 def _begin(import_id: int) -> CostImport | None:
     # Unscoped: a worker names the row itself.

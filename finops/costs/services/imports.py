@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
+from django.db import connection, transaction
 from kombu.exceptions import OperationalError
 
 from accounts import audit
@@ -38,7 +38,8 @@ from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
-from finops.lib import clock
+from finops.lib import children, clock
+from finops.lib.children import End
 from finops.lib.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -135,17 +136,23 @@ def import_files(
     return job
 
 
-def run_import(import_id: int, *, told: Told | None = None) -> bool:
+def run_import(import_id: int, *, told: Told | None = None, in_child: bool = False) -> bool:
     """Do a queued import, or take up one whose process died. False when it is not ours to do now.
 
     Safe to call twice, at once, and after kill -9 at any moment: what an attempt leaves behind is not visible, and
-    the last step is one transaction. A failure is kept in the import's `error`.
+    the last step is one transaction. A failure is kept in the import's `error`. With `in_child` the files are read in
+    a process of their own, which may end as it likes: too much memory is this import's failure, and any other end too
+    when it was the third.
     """
     with claims.claimed(import_id) as job:
         if job is None:
             return False
         with account_scope(job.account):
-            _attempt(job, told)
+            # What an open transaction has written, no other process sees.
+            if in_child and not connection.in_atomic_block:
+                _attempt_in_child(job)
+            else:
+                _attempt(job, told)
     if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
         files.remove(job.files)
     _ask_next(job)
@@ -158,13 +165,75 @@ def due_imports() -> list[tuple[int, int]]:
     return [(job.account_id, job.pk) for job in claims.unfinished()]
 
 
-def _attempt(job: CostImport, told: Told | None) -> None:
+def end_import_process(import_id: int) -> bool:
+    """Kill the child in which this process runs the import; False when it runs none. Whoever calls it says in the row
+    why: an import that is still running there is taken up again within a minute, twice at most."""
+    return children.end(_child_name(import_id))
+
+
+def _child_name(import_id: int) -> str:
+    return f"cost import {import_id}"
+
+
+def _attempt_in_child(job: CostImport) -> None:
+    if _refuse_interrupted(job):
+        return
+    ending = children.run(
+        f"{__name__}.attempt",
+        job.pk,
+        job.attempts,
+        name=_child_name(job.pk),
+        wanted=lambda: claims.is_ours(job),
+    )
+    if ending.end is not End.DONE and claims.is_ours(job):
+        job.refresh_from_db(fields=["stage"])
+        logger.warning("costs: the child of import %s ended: %s, %s", job.pk, ending.end.value, ending.cause)
+        stage = job.stage or "reading"
+        if ending.end is End.MEMORY:
+            _fail(job, too_much_memory(stage))
+        elif _attempts_of(job) >= claims.MAX_ATTEMPTS:
+            _fail(
+                job,
+                f"The process that imported it ended three times by itself, the last time while {stage} "
+                f"({ending.cause}). Nothing was changed.",
+            )
+
+
+def attempt(import_id: int, attempt_number: int) -> None:
+    """In a child: the attempt that its parent has claimed."""
+    # Unscoped: the parent names the row.
+    rows = CostImport.objects.unscoped().select_related("account", "source")
+    job = rows.filter(pk=import_id, attempts=attempt_number, status=CostImport.Status.RUNNING).first()
+    if job is not None:
+        with account_scope(job.account):
+            _attempt(job, None)
+
+
+def too_much_memory(stage: str) -> str:
+    limit = children.memory_limit() >> 20
+    return (
+        f"The import was stopped while {stage}, because it took more than {limit:,} MB of memory; nothing was changed. "
+        "Bills of any length take less: look for values or lists of unusual size, or split the file."
+    )
+
+
+def _attempts_of(job: CostImport) -> int:
+    """Attempts since somebody last decided about it."""
     decision = decision_of(job)
-    if job.attempts - (decision.attempts if decision else 0) > claims.MAX_ATTEMPTS:
-        _fail(
-            job,
-            "The import was interrupted three times, the last time while " + (job.stage or "reading") + ".",
-        )
+    return job.attempts - (decision.attempts if decision else 0)
+
+
+def _refuse_interrupted(job: CostImport) -> bool:
+    if _attempts_of(job) <= claims.MAX_ATTEMPTS:
+        return False
+    _fail(
+        job, "The import was interrupted three times, the last time while " + (job.stage or "reading") + "."
+    )
+    return True
+
+
+def _attempt(job: CostImport, told: Told | None) -> None:
+    if _refuse_interrupted(job):
         return
     for left in files.work().glob(f"{job.pk}-*"):
         shutil.rmtree(left)
@@ -176,6 +245,8 @@ def _attempt(job: CostImport, told: Told | None) -> None:
         logger.warning("costs: import %s is run by another process now", job.pk)
     except UserError as error:
         _fail(job, error.message)
+    except MemoryError:  # pyarrow's too
+        _fail(job, too_much_memory(job.stage or "reading"))
     except Exception:
         _fail(job, "Something went wrong while importing; nothing was changed. The server's log says what.")
         raise

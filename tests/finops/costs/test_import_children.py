@@ -1,0 +1,172 @@
+"""Imports in child processes: what a hostile file does there is its own import's failure, and nobody else's."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from collections.abc import Iterator
+from decimal import Decimal
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+
+from accounts.scoping import account_scope
+from finops.costs import services, tasks
+from finops.costs.models import CostImport, CostSource
+from finops.lib import children
+from finops.lib.children import End
+from tests.cast import Cast
+from tests.finops.costs.importing import total
+from tests.finops.costs.reading import ROW, as_csv
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MEMORY = 700 * 2**20
+
+
+@pytest.fixture
+def bills(cast: Cast) -> Iterator[CostSource]:
+    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    with account_scope(cast.account):
+        yield made
+
+
+def queued(cast: Cast, source: CostSource, data: bytes) -> CostImport:
+    upload = SimpleUploadedFile("focus.csv", data)
+    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+
+
+def run(job: CostImport) -> CostImport:
+    tasks.run_cost_import(job.account_id, job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def take_memory(count: int) -> None:
+    """In a child: more and more of it, without asking for much at once."""
+    held = []
+    for _ in range(count):
+        held.append(bytearray(b"x") * 2**20)
+
+
+def take_much_memory_at_once() -> None:
+    try:
+        bytearray(2**33)
+    except MemoryError:
+        os._exit(7)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def wait_for_ever() -> None:
+    signal.pause()
+
+
+def test_an_upload_is_imported_in_a_child(cast: Cast, bills: CostSource) -> None:
+    job = run(queued(cast, bills, as_csv({}, {})))
+    assert (job.status, job.error, job.rows, total(cast.account)) == ("done", "", 2, Decimal(3))
+
+
+def test_a_child_that_takes_too_much_memory_ends_and_no_other_process() -> None:
+    ending = children.run(f"{__name__}.take_memory", 4_000, name="greedy", memory=MEMORY)
+    assert ending.end is End.MEMORY
+    assert ending.peak_bytes < MEMORY * 1.3
+    ending = children.run(f"{__name__}.take_much_memory_at_once", name="greedy", memory=MEMORY)
+    assert (ending.end, ending.code) == (End.DIED, 7)
+
+
+def test_a_child_that_dies_says_by_what_and_one_that_is_not_wanted_ends() -> None:
+    assert children.run(f"{__name__}.die", name="dies").cause == "signal 11"
+    assert children.run(f"{__name__}.wait_for_ever", name="waits", wanted=lambda: False).end is End.ENDED
+
+
+def test_a_child_can_be_ended_by_its_name() -> None:
+    endings: list[children.Ending] = []
+    thread = Thread(target=lambda: endings.append(children.run(f"{__name__}.wait_for_ever", name="waits")))
+    thread.start()
+    wait_until(lambda: children.end("waits"))
+    thread.join()
+    assert endings[0].end is End.ENDED
+    assert not children.end("waits")
+
+
+def endings_of_children(monkeypatch: pytest.MonkeyPatch, function: str = "") -> list[children.Ending]:
+    """How the children of imports end from now on; instead of importing they do `function`."""
+    found: list[children.Ending] = []
+    real = children.run
+
+    def replaced(path: str, *arguments: Any, **options: Any) -> children.Ending:
+        path, arguments = (f"{__name__}.{function}", ()) if function else (path, arguments)
+        found.append(real(path, *arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(children, "run", replaced)
+    return found
+
+
+def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
+    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = queued(cast, bills, as_csv({}))
+    with monkeypatch.context() as patched:
+        found = endings_of_children(patched, "die")
+        assert run(job).status == "running"
+        for _ in range(4):
+            run(job)
+    job.refresh_from_db()
+    assert (job.status, len(found)) == ("failed", 3)
+    assert job.error == (
+        "The process that imported it ended three times by itself, the last time while reading (signal 11). "
+        "Nothing was changed."
+    )
+    assert run(queued(cast, bills, as_csv({}))).status == "done"
+
+
+def test_an_import_that_is_not_running_any_more_loses_its_child_within_a_second(
+    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = queued(cast, bills, as_csv({}))
+    found = endings_of_children(monkeypatch, "wait_for_ever")
+
+    def cancel() -> None:
+        rows = CostImport.objects.unscoped().filter(pk=job.pk)
+        wait_until(lambda: rows.filter(status="running").update(status="discarded") > 0)
+        connection.close()
+
+    thread = Thread(target=cancel)
+    thread.start()
+    assert run(job).status == "discarded"
+    thread.join()
+    assert [ending.end for ending in found] == [End.ENDED]
+
+
+def dictionary_bomb(column: str, value: str, rows: int = 65_536) -> bytes:
+    """A few kilobytes of Parquet that hold `value` in every row."""
+    columns: dict[str, pa.Array] = {
+        name: pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([text]))
+        for name, text in {**ROW, column: value}.items()
+    }
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, compression="zstd", store_schema=False, write_statistics=False)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("column", ["ResourceId"])
+def test_a_dictionary_value_of_64_kb_in_65536_rows_ends_nothing_but_its_import(
+    cast: Cast, bills: CostSource, column: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endings = endings_of_children(monkeypatch)
+    data = dictionary_bomb(column, "x" * 65_536)
+    assert len(data) < 10_000
+    job = run(queued(cast, bills, data))
+    assert job.status == "failed"
+    assert endings[0].peak_bytes < 2**30
+    assert run(queued(cast, bills, as_csv({}))).status == "done"
