@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, drawing, other_name
+from finops.lib.spoken import cut
 from ingestion.answers import UsageAnswer, UsageRow
+
+SHOWN_LENGTH = 300
 
 
 def row_name(row: UsageRow) -> str:
-    """What a person calls the group, and how many `Other` holds."""
-    return other_name(row.other_groups) if row.other_groups else row.name or row.value
+    """What a person calls the group, its beginning if it is long, and how many `Other` holds."""
+    return other_name(row.other_groups) if row.other_groups else cut(row.name or row.value, SHOWN_LENGTH)
 
 
 def usage_table(answer: UsageAnswer) -> SeriesTable | None:

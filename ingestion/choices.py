@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
 
 from accounts.models import Account
 from finops.lake import queries as lake_queries
@@ -17,9 +20,30 @@ def field_value(dimension: str) -> str:
     return dimension if dimension.startswith(PREFIX) else f"{PREFIX}{dimension}"
 
 
-def dimension_choices(account: Account, used: Iterable[str]) -> list[tuple[str, str]]:
-    """Customer, every dimension key of the account's events, and what the URL names beyond them. One query."""
-    keys = lake_queries.dimension_keys(account)
+SHOWN: Final = 200
+SHOWN_BYTES: Final = 20_000
+"""Dimension keys that a list to choose from has at most, and bytes of them; a form has up to a dozen such lists."""
+
+
+@dataclass(frozen=True)
+class DimensionChoices:
+    """Values with their texts. Not `whole`: there are more, so the field must take text too."""
+
+    choices: list[tuple[str, str]]
+    whole: bool = True
+
+
+def dimension_choices(account: Account, used: Iterable[str]) -> DimensionChoices:
+    """Customer, the dimension keys of the account's events, and what the URL names beyond them. One query."""
+    every = lake_queries.dimension_keys(account)
+    keys = shown_keys(every)
     choices = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
     known = {name for name, _title in choices}
-    return [*choices, *((name, name) for name in dict.fromkeys(used) if name and name not in known)]
+    choices += [(name, name) for name in dict.fromkeys(used) if name and name not in known]
+    return DimensionChoices(choices, whole=len(keys) == len(every))
+
+
+def shown_keys(keys: Sequence[str]) -> list[str]:
+    """The first of them that a list has room for."""
+    sizes = accumulate(len(key.encode()) for key in keys[:SHOWN])
+    return [key for key, size in zip(keys, sizes, strict=False) if size <= SHOWN_BYTES]

@@ -16,12 +16,17 @@ from unicodedata import category
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from finops.lake import schema
 from finops.lake.payload import InboxEvent
 from ingestion.timestamps import hint, parse_timestamp
 
 MAX_CUSTOMER_ID: Final = 255
 MAX_METRIC: Final = 100
 MAX_EVENT_ID: Final = 255
+MAX_DIMENSION_KEY: Final = 255
+MAX_DIMENSION_KEYS: Final = schema.MAX_KEYS
+"""Dimension keys that the events of a source may have together: as many as a file of the lake has columns for."""
+
 QUANTITY_LIMIT: Final = 10**20
 PLACES: Final = 12
 
@@ -30,6 +35,8 @@ NOT_A_DATE: Final = "timestamp must be a parseable date"
 NOT_A_NUMBER: Final = "quantity must be a number"
 BLANK_UNIT: Final = "unit must be a string that is not blank"
 OUT_OF_RANGE: Final = "quantity must be below 10^20 in size, rounded to 12 decimal places"
+LONG_DIMENSION_KEY: Final = f"dimensions must have keys of up to {MAX_DIMENSION_KEY} characters"
+TOO_MANY_KEYS: Final = f"dimensions must not bring the source beyond {MAX_DIMENSION_KEYS:,} different keys"
 OTHER_CONTENT: Final = "event_id must not be that of an event with other content"
 
 
@@ -42,7 +49,7 @@ class PushedEvent(Struct, gc=False):
     timestamp: str
     customer_name: str | None = None
     unit: str | None = None
-    dimensions: dict[str, str] | None = None
+    dimensions: dict[Annotated[str, Meta(max_length=MAX_DIMENSION_KEY)], str] | None = None
     event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
 
 
@@ -271,7 +278,9 @@ def _dimensions_problem(value: Any) -> str:
     fine = value is None or (
         isinstance(value, dict) and all(map(_is_text, value)) and all(map(_is_text, value.values()))
     )
-    return "" if fine else "dimensions must be an object of string values"
+    if not fine:
+        return "dimensions must be an object of string values"
+    return LONG_DIMENSION_KEY if value and max(map(len, value)) > MAX_DIMENSION_KEY else ""
 
 
 def _timestamp_problem(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from ingestion.events import MAX_CUSTOMER_ID, MAX_EVENT_ID, MAX_METRIC
+from ingestion.events import MAX_CUSTOMER_ID, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, MAX_EVENT_ID, MAX_METRIC
 from ingestion.parsing import MAX_EVENTS
 
 Schema = dict[str, Any]
@@ -50,7 +50,8 @@ _EVENT: Schema = {
         "dimensions": {
             "type": ["object", "null"],
             "additionalProperties": {"type": "string"},
-            "description": "What else to slice by.",
+            "propertyNames": {"maxLength": MAX_DIMENSION_KEY},
+            "description": f"What else to slice by. A source has up to {MAX_DIMENSION_KEYS:,} different keys.",
         },
         "timestamp": {
             "type": "string",

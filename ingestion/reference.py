@@ -13,11 +13,14 @@ from typing import Any, Final
 
 from ingestion.events import (
     MAX_CUSTOMER_ID,
+    MAX_DIMENSION_KEY,
+    MAX_DIMENSION_KEYS,
     MAX_EVENT_ID,
     MAX_METRIC,
     NOT_AN_OBJECT,
     OTHER_CONTENT,
     QUANTITY_LIMIT,
+    TOO_MANY_KEYS,
     violation,
 )
 from ingestion.openapi import Schema, document
@@ -124,6 +127,7 @@ _WRONG: Final[tuple[tuple[str, Any, str], ...]] = (
     ("quantity", "5", 'missing, or no JSON number: "5" and true are none'),
     ("quantity", Decimal(QUANTITY_LIMIT), "10^20 or more in size, before or after rounding to 12 places"),
     ("dimensions", [], "another type, or a value in it that is no string"),
+    ("dimensions", {"k" * (MAX_DIMENSION_KEY + 1): ""}, "a longer key"),
     (
         "timestamp",
         "soon",
@@ -137,4 +141,6 @@ def _messages() -> Iterator[Message]:
     yield Message(NOT_AN_OBJECT, "it is something else")
     for field, value, when in _WRONG:
         yield Message(violation({**_VALID, field: value}) or "", when)
+    when = f"the source has {MAX_DIMENSION_KEYS:,} keys, and this event has another; events of known keys are taken on"
+    yield Message(TOO_MANY_KEYS, when)
     yield Message(OTHER_CONTENT, "an event of this id was stored, and said something else")

@@ -6,7 +6,7 @@ events of a row are one value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final
@@ -33,19 +33,29 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %b)
 
 
 def append(
-    *, account: Account, source_id: int, batch: UUID, received_at: datetime, events: Iterable[InboxEvent]
+    *,
+    account: Account,
+    source_id: int,
+    batch: UUID,
+    received_at: datetime,
+    events: Iterable[InboxEvent],
+    keys: Collection[str] | None = None,
 ) -> None:
     """Store events in the transaction that the caller holds; they count when it commits.
+
+    `keys`: what `payload.keys_of` says of a thousand events at most, where the caller knows; it is a tenth of the cost.
 
     A row for every thousand: about 1 ms of the cores, a quarter of it in PostgreSQL.
     """
     every = iter(events)
     while some := list(islice(every, ROW_EVENTS)):
-        new = payload.encode(source_id=source_id, batch=batch, received_at=received_at, events=some)
-        keys = msgspec.json.encode(new.keys).decode() if new.keys else None
+        new = payload.encode(
+            source_id=source_id, batch=batch, received_at=received_at, events=some, keys=keys
+        )
+        stored_keys = msgspec.json.encode(new.keys).decode() if new.keys else None
         values = (
             *(account.pk, source_id, batch, received_at, new.events, new.first_day, new.last_day),
-            *(keys, new.size, new.data),
+            *(stored_keys, new.size, new.data),
         )
         prepared.execute(_INSERT, values)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ingestion.models.ledger import PushAnswer, RejectedEvent, UsageBatch, UsageMeter, UsageRetention
 from ingestion.models.sources import UsageKey, UsageSource
 from ingestion.models.uploads import RejectedLine, UsageUpload
-from ingestion.models.usage import Customer, UsageMetric
+from ingestion.models.usage import Customer, UsageDimension, UsageMetric
 
 __all__ = [
     "Customer",
@@ -11,6 +11,7 @@ __all__ = [
     "RejectedEvent",
     "RejectedLine",
     "UsageBatch",
+    "UsageDimension",
     "UsageKey",
     "UsageMeter",
     "UsageMetric",

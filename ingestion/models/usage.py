@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.scoping import AccountOwned
+from ingestion.models.sources import UsageSource
 
 BLANK = "(blank)"
 """What stands for a name of blanks, which events could have until such were refused."""
@@ -27,6 +28,21 @@ class Customer(AccountOwned):
 
     def __str__(self) -> str:
         return next((text for text in (self.name, self.customer_id) if text.strip()), BLANK)
+
+
+class UsageDimension(AccountOwned):
+    """A dimension key of a source. The row comes with the first event that has it and goes with the source."""
+
+    source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="dimensions")
+    name = models.CharField(max_length=255, blank=True)
+    first_seen_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["source", "name"], name="usage_dimension_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name if self.name.strip() else BLANK
 
 
 class UsageMetric(AccountOwned):

@@ -1,7 +1,7 @@
 """Accepting a pushed batch: whole, once, and only under a key that lives until the commit.
 
 Every push of an account takes its locks in one order, so pushes wait for each other and never in a circle: the key,
-the Idempotency-Key, event ids, customers, metrics.
+the Idempotency-Key, new dimension keys of the source, event ids, customers, metrics.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from finops.lake import inbox
 from finops.lib import clock, prepared
 from ingestion.keys import PushCredential, lock_living_key
 from ingestion.parsing import Batch, last_names
-from ingestion.services import answers, event_ids, ledger
+from ingestion.services import answers, dimension_keys, event_ids, ledger
 from ingestion.services.answers import Retry
 from ingestion.services.event_ids import Judged
 from ingestion.services.receipts import Receipt
@@ -43,21 +43,24 @@ def accept_events(
         raise KeyEnded
     account_id = credential.account.pk
     if dry_run:
-        return _tried(account_id, batch, retry)
+        return _tried(credential, batch, retry)
     if retry and (given := answers.claim(account_id=account_id, retry=retry)):
         return given
     batch_id = uuid4()
+    batch, keys = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
     judged = event_ids.judge(account_id=account_id, batch=batch, batch_id=batch_id)
-    _store(credential, batch, batch_id, judged)
+    _store(credential, batch, batch_id, judged, keys)
     receipt = _receipt(batch_id, judged)
     if retry:
         answers.keep(account_id=account_id, retry=retry, receipt=receipt)
     return receipt
 
 
-def _tried(account_id: int, batch: Batch, retry: Retry | None) -> Receipt:
+def _tried(credential: PushCredential, batch: Batch, retry: Retry | None) -> Receipt:
+    account_id = credential.account.pk
     if retry and (given := answers.find(account_id=account_id, retry=retry)):
         return given
+    batch = dimension_keys.tried(source_id=credential.source_id, batch=batch)
     return _receipt(None, event_ids.judge(account_id=account_id, batch=batch, batch_id=None))
 
 
@@ -71,7 +74,9 @@ def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
     )
 
 
-def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged) -> None:
+def _store(
+    credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged, keys: Collection[str]
+) -> None:
     now = clock.now()
     store_events(
         account=credential.account,
@@ -79,6 +84,7 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Jud
         batch=batch_id,
         received_at=now,
         judged=judged,
+        keys=keys if len(judged.events) == len(batch.events) else None,
     )
     ledger.write_batch(
         batch_id=batch_id,
@@ -94,15 +100,29 @@ def _store(credential: PushCredential, batch: Batch, batch_id: UUID, judged: Jud
 
 
 def store_events(
-    *, account: Account, source_id: int, batch: UUID, received_at: datetime, judged: Judged
+    *,
+    account: Account,
+    source_id: int,
+    batch: UUID,
+    received_at: datetime,
+    judged: Judged,
+    keys: Collection[str] | None = None,
 ) -> None:
-    """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction."""
+    """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction.
+
+    `keys`: their dimension keys, if they were asked for already.
+    """
     if not judged.events:
         return
     names, metrics = last_names(judged.events, judged.names), {event.metric for event in judged.events}
     _know(account.pk, names, metrics, received_at)
     inbox.append(
-        account=account, source_id=source_id, batch=batch, received_at=received_at, events=judged.events
+        account=account,
+        source_id=source_id,
+        batch=batch,
+        received_at=received_at,
+        events=judged.events,
+        keys=keys,
     )
 
 

@@ -13,7 +13,7 @@ from finops.lib import clock
 from ingestion.csvfile import Piece
 from ingestion.models import RejectedLine, UsageUpload
 from ingestion.parsing import Batch, Rejection, check_batch
-from ingestion.services import event_ids
+from ingestion.services import dimension_keys, event_ids
 from ingestion.services.accept import store_events
 from ingestion.services.event_ids import Judged
 from ingestion.services.ledger import EXCERPT
@@ -46,6 +46,7 @@ def store_piece(*, job: UsageUpload, piece: Piece) -> None:
         rejected=[Rejection(piece.lines[one.index], one.error) for one in batch.rejected],
         rounded=[piece.lines[at] for at in batch.rounded],
     )
+    by_line, _keys = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
     under = piece_ids(job.batch, job.pieces + 1)[-1]
     judged = event_ids.judge(account_id=job.account_id, batch=by_line, batch_id=under)
     refused = sorted([*((one.index, one.error) for one in judged.rejected), *piece.refused])

@@ -73,11 +73,13 @@ def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetr
     if query.customers:
         filters.insert(0, {"dimension": CUSTOMER, "values": query.customers})
     used = [query.group_by, *(str(item["dimension"]) for item in filters)]
+    dimensions = dimension_choices(request.account, used)
     return {
         "values_url": reverse("usage_values", args=[request.account.slug]),
         "metrics": [(metric.name, str(metric)) for metric in metrics],
         "chosen_metric": _name_of(query.metric, metrics),
-        "groups": dimension_choices(request.account, used),
+        "groups": dimensions.choices,
+        "typed": not dimensions.whole,
         "filters": filters,
         "periods": PERIODS,
         "granularities": GRANULARITIES,

@@ -53,6 +53,7 @@ def test_it_has_every_message_of_the_rules(cast: Cast, message: object) -> None:
 def test_no_message_of_the_rules_is_missing() -> None:
     every = {problem(object()) for problem in events._PROBLEMS.values()}
     every |= {events.NOT_AN_OBJECT, events.OUT_OF_RANGE, events.BLANK_UNIT, events.OTHER_CONTENT}
+    every |= {events.LONG_DIMENSION_KEY, events.TOO_MANY_KEYS}
 
     assert every == {message.error for message in reference().messages}
 

@@ -29,6 +29,7 @@ from finops.unitcosts.services.customer_key import (
     remove_customer_alias,
     set_customer_key,
 )
+from ingestion.choices import shown_keys
 
 COLUMNS = [
     Column[CustomerAlias]("value", "Value in the cost", lambda alias: alias.value),
@@ -146,7 +147,7 @@ def _page(
         "next": request.path,
         "mapping_form": mapping_form or UsageDimensionForm(),
         "mappings": UsageDimensionMapping.objects.all(),
-        "usage_dimensions": ["customer", *lake_queries.dimension_keys(request.account)],
+        "usage_dimensions": ["customer", *shown_keys(lake_queries.dimension_keys(request.account))],
     }
     try:
         context["unmatched"] = unmatched_values(request.account, key, names) if key else []

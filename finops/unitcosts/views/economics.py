@@ -161,15 +161,17 @@ def _choices(request: AccountRequest, query: UnitCostQuery, metrics: list[UsageM
         {"dimension": field_value(item.dimension), "values": item.values} for item in query.usage_filters
     ]
     strange = [] if query.usage_metric in [name for name, _label in named] else [query.usage_metric]
+    usage_dimensions = usage_dimension_choices(
+        request.account, [str(item["dimension"]) for item in usage_filters]
+    )
     return {
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "metric_choices": [*named, *((name, name) for name in strange if name)],
         "dimensions": dimension_choices(registry.kinds(), keys, [item.dimension for item in query.filters]),
         "usage_values_url": reverse("usage_values", args=[request.account.slug]),
         "usage_filters": usage_filters,
-        "usage_dimensions": usage_dimension_choices(
-            request.account, [str(item["dimension"]) for item in usage_filters]
-        ),
+        "usage_dimensions": usage_dimensions.choices,
+        "typed": not usage_dimensions.whole,
         "modes": MODES,
         "scales": _scales(query.units),
         "periods": PERIODS,

@@ -1,0 +1,110 @@
+"""Dimension keys of a source: each is a column of the lake's files, which have room for so many.
+
+A key counts from its first event until the source is deleted. An event that would bring one too many is rejected; those
+before it in its batch, and those with known keys, are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import compress
+from typing import Final
+
+from django.db import connection, transaction
+
+from finops.lake.payload import keys_of
+from finops.lib import clock, prepared
+from ingestion.events import MAX_DIMENSION_KEYS, TOO_MANY_KEYS
+from ingestion.parsing import Batch, Rejection
+
+_known: dict[int, frozenset[str]] = {}
+"""Committed keys by source, so that a push without a new one needs no statement. A source's keys only become more."""
+_REMEMBERED: Final = 50_000
+"""Keys of all sources that a process remembers: 15 MB at most."""
+
+
+def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[str]]:
+    """The batch without the events that have a key too many, and the keys of those that stay; new keys are kept.
+
+    In the caller's transaction. No statement where this process knows all keys of the batch; else one, or four with a
+    new key: then another push of the source with a new key waits until the transaction ends.
+    """
+    keys = keys_of(batch.events)
+    if keys <= _known.get(source_id, frozenset()):
+        return batch, keys
+    stored = _stored(source_id)
+    if not keys <= stored:
+        _lock(source_id)
+        stored = _stored(source_id)
+        batch, keys = _within(batch, stored, keys)
+        _insert(account_id, source_id, sorted(keys - stored))
+    transaction.on_commit(partial(_remember, source_id, frozenset(stored | keys)))
+    return batch, keys
+
+
+def tried(*, source_id: int, batch: Batch) -> Batch:
+    """The batch that `admit` would give; nothing is kept."""
+    keys = keys_of(batch.events)
+    return _within(batch, _stored(source_id), keys)[0] if keys else batch
+
+
+def _within(batch: Batch, stored: set[str], keys: set[str]) -> tuple[Batch, set[str]]:
+    room = max(0, MAX_DIMENSION_KEYS - len(stored))
+    if len(keys - stored) <= room:
+        return batch, keys
+    stays, new = list[bool](), set[str]()
+    for event in batch.events:
+        more = keys_of([event]) - stored - new
+        stays.append(not more or len(new) + len(more) <= room)
+        if stays[-1]:
+            new |= more
+    kept = _those(batch, stays)
+    return kept, keys_of(kept.events)
+
+
+def _those(batch: Batch, stays: Sequence[bool]) -> Batch:
+    refused = [
+        Rejection(event.position, TOO_MANY_KEYS)
+        for event, stay in zip(batch.events, stays, strict=True)
+        if not stay
+    ]
+    gone = {one.index for one in refused}
+    return Batch(
+        events=list(compress(batch.events, stays)),
+        names=list(compress(batch.names, stays)),
+        event_ids=list(compress(batch.event_ids, stays)),
+        rejected=sorted([*batch.rejected, *refused], key=lambda one: one.index),
+        body=batch.body,
+        rounded=[at for at in batch.rounded if at not in gone],
+    )
+
+
+def _remember(source_id: int, keys: frozenset[str]) -> None:
+    if sum(map(len, list(_known.values()))) > _REMEMBERED:
+        _known.clear()
+    _known[source_id] = keys
+
+
+def _stored(source_id: int) -> set[str]:
+    rows = prepared.fetch("SELECT name FROM ingestion_usagedimension WHERE source_id = %s", [source_id])
+    return {name for (name,) in rows}
+
+
+def _lock(source_id: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"dimension keys {source_id}"]
+        )
+
+
+_INSERT: Final = """
+INSERT INTO ingestion_usagedimension (account_id, source_id, name, first_seen_at)
+SELECT %s, %s, name, %s FROM unnest(%s::text[]) AS new(name)
+"""
+
+
+def _insert(account_id: int, source_id: int, names: Sequence[str]) -> None:
+    if names:
+        with connection.cursor() as cursor:
+            cursor.execute(_INSERT, [account_id, source_id, clock.now(), list(names)])
