@@ -49,7 +49,7 @@ class PushedEvent(Struct, gc=False):
     timestamp: str
     customer_name: str | None = None
     unit: str | None = None
-    dimensions: dict[Annotated[str, Meta(max_length=MAX_DIMENSION_KEY)], str] | None = None
+    dimensions: dict[str, str] | None = None
     event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
 
 
@@ -278,9 +278,7 @@ def _dimensions_problem(value: Any) -> str:
     fine = value is None or (
         isinstance(value, dict) and all(map(_is_text, value)) and all(map(_is_text, value.values()))
     )
-    if not fine:
-        return "dimensions must be an object of string values"
-    return LONG_DIMENSION_KEY if value and max(map(len, value)) > MAX_DIMENSION_KEY else ""
+    return "" if fine else "dimensions must be an object of string values"
 
 
 def _timestamp_problem(value: Any) -> str:

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 
 from finops.lake.payload import keys_of
 from finops.lib import clock, prepared
-from ingestion.events import MAX_DIMENSION_KEYS, TOO_MANY_KEYS
+from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, TOO_MANY_KEYS
 from ingestion.parsing import Batch, Rejection
 
 _known: dict[int, frozenset[str]] = {}
@@ -25,7 +25,7 @@ _REMEMBERED: Final = 50_000
 
 
 def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[str]]:
-    """The batch without the events that have a key too many, and the keys of those that stay; new keys are kept.
+    """The batch without the events that have a key too many or too long, and the keys of those that stay; new keys are kept.
 
     In the caller's transaction. No statement where this process knows all keys of the batch; else one, or four with a
     new key: then another push of the source with a new key waits until the transaction ends.
@@ -50,26 +50,25 @@ def tried(*, source_id: int, batch: Batch) -> Batch:
 
 
 def _within(batch: Batch, stored: set[str], keys: set[str]) -> tuple[Batch, set[str]]:
-    room = max(0, MAX_DIMENSION_KEYS - len(stored))
-    if len(keys - stored) <= room:
+    room, unknown = max(0, MAX_DIMENSION_KEYS - len(stored)), keys - stored
+    if len(unknown) <= room and max(map(len, unknown), default=0) <= MAX_DIMENSION_KEY:
         return batch, keys
-    stays, new = list[bool](), set[str]()
+    refused, new = list[Rejection](), set[str]()
     for event in batch.events:
         more = keys_of([event]) - stored - new
-        stays.append(not more or len(new) + len(more) <= room)
-        if stays[-1]:
+        if max(map(len, more), default=0) > MAX_DIMENSION_KEY:
+            refused.append(Rejection(event.position, LONG_DIMENSION_KEY))
+        elif more and len(new) + len(more) > room:
+            refused.append(Rejection(event.position, TOO_MANY_KEYS))
+        else:
             new |= more
-    kept = _those(batch, stays)
+    kept = _without(batch, refused)
     return kept, keys_of(kept.events)
 
 
-def _those(batch: Batch, stays: Sequence[bool]) -> Batch:
-    refused = [
-        Rejection(event.position, TOO_MANY_KEYS)
-        for event, stay in zip(batch.events, stays, strict=True)
-        if not stay
-    ]
+def _without(batch: Batch, refused: Sequence[Rejection]) -> Batch:
     gone = {one.index for one in refused}
+    stays = [event.position not in gone for event in batch.events]
     return Batch(
         events=list(compress(batch.events, stays)),
         names=list(compress(batch.names, stays)),

@@ -45,8 +45,6 @@ def said_of(one: Any) -> str:
     for name, (rule, message) in rules.items():
         if not rule(one.get(name)):
             return timestamp_error(one.get(name)) if name == "timestamp" else message
-        if name == "dimensions" and any(len(key) > 255 for key in one.get(name) or {}):
-            return "dimensions must have keys of up to 255 characters"
         if name == "unit" and not unit(one.get(name)):
             return "unit must be a string that is not blank"
         if name == "quantity" and not in_range(one[name]):
