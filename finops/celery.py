@@ -18,7 +18,11 @@ warnings.filterwarnings("ignore", "You're running the worker with superuser priv
 app = Celery("finops")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.conf.include = ["finops.worker.liveness"]
 
-# The filesystem broker of a single machine expects its folders to be there.
-for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values():
-    Path(str(folder)).mkdir(parents=True, exist_ok=True, mode=0o700)
+# Beat expects the folder of its schedule to be there, and the broker of a single machine those of its messages.
+_folders = [Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent]
+if not settings.REDIS_URL:
+    _folders += [Path(str(folder)) for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values()]
+for folder in _folders:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -22,6 +22,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from finops.lake import flushing
+from finops.worker import liveness
+from finops.worker.queues import QUEUES
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +41,17 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when it can serve, 503 when a check that all need fails. Says which, never why: the reason is in the log.
+    """200 when it can serve, 503 when the database or a migration is missing. Each check by name, "ok" or "failed", never
+    why: the reason is in the log.
 
-    A lake out of reach fails its check and is no reason to send this process no requests: pushes are accepted all the
-    same, and every page but those of cost and usage works. `behind` names background work that is an hour late.
+    The others are no reason to send this process no requests. Without the lake pushes are accepted all the same, and
+    every page but those of cost and usage works; without Redis each process counts limits for itself; without worker or
+    beat what is scheduled waits. `redis` is left out where none is used. `behind` names background work that is an hour
+    late.
     """
-    passed = {name: _passes(name, check) for name, check in CHECKS.items()}
+    passed = {
+        name: _passes(name, check) for name, check in CHECKS.items() if name != "redis" or settings.REDIS_URL
+    }
     ready = all(passed[name] for name in NEEDED)
     words = {name: "ok" if ok else "failed" for name, ok in passed.items()}
     answer = {"ready": ready, "checks": words}
@@ -101,7 +108,27 @@ def _usage_is_behind(moment: int) -> bool:
     return flushing.anybody_stuck()
 
 
-CHECKS: dict[str, Callable[[], bool]] = {"database": _database, "migrations": _migrations, "lake": _lake}
+def _redis() -> bool:
+    liveness.ping()
+    return True
+
+
+def _worker() -> bool:
+    return all(liveness.is_alive(liveness.worker_of(queue)) for queue in QUEUES)
+
+
+def _beat() -> bool:
+    return liveness.is_alive(liveness.BEAT)
+
+
+CHECKS: dict[str, Callable[[], bool]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "lake": _lake,
+    "redis": _redis,
+    "worker": _worker,
+    "beat": _beat,
+}
 NEEDED = ("database", "migrations")
 
 

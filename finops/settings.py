@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONCE, NONE, SELF
 from django.conf import global_settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from whitenoise.compress import Compressor
 
 from accounts.oauth.provider import provider_settings
 from finops import embedded
 from finops.lib.secrets import development_secret
-from finops.worker.queues import INSIGHTS, TASK_QUEUES, TASK_ROUTES
+from finops.worker.queues import INSIGHTS, QUEUES, TASK_QUEUES, TASK_ROUTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -144,12 +146,15 @@ DATABASES = {
     }
 }
 DATABASE_POOL: int = env.int("DATABASE_POOL", 24)
+DATABASE_PREPARED: bool = env.bool("DATABASE_PREPARED", True)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
     # For finops.lib.prepared alone. Off behind a pooler that gives each transaction another connection.
-    "prepare_threshold": 2 if env.bool("DATABASE_PREPARED", True) else None,
+    "prepare_threshold": 2 if DATABASE_PREPARED else None,
 }
+# Nor does a cursor live on there: rows of a long list are then held by the process that reads them.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = not DATABASE_PREPARED
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis as soon as there is more than one process; without it limits and cache live in the one web process.
@@ -172,7 +177,12 @@ WEB_PLACES: dict[str, int] = {
 WEB_BODY_GRACE_SECONDS: float = env.float("WEB_BODY_GRACE_SECONDS", 10.0)
 WEB_CONNECTIONS_PER_ADDRESS: int = env.int("WEB_CONNECTIONS_PER_ADDRESS", 512)
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "finops.lib.shared_cache.SharedCache",
+        "LOCATION": REDIS_URL,
+        # One try: who comes while Redis is away must not wait for it.
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2, "retry": Retry(NoBackoff(), 0)},
+    }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
 }
@@ -278,6 +288,12 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# When beat last sent what; finops.celery makes the folder.
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat" / "schedule")
+CELERY_BEAT_SCHEDULER = "finops.worker.liveness:Scheduler"
+# Redis may be away for as long as it likes: a worker waits for it, and beat tries again with each message.
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # A message that waited for longer than its period is dropped: the next one does the same work.
 CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
@@ -304,6 +320,16 @@ CELERY_BEAT_SCHEDULE = {
         "alerts.sweep": 86_400,
         "activity.sweep": 3_600,
     }.items()
+}
+# To each queue, for /readyz: it says whether workers live (finops.worker.liveness).
+CELERY_BEAT_SCHEDULE |= {
+    f"finops.note_worker {queue}": {
+        "task": "finops.note_worker",
+        "schedule": 10.0,
+        "args": [queue],
+        "options": {"queue": queue, "expires": 10.0},
+    }
+    for queue in QUEUES
 }
 
 # Uploads stream to disk; only forms are held in memory.

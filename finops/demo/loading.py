@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from django.db import connection
 from django.db.models import Max
 
 from accounts.audit import Actor
@@ -40,6 +39,7 @@ from finops.lake import queries as lake_queries
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
+from finops.lib.alone import alone
 from finops.lib.errors import UserError
 from finops.lib.periods import month_end, month_start
 from finops.unitcosts.models import CustomerAlias, CustomerKey
@@ -50,7 +50,6 @@ SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
 LABS_MONTHS = 3
 PRODUCT_KEY = "tag:service"
 CUSTOMER_TAG = "customer"
-_LOCK = 4_417_230_001
 
 Say = Callable[[str], None]
 
@@ -102,16 +101,11 @@ def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int =
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One load at a time, whichever process runs it. The lock ends with the connection at the latest."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
-        if not cursor.fetchone()[0]:
+    """One load at a time, whichever process runs it."""
+    with alone("demo data") as mine:
+        if not mine:
             raise UserError("Demo data is being loaded by another process; wait until it has ended.")
-    try:
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
 
 
 def _has(kind: Kind) -> bool:

@@ -8,7 +8,6 @@ busy machine) and may forget a key's lock while a thread waits for it, so it is 
 from __future__ import annotations
 
 import dataclasses
-import logging
 import math
 import threading
 import time
@@ -20,10 +19,12 @@ from limits import RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 from redis import RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from finops.lib.outage import Outage
 
 PATIENCE_SECONDS = 2
-
-log = logging.getLogger(__name__)
 
 CLEARING_SECONDS = 30.0
 
@@ -90,16 +91,23 @@ class RedisWindows:
 
     def __init__(self, url: str) -> None:
         self._limiter = MovingWindowRateLimiter(
-            storage_from_string(url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS)
+            storage_from_string(
+                url,
+                socket_timeout=PATIENCE_SECONDS,
+                socket_connect_timeout=PATIENCE_SECONDS,
+                retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type] # it hands on what it is given
+            )
         )
         self._alone = ProcessWindows()
+        self._outage = Outage("Redis", "this process counts rate limits for itself")
 
     def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
-        try:
-            return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
-        except RedisError:
-            log.exception("Redis does not answer; this process counts rate limits for itself")
-            return self._alone.hit(whose, limit=limit, seconds=seconds, cost=cost)
+        if not self._outage.lasts():
+            try:
+                return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
+            except RedisError as error:
+                self._outage.begins(error)
+        return self._alone.hit(whose, limit=limit, seconds=seconds, cost=cost)
 
     def _shared(self, whose: str, item: RateLimitItemPerSecond, cost: int) -> Hit:
         allowed = self._limiter.hit(item, whose, cost=cost)

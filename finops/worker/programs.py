@@ -8,10 +8,7 @@ queues in one, for a machine that has less.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Final
-
-from django.conf import settings
 
 from finops.worker.queues import IMPORTS, INSIGHTS, QUEUES, SHORT, threads_of
 
@@ -31,7 +28,7 @@ def worker_commands() -> list[tuple[str, list[str]]]:
 def celery_arguments(queue: str | None, *, beat: bool) -> list[str]:
     """What Celery is told, for the program of a queue or of all of them."""
     queues = QUEUES if queue is None else (queue,)
-    clock = ["--beat", "--schedule", _schedule()] if beat else []
+    clock = ["--beat"] if beat else []
     return [
         *("--quiet", "worker", "--queues", ",".join(queues)),
         *("--hostname", f"{queue or 'all'}@%h", *clock),
@@ -42,10 +39,3 @@ def celery_arguments(queue: str | None, *, beat: bool) -> list[str]:
 
 def _command(queue: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "finops.worker", queue, *arguments]
-
-
-def _schedule() -> str:
-    """Beat's file. With REDIS_URL nothing else makes its folder."""
-    folder: Path = settings.VAR_DIR / "broker"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return str(folder / "schedule")

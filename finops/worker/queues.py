@@ -36,6 +36,8 @@ ANALYSIS: Final = Lane("insights", INSIGHTS, 2)
 MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1)
 
 LANE_OF: Final[dict[str, Lane]] = {
+    # Beat sends it to each queue.
+    "finops.note_worker": CLOCK,
     "ingestion.flush_due_usage": CLOCK,
     "ingestion.void_due": CLOCK,
     "lake.summarise_due": CLOCK,

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from finops.celery import app
 from finops.lib import clock
+from finops.lib.alone import alone
 from finops.lib.errors import UserError
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
@@ -208,14 +209,9 @@ def _record(job: UsageUpload, actor: Actor, what: str, detail: dict[str, Any]) -
 
 @contextmanager
 def _claimed(upload_id: int) -> Iterator[UsageUpload | None]:
-    """The upload, now running and ours, as long as our connection to PostgreSQL lives; see costs' claims."""
-    if not _session_lock("pg_try_advisory_lock", upload_id):
-        yield None
-        return
-    try:
-        yield _begin(upload_id)
-    finally:
-        _session_lock("pg_advisory_unlock", upload_id)
+    """The upload, now running and ours; see costs' claims."""
+    with alone(f"usage upload {upload_id}") as mine:
+        yield _begin(upload_id) if mine else None
 
 
 @transaction.atomic
@@ -229,12 +225,6 @@ def _begin(upload_id: int) -> UsageUpload | None:
     job.started_at = job.started_at or clock.now()
     job.save(update_fields=["status", "attempts", "started_at"])
     return job
-
-
-def _session_lock(function: str, upload_id: int) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [f"usage upload {upload_id}"])
-        return bool(cursor.fetchone() == (True,))
 
 
 def _ask_worker(account_id: int, pk: int) -> None:

@@ -1,11 +1,28 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
+
+from finops.celery import app
+from finops.worker import liveness
+from finops.worker.liveness import Scheduler, note_worker
+from finops.worker.queues import QUEUES
+from tests.servers import free_port
+
+NO_WORKER = {"worker": "failed", "beat": "failed"}
+
+
+@pytest.fixture(autouse=True)
+def var(settings: Settings, tmp_path: Path) -> Path:
+    """Of an installation whose worker has not run yet."""
+    settings.VAR_DIR = tmp_path
+    return tmp_path
 
 
 def test_healthz_answers_without_a_database(client: Client) -> None:
@@ -17,14 +34,20 @@ def test_healthz_answers_without_a_database(client: Client) -> None:
 def test_readyz_names_each_check(client: Client) -> None:
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"ready": True, "checks": {"database": "ok", "migrations": "ok", "lake": "ok"}}
+    checks = {"database": "ok", "migrations": "ok", "lake": "ok", **NO_WORKER}
+    assert answer.json() == {"ready": True, "checks": checks}
 
 
 def test_without_its_database_it_is_not_ready(client: Client) -> None:
     """pytest-django refuses the connection here, as a database that is down does."""
     answer = client.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json()["checks"] == {"database": "failed", "migrations": "failed", "lake": "ok"}
+    assert answer.json()["checks"] == {
+        "database": "failed",
+        "migrations": "failed",
+        "lake": "ok",
+        **NO_WORKER,
+    }
 
 
 @pytest.mark.django_db
@@ -44,7 +67,12 @@ def test_a_lake_that_cannot_be_written_is_named_without_saying_where_and_pushes_
     settings.LAKE_URL = str(in_the_way)
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json()["checks"] == {"database": "ok", "migrations": "ok", "lake": "failed"}
+    assert answer.json()["checks"] == {
+        "database": "ok",
+        "migrations": "ok",
+        "lake": "failed",
+        **NO_WORKER,
+    }
     assert b"secret-place" not in answer.content
 
 
@@ -68,3 +96,48 @@ def test_probes_only_read(client: Client, path: str) -> None:
 
 def test_answers_are_not_cached(client: Client) -> None:
     assert "no-store" in client.get("/healthz").headers["Cache-Control"]
+
+
+@pytest.mark.django_db
+def test_worker_and_beat_are_alive_for_a_minute_after_their_last_note(
+    client: Client, settings: Settings, var: Path
+) -> None:
+    for queue in QUEUES:
+        note_worker(queue)
+    checks = client.get("/readyz").json()["checks"]
+    assert (checks["worker"], checks["beat"]) == ("ok", "failed")
+
+    liveness.note(liveness.BEAT)
+    for file in (var / "alive").glob("worker-*"):
+        os.utime(file, (time.time() - 61, time.time() - 61))
+    answer = client.get("/readyz")
+    assert (answer.json()["checks"]["worker"], answer.json()["checks"]["beat"]) == ("failed", "ok")
+    assert answer.status_code == 200
+
+
+def test_a_tick_of_beat_notes_it(settings: Settings, var: Path) -> None:
+    beat = Scheduler(app=app, schedule_filename=str(var / "schedule"), lazy=True)
+    beat.setup_schedule()
+    beat.schedule.clear()
+    assert beat.tick() <= liveness.NOTE_SECONDS
+    assert liveness.is_alive(liveness.BEAT)
+
+
+@pytest.mark.django_db
+def test_redis_is_a_check_where_it_is_used_and_away_is_no_reason_to_send_no_requests(
+    client: Client, settings: Settings
+) -> None:
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    liveness._redis.cache_clear()
+    try:
+        answer = client.get("/readyz")
+    finally:
+        liveness._redis.cache_clear()
+    assert answer.status_code == 200
+    assert answer.json()["checks"] == {
+        "database": "ok",
+        "migrations": "ok",
+        "lake": "ok",
+        "redis": "failed",
+        **NO_WORKER,
+    }

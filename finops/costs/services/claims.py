@@ -1,21 +1,21 @@
 """Who runs an import: one process at a time, and another one as soon as that has died.
 
-A session-level advisory lock is held while an import runs. PostgreSQL frees it when the connection ends, so after
+A lock of PostgreSQL is held while an import runs (finops.lib.alone). It is free when its connection ends, so after
 kill -9 the import can be taken up at once and nothing waits for a heartbeat to grow old. Should the connection
-break while the process lives on, `attempts` is the fence: only the newest attempt may finish. A pooler in
-transaction mode between us and PostgreSQL would break session locks; Django's own pool does not.
+break while the process lives on, `attempts` is the fence: only the newest attempt may finish.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 
 from finops.costs.models import CostImport
 from finops.lib import clock
+from finops.lib.alone import alone
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
@@ -30,25 +30,18 @@ class Lost(Exception):
 @contextmanager
 def claimed(import_id: int) -> Iterator[CostImport | None]:
     """The import, now running and ours; None when it is finished, runs elsewhere or waits for an earlier one."""
-    if not _lock(import_id):
-        yield None
-        return
-    try:
-        yield _begin(import_id)
-    finally:
-        _unlock(import_id)
+    with alone(_name(import_id)) as mine:
+        yield _begin(import_id) if mine else None
 
 
 @contextmanager
 def created(create: Callable[[], CostImport]) -> Iterator[CostImport]:
     """A new import that no other process can take up while the block lasts."""
-    with transaction.atomic():
-        job = create()
-        _lock(job.pk)
-    try:
+    with ExitStack() as stack:
+        with transaction.atomic():
+            job = create()
+            stack.enter_context(alone(_name(job.pk)))
         yield job
-    finally:
-        _unlock(job.pk)
 
 
 def unfinished() -> list[CostImport]:
@@ -107,17 +100,6 @@ def _begin(import_id: int) -> CostImport | None:
         rows=0,
     )
     return rows.get(pk=job.pk)
-
-
-def _lock(import_id: int) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [_name(import_id)])
-        return bool(cursor.fetchone()[0])
-
-
-def _unlock(import_id: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [_name(import_id)])
 
 
 def _name(import_id: int) -> str:

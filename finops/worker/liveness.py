@@ -1,0 +1,162 @@
+"""When worker and beat last did something, wherever they run: /readyz of every web process says it.
+
+Kept where their messages are: in Redis, or in a file of the one machine. Beat notes itself; it also sends a message to
+each queue, which notes the queue's worker when it comes out at the other end. A worker that is busy has no time for
+that one, so it is noted as long as it works at anything. (finops.heartbeat is another thing: what a program tells the
+supervisor that started it.)
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from celery import shared_task
+from celery.beat import PersistentScheduler
+from celery.signals import task_postrun, task_prerun
+from django.conf import settings
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from finops.lib.outage import Outage
+
+log = logging.getLogger(__name__)
+
+NOTE_SECONDS: Final = 10.0
+LATE_SECONDS: Final = 60.0
+"""Without a note for so long, it counts as not alive: some notes may be lost, and a restart takes a while."""
+BEAT: Final = "beat"
+_KEPT_SECONDS: Final = 86_400
+
+_outage = Outage("Redis", "nobody can say whether worker and beat live")
+
+
+def worker_of(queue: str) -> str:
+    """The name under which the workers of a queue are noted."""
+    return f"worker-{queue}"
+
+
+def note(name: str) -> None:
+    """That it is alive, now. Never fails: what is noted goes on without its note."""
+    if not settings.REDIS_URL:
+        with suppress(OSError):
+            _file(name).parent.mkdir(parents=True, exist_ok=True)
+            _file(name).touch()
+        return
+    with suppress(RedisError):
+        _ask(lambda redis: redis.set(_key(name), time.time(), ex=_KEPT_SECONDS))
+
+
+def is_alive(name: str) -> bool:
+    """Whether it was noted lately. Raises RedisError where Redis does not answer: then nobody knows."""
+    if settings.REDIS_URL:
+        found = _ask(lambda redis: redis.get(_key(name)))
+        noted = float(found) if isinstance(found, bytes) else 0.0
+    else:
+        noted = _file(name).stat().st_mtime if _file(name).exists() else 0.0
+    return abs(time.time() - noted) <= LATE_SECONDS
+
+
+def ping() -> None:
+    """Raises RedisError where it does not answer."""
+    _ask(lambda redis: redis.ping())
+
+
+def _ask(question: Callable[[Redis], Any]) -> Any:
+    """Its answer. Raises RedisError, at once where Redis was away a moment ago."""
+    if _outage.lasts():
+        raise RedisError("Redis was away a moment ago.")
+    try:
+        return question(_redis())
+    except RedisError as error:
+        _outage.begins(error)
+        raise
+
+
+@cache
+def _redis() -> Redis:
+    return Redis.from_url(
+        settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0)
+    )
+
+
+def _key(name: str) -> str:
+    return f"finops:alive:{name}"
+
+
+def _file(name: str) -> Path:
+    return Path(settings.VAR_DIR) / "alive" / name
+
+
+class Scheduler(PersistentScheduler):
+    """Beat's, which notes that it ticks."""
+
+    _noted = 0.0
+
+    def tick(self, *args: Any, **options: Any) -> float:
+        wait: float = super().tick(*args, **options)
+        if time.monotonic() - self._noted >= NOTE_SECONDS:
+            self._noted = time.monotonic()
+            note(BEAT)
+        return min(wait, NOTE_SECONDS)
+
+
+@shared_task(name="finops.note_worker", ignore_result=True)
+def note_worker(queue: str) -> None:
+    """Beat sends it to each queue."""
+    note(worker_of(queue))
+
+
+class _Busy:
+    """Notes the queues of the tasks that run in this process, as long as any does."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, str] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, task_id: str, queue: str) -> None:
+        with self._changed:
+            self._running[task_id] = queue
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._note_all, name="liveness", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def end(self, task_id: str) -> None:
+        with self._changed:
+            self._running.pop(task_id, None)
+
+    def _note_all(self) -> None:
+        while True:
+            with self._changed:
+                while not self._running:
+                    self._changed.wait()
+            time.sleep(NOTE_SECONDS)
+            with self._changed:
+                queues = set(self._running.values())
+            for queue in queues:
+                note(worker_of(queue))
+
+
+_busy = _Busy()
+
+
+@task_prerun.connect
+def _begin(task_id: str = "", task: Any = None, **given: Any) -> None:
+    info = getattr(task.request, "delivery_info", None) or {}
+    # Without a broker (a test, a direct call) it has no queue.
+    if queue := info.get("routing_key"):
+        _busy.begin(task_id, queue)
+
+
+@task_postrun.connect
+def _end(task_id: str = "", **given: Any) -> None:
+    _busy.end(task_id)
