@@ -326,7 +326,6 @@ CELERY_BEAT_SCHEDULE |= {
     f"finops.note_worker {queue}": {
         "task": "finops.note_worker",
         "schedule": 10.0,
-        "args": [queue],
         "options": {"queue": queue, "expires": 10.0},
     }
     for queue in QUEUES

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from celery import shared_task
+from celery import Task, shared_task
 from celery.beat import PersistentScheduler
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
@@ -108,10 +108,11 @@ class Scheduler(PersistentScheduler):
         return min(wait, NOTE_SECONDS)
 
 
-@shared_task(name="finops.note_worker", ignore_result=True)
-def note_worker(queue: str) -> None:
+@shared_task(name="finops.note_worker", bind=True)
+def note_worker(self: Task) -> None:
     """Beat sends it to each queue."""
-    note(worker_of(queue))
+    if queue := _queue_of(self):
+        note(worker_of(queue))
 
 
 class _Busy:
@@ -151,12 +152,15 @@ _busy = _Busy()
 
 @task_prerun.connect
 def _begin(task_id: str = "", task: Any = None, **given: Any) -> None:
-    info = getattr(task.request, "delivery_info", None) or {}
-    # Without a broker (a test, a direct call) it has no queue.
-    if queue := info.get("routing_key"):
+    if queue := _queue_of(task):
         _busy.begin(task_id, queue)
 
 
 @task_postrun.connect
 def _end(task_id: str = "", **given: Any) -> None:
     _busy.end(task_id)
+
+
+def _queue_of(task: Task) -> str:
+    """Where its message came from; nowhere when it was called and not sent."""
+    return str((task.request.delivery_info or {}).get("routing_key") or "")

@@ -20,7 +20,7 @@ NOTHING_DONE: Final = (False, "null", 0.0)
 """What Celery is given for a message that another one stands for: no failure, no value, no time."""
 
 
-class LanePool(BasePool):  # type: ignore[misc]
+class LanePool(BasePool):
     body_can_be_buffer = True
     signal_safe = False
 

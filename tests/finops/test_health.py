@@ -103,7 +103,7 @@ def test_worker_and_beat_are_alive_for_a_minute_after_their_last_note(
     client: Client, settings: Settings, var: Path
 ) -> None:
     for queue in QUEUES:
-        note_worker(queue)
+        note_worker.apply(routing_key=queue)
     checks = client.get("/readyz").json()["checks"]
     assert (checks["worker"], checks["beat"]) == ("ok", "failed")
 

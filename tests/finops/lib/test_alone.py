@@ -15,7 +15,7 @@ def in_another_thread(name: str) -> bool:
             return mine
 
     with threads(1) as call:
-        return call(tried).result()
+        return bool(call(tried).result())
 
 
 def test_one_is_in_the_block_at_a_time_and_its_own_thread_may_come_again() -> None:
