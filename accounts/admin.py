@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db import models
 from django.http import HttpRequest
 
-from accounts.models import Account, AuditEntry, MCPKey, Membership, OAuthConnection, User
+from accounts.models import Account, AuditEntry, MCPKey, Membership, OAuthConnection, SecurityEvent, User
 
 # Generic for the type checker alone.
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ class MCPKeyAdmin(AccountOwnedAdmin):
 @admin.register(AuditEntry)
 class AuditEntryAdmin(AccountOwnedAdmin):
     list_display = ("at", "account", "actor_label", "action", "target")
+
+
+@admin.register(SecurityEvent)
+class SecurityEventAdmin(LookedAtAdmin):
+    list_display = ("at", "user", "kind", "address", "client")
+    list_filter = ("kind",)
+    list_select_related = ("user",)
+    search_fields = ("user__email", "address")
 
 
 @admin.register(OAuthConnection)

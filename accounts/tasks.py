@@ -6,6 +6,7 @@ from celery import shared_task
 
 from accounts.models import Account
 from accounts.oauth import services
+from accounts.security import services as security
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
 
@@ -27,3 +28,9 @@ def send_invitations_due() -> None:
 def send_invitation(account_id: int, invitation_id: int) -> None:
     """Send the mail of an invitation; one that is not due, or is being sent elsewhere, is left alone."""
     send_invitation_mail(account=Account.objects.get(pk=account_id), invitation_id=invitation_id)
+
+
+@shared_task(name="accounts.sweep_security")
+def sweep_security() -> None:
+    """Daily: expired sessions and old security events are deleted, secrets of second factors sealed under the key of now."""
+    security.sweep()

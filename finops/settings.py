@@ -65,7 +65,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
@@ -101,7 +100,7 @@ MIDDLEWARE = [
     "finops.web.busy.answer_busy",  # what finops.web.admission has no place for; the doors above say it themselves
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "accounts.security.sessions.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -246,6 +245,13 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_PREVENT_ENUMERATION = True
+# Before e-mail addresses, second factors and keys with write access: the password or second factor, of the last 15
+# minutes.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 900
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+MFA_ADAPTER = "accounts.security.mfa.MFAAdapter"
+SESSION_ENGINE = "accounts.security.sessions"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
@@ -307,6 +313,7 @@ CELERY_BEAT_SCHEDULE = {
         "lake.summarise_due": 60,
         "accounts.sweep_connections": 3_600,
         "accounts.send_invitations_due": 60,
+        "accounts.sweep_security": 86_400,
         "costs.remove_forgotten_uploads": 86_400,
         "ingestion.prune_rejected": 300,
         "ingestion.sweep": 3_600,

@@ -29,6 +29,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("auth/", include("accounts.security.urls")),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),
     path("operators/", admin.site.urls),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 from django.test import Client
 
@@ -106,6 +107,17 @@ def _person(name: str) -> User:
 def signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
+    return client
+
+
+def reauthenticated(client: Client, user: User) -> Client:
+    """Her password was asked for a moment ago."""
+    session = client.session
+    session["account_authentication_methods"] = [
+        {"method": "password", "at": time.time(), "email": user.email, "reauthenticated": True}
+    ]
+    session["account_authentication_methods_user"] = str(user.pk)
+    session.save()
     return client
 
 

@@ -12,6 +12,7 @@ from accounts.models.oauth import (
     OAuthRefreshToken,
 )
 from accounts.models.people import Account, Membership, Role, User
+from accounts.models.security import SecurityEvent, Session
 
 __all__ = [
     "Account",
@@ -28,5 +29,7 @@ __all__ = [
     "OAuthIDToken",
     "OAuthRefreshToken",
     "Role",
+    "SecurityEvent",
+    "Session",
     "User",
 ]

@@ -81,6 +81,9 @@ class Account(models.Model):
     holiday_country = models.CharField(
         max_length=2, blank=True, help_text="ISO 3166: whose public holidays forecasts know; blank: none."
     )
+    second_factor_required = models.BooleanField(
+        default=False, help_text="Members without a second factor see only where to set one up."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -23,7 +23,11 @@ def client_address(meta: Mapping[str, Any]) -> str:
 
 def client_network(meta: Mapping[str, Any]) -> str:
     """An IPv4 address or an IPv6 /64, which is one household or machine: what limits count by."""
-    address = client_address(meta)
+    return network_of(client_address(meta))
+
+
+def network_of(address: str) -> str:
+    """The same of an address that `client_address` gave."""
     return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
 

@@ -17,6 +17,9 @@ from django.conf import settings
 
 from finops.lib.errors import UserError
 
+BEGINNING = "gAAAA"
+"""What all sealed text begins with: Fernet's version, and a time before 2106."""
+
 
 class Unsealable(UserError):
     """It was sealed under a key that is gone, or for another purpose, or is damaged."""

@@ -62,6 +62,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.tidy_usage": MAINTENANCE,
     "lake.sweep": MAINTENANCE,
     "accounts.sweep_connections": MAINTENANCE,
+    "accounts.sweep_security": MAINTENANCE,
     "costs.remove_forgotten_uploads": MAINTENANCE,
     "ingestion.prune_rejected": MAINTENANCE,
     "ingestion.sweep": MAINTENANCE,

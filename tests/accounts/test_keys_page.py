@@ -4,13 +4,12 @@ import re
 from datetime import date, timedelta
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.test import Client
 
 from accounts.credentials import authenticate_bearer
 from accounts.keys import mint_mcp_key
-from accounts.models import MCPKey
+from accounts.models import MCPKey, Session
 from accounts.scoping import account_scope
 from accounts.services import remove_member
 from accounts.snippets import snippets_for

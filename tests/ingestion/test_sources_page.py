@@ -8,9 +8,9 @@ import shlex
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.test import Client
 
+from accounts.models import Session
 from finops.lake.flush import flush_usage
 from finops.lib import clock
 from ingestion import services

@@ -13,6 +13,8 @@ GLOBAL = {
     "User": "a person may belong to several accounts",
     "Account": "the tenant itself",
     "Membership": "resolves who may enter, before an account is in scope",
+    "Session": "of a browser, before anybody is signed in",
+    "SecurityEvent": "of a person, who may belong to several accounts",
     "OAuthApplication": "a client is known to the server, not to one account",
     "OAuthGrant": "queried by django-oauth-toolkit before an account is known; carries one",
     "OAuthAccessToken": "queried by django-oauth-toolkit before an account is known; carries one",

@@ -23,6 +23,7 @@ SWEEPS = {
     "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "accounts.send_invitations_due": "asks the database which invitations are to be mailed, and queues them by account",
     "finops.note_worker": "notes that a worker of its queue lives, which is nobody's",
+    "accounts.sweep_security": "deletes sessions and events of people by age, and seals second factors anew",
     "lake.sweep": "removes files that no account's manifest names",
     "lake.summarise_due": "asks the database which accounts' cost is to be summarised, and queues them by account",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",

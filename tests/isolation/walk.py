@@ -63,7 +63,7 @@ def fill(route: Route, slug: str, values: dict[str, object]) -> str:
 
 
 # Written by every signed-in request, whatever it may do.
-_OF_THE_VISIT = {"django_session", "django_migrations"}
+_OF_THE_VISIT = {"accounts_session", "django_migrations"}
 
 
 def fingerprint(*, without: frozenset[str] = frozenset()) -> dict[str, str]:

@@ -1,0 +1,65 @@
+"""What a person sees of her own sign-in: where she is signed in, and what happened to her account."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db import models
+from django.utils import timezone
+
+
+class Session(AbstractBaseSession):
+    """A browser that visits, signed in or not. The cookie's value is not in it: `session_key` is its SHA-256, and
+    `session_data` is sealed. Written by accounts.security.sessions alone."""
+
+    session_key = models.CharField(max_length=64, primary_key=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="sessions"
+    )
+    address = models.CharField(max_length=45, blank=True)
+    client = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        from accounts.security.sessions import SessionStore
+
+        return SessionStore
+
+
+class SecurityEvent(models.Model):
+    """Something that happened to a person's sign-in. Hers alone; each of her accounts has its own line in its audit log."""
+
+    class Kind(models.TextChoices):
+        SIGN_IN = "sign_in", "Signed in"
+        FAIL_SIGN_IN = "fail_sign_in", "Sign-in failed"
+        FAIL_SECOND_FACTOR = "fail_second_factor", "Second factor was wrong"
+        ADD_SECOND_FACTOR = "add_second_factor", "Second factor added"
+        REMOVE_SECOND_FACTOR = "remove_second_factor", "Second factor removed"
+        GENERATE_RECOVERY_CODES = "generate_recovery_codes", "Recovery codes generated"
+        ADD_EMAIL = "add_email", "E-mail address added"
+        CONFIRM_EMAIL = "confirm_email", "E-mail address confirmed"
+        CHANGE_EMAIL = "change_email", "Primary e-mail address changed"
+        REMOVE_EMAIL = "remove_email", "E-mail address removed"
+        CHANGE_PASSWORD = "change_password", "Password changed"
+        RESET_PASSWORD = "reset_password", "Password reset"
+        SET_PASSWORD = "set_password", "Password set"
+        END_SESSION = "end_session", "Session ended"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="security_events"
+    )
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    kind = models.CharField(max_length=30, choices=Kind.choices)
+    detail = models.CharField(max_length=254, blank=True)
+    address = models.CharField(max_length=45, blank=True)
+    client = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["user", "-at"], name="security_newest_of_user")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.user_id} {self.kind}"

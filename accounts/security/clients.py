@@ -1,0 +1,31 @@
+"""A browser's name from its User-Agent, as a person knows it."""
+
+from __future__ import annotations
+
+# In this order: Edge and Opera call themselves Chrome too, Chrome calls itself Safari.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def client_name(user_agent: str) -> str:
+    """`Firefox on Linux`; the User-Agent's first words where neither is known, `Unknown` where there is none."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    return " on ".join(filter(None, (browser, system))) or " ".join(user_agent.split())[:60] or "Unknown"

@@ -1,0 +1,64 @@
+"""What allauth asks the project about second factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.core.exceptions import ValidationError
+
+from finops.lib import sealing
+
+_PURPOSE = "second factor"
+
+
+class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    def get_totp_issuer(self) -> str:
+        return "FinOps Console"
+
+    def encrypt(self, text: str) -> str:
+        """Secrets of authenticator apps and the seed of recovery codes, as they are stored."""
+        return sealing.seal({"secret": text}, purpose=_PURPOSE)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Raises ValidationError, which the form shows, where the key that sealed it is gone."""
+        try:
+            return str(sealing.unseal(encrypted_text, purpose=_PURPOSE)["secret"])
+        except sealing.Unsealable as error:
+            raise ValidationError(
+                "This second factor can no longer be read, because the server's secret key was replaced. Ask whoever "
+                "runs this installation to remove it."
+            ) from error
+
+
+def seal_under_the_current_key() -> int:
+    """Seal anew what was sealed under an earlier key; how many rows. Twice is once."""
+    count = 0
+    for row in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).iterator():
+        data = sealed(row.data)
+        if data != row.data:
+            # Not over a recovery code that was used meanwhile: the next day does it.
+            count += Authenticator.objects.filter(pk=row.pk, data=row.data).update(data=data)
+    return count
+
+
+def sealed(data: dict[str, Any]) -> dict[str, Any]:
+    """An authenticator's data with its secrets sealed under the key of now; what no key opens stays as it is."""
+    changed: dict[str, Any] = {
+        name: _sealed(data[name]) for name in ("secret", "seed") if isinstance(data.get(name), str)
+    }
+    if isinstance(codes := data.get("migrated_codes"), list):
+        changed["migrated_codes"] = [_sealed(code) for code in codes]
+    return {**data, **changed}
+
+
+def _sealed(value: str) -> str:
+    if not value.startswith(sealing.BEGINNING):
+        return sealing.seal({"secret": value}, purpose=_PURPOSE)
+    if sealing.is_current(value, purpose=_PURPOSE):
+        return value
+    try:
+        return sealing.seal(sealing.unseal(value, purpose=_PURPOSE), purpose=_PURPOSE)
+    except sealing.Unsealable:
+        return value

@@ -1,0 +1,59 @@
+"""Reads on people's sign-ins."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest
+
+from accounts.models import SecurityEvent, Session, User
+from accounts.security.clients import client_name
+from accounts.security.services import current_key
+from finops.lib import clock
+from finops.lib.client_address import network_of
+
+KNOWN_FOR = timedelta(days=90)
+SHOWN_SESSIONS = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenSession:
+    """`key` names it and opens nothing."""
+
+    key: str
+    client: str
+    address: str
+    created_at: datetime
+    last_seen_at: datetime
+    is_current: bool
+
+
+def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
+    """Where the person is signed in, this browser first, then by last use. One query."""
+    current = current_key(request)
+    rows = Session.objects.filter(user=user, expire_date__gt=clock.now()).order_by("-last_seen_at")
+    found = [
+        OpenSession(
+            key=row.session_key,
+            client=client_name(row.client),
+            address=row.address,
+            created_at=row.created_at,
+            last_seen_at=row.last_seen_at,
+            is_current=row.session_key == current,
+        )
+        for row in rows.defer("session_data")[:SHOWN_SESSIONS]
+    ]
+    return sorted(found, key=lambda each: not each.is_current)
+
+
+def is_new_client(event: SecurityEvent) -> bool:
+    """Whether a sign-in is the person's first from this network with this browser in 90 days, and not her first at all."""
+    before = SecurityEvent.objects.filter(
+        user=event.user, kind=SecurityEvent.Kind.SIGN_IN, at__gt=event.at - KNOWN_FOR
+    ).exclude(pk=event.pk)
+    seen = {
+        (network_of(address), client_name(client))
+        for address, client in before.values_list("address", "client").distinct()
+    }
+    return bool(seen) and (network_of(event.address), client_name(event.client)) not in seen

@@ -1,0 +1,267 @@
+"""People's sign-ins: the security log, audit logs, mails, sessions, second factors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.core import mail
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.test import Client, override_settings
+
+from accounts.models import AuditEntry, SecurityEvent, Session, User
+from accounts.scoping import account_scope
+from accounts.security import mfa, services
+from finops.lib import clock
+from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/15E148 Safari/604.1"
+
+
+@pytest.fixture(autouse=True)
+def _limits_begin_anew() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def member(cast: Cast) -> User:
+    EmailAddress.objects.create(user=cast.member, email=cast.member.email, verified=True, primary=True)
+    return cast.member
+
+
+def sign_in(
+    email: str, password: str = PASSWORD, *, agent: str = FIREFOX, address: str = "192.0.2.7"
+) -> Client:
+    client = Client(headers={"user-agent": agent}, REMOTE_ADDR=address)
+    client.post("/auth/login/", {"login": email, "password": password})
+    return client
+
+
+def audited(cast: Cast, action: str) -> list[AuditEntry]:
+    with account_scope(cast.account):
+        return list(AuditEntry.objects.filter(action=action))
+
+
+def kinds(user: User) -> list[str]:
+    return list(SecurityEvent.objects.filter(user=user).order_by("id").values_list("kind", flat=True))
+
+
+def test_a_sign_in_and_a_failure_are_in_both_logs_with_address_and_client(cast: Cast, member: User) -> None:
+    sign_in(member.email, "wrong")
+    client = sign_in(member.email.upper())
+
+    assert kinds(member) == ["fail_sign_in", "sign_in"]
+    (entry,) = audited(cast, "user.sign_in")
+    assert entry.actor_user == member
+    assert entry.detail == {"address": "192.0.2.7", "client": "Firefox on Linux", "detail": "password"}
+    (failure,) = audited(cast, "user.fail_sign_in")
+    assert (failure.actor_user, failure.actor_label, failure.target) == (None, "Not signed in", member.email)
+    with account_scope(cast.other_account):
+        assert not AuditEntry.objects.filter(action__startswith="user.").exists()
+    page = client.get("/auth/security-log/").content.decode()
+    assert "Sign-in failed" in page
+    assert "192.0.2.7" in page
+    assert "Firefox on Linux" in page
+
+
+def test_a_person_of_two_accounts_is_in_both_audit_logs_and_a_stranger_sees_nothing_of_it(cast: Cast) -> None:
+    sign_in(cast.both.email)
+
+    for account in (cast.account, cast.other_account):
+        with account_scope(account):
+            assert AuditEntry.objects.filter(action="user.sign_in", target=cast.both.email).count() == 1
+    assert cast.both.email not in signed_in(cast.stranger).get("/auth/security-log/").content.decode()
+
+
+def test_an_unknown_address_is_nowhere(cast: Cast) -> None:
+    sign_in("nobody@example.com", "wrong")
+
+    assert not SecurityEvent.objects.exists()
+
+
+def test_a_sign_in_from_a_new_place_is_told_by_mail_and_a_known_one_is_not(member: User) -> None:
+    sign_in(member.email)
+    sign_in(member.email)
+    assert mail.outbox == []
+
+    sign_in(member.email, agent=SAFARI, address="198.51.100.3")
+
+    (sent,) = mail.outbox
+    assert (sent.subject, sent.to) == ("New sign-in", [member.email])
+    assert "198.51.100.3" in sent.body
+
+
+@override_settings(EMAIL_BACKEND="tests.accounts.test_security.NoServer")
+def test_a_mail_server_that_is_away_keeps_nobody_out(member: User) -> None:
+    sign_in(member.email)
+
+    assert sign_in(member.email, agent=SAFARI).get("/auth/sessions/").status_code == 200
+
+
+class NoServer:
+    def __init__(self, **_options: object) -> None: ...
+
+    def send_messages(self, _messages: object) -> int:
+        raise ConnectionRefusedError("no mail server")
+
+
+def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, member: User) -> None:
+    elsewhere, client = sign_in(member.email, agent=SAFARI), sign_in(member.email)
+    mail.outbox.clear()
+
+    client.post(
+        "/auth/password/change/",
+        {"oldpassword": PASSWORD, "password1": "a wholly other horse", "password2": "a wholly other horse"},
+    )
+
+    assert kinds(member)[-2:] == ["change_password", "end_session"]
+    assert [sent.subject for sent in mail.outbox] == ["Password Changed"]
+    assert audited(cast, "user.change_password")
+    assert elsewhere.get("/auth/sessions/").status_code == 302
+    assert client.get("/auth/sessions/").status_code == 200
+    assert Session.objects.filter(user=member).count() == 1
+
+
+def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, member: User) -> None:
+    client = sign_in(member.email)
+    mail.outbox.clear()
+
+    refused = client.post("/auth/email/", {"action_add": "", "email": "mine@example.org"})
+    assert refused.status_code == 302
+    assert refused.headers["Location"].startswith("/auth/reauthenticate/")
+    assert not EmailAddress.objects.filter(email="mine@example.org").exists()
+
+    client.post(refused.headers["Location"], {"password": PASSWORD})
+
+    assert EmailAddress.objects.filter(user=member, email="mine@example.org").exists()
+    assert "add_email" in kinds(member)
+    (entry,) = audited(cast, "user.add_email")
+    assert entry.detail["detail"] == "mine@example.org"
+    told = next(sent for sent in mail.outbox if sent.subject == "E-mail address added")
+    assert told.to == [member.email]
+    assert "mine@example.org" in told.body
+
+
+def test_a_second_factor_is_sealed_logged_told_and_works(
+    cast: Cast, member: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = reauthenticated(sign_in(member.email), member)
+    mail.outbox.clear()
+    client.get("/auth/2fa/totp/activate/")
+    secret = client.session["mfa.totp.secret"]
+    assert secret not in _dump("accounts_session")
+
+    monkeypatch.setattr(
+        transaction, "on_commit", lambda effect: effect()
+    )  # within the request, as a commit is
+    client.post("/auth/2fa/totp/activate/", {"code": _code(secret)})
+
+    row = Authenticator.objects.get(user=member, type="totp")
+    assert secret not in str(row.data)
+    assert {"add_second_factor", "generate_recovery_codes"} <= set(kinds(member))
+    assert audited(cast, "user.add_second_factor")
+    assert "Authenticator App Activated" in [sent.subject for sent in mail.outbox]
+    cache.clear()
+    challenged = Client()
+    answer = challenged.post("/auth/login/", {"login": member.email, "password": PASSWORD})
+    assert answer.headers["Location"].startswith("/auth/2fa/authenticate/")
+    challenged.post("/auth/2fa/authenticate/", {"code": "000000"})
+    assert kinds(member)[-1] == "fail_second_factor"
+    challenged.post("/auth/2fa/authenticate/", {"code": _code(secret)})
+    assert SecurityEvent.objects.filter(user=member, detail="password, totp").exists()
+
+
+def _code(secret: str) -> str:
+    from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+
+
+def _dump(table: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT string_agg(t::text, ' ') FROM {table} t")
+        return str(cursor.fetchone()[0])
+
+
+def test_factors_of_an_earlier_key_are_sealed_anew_and_still_work(member: User) -> None:
+    secret = generate_totp_secret()
+    with override_settings(SECRET_KEY="an earlier one"):
+        TOTP.activate(member, secret)
+        codes = RecoveryCodes.activate(member).get_unused_codes()
+    Authenticator.objects.create(user=member, type="webauthn", data={"name": "key"})
+
+    with override_settings(SECRET_KEY_FALLBACKS=["an earlier one"]):
+        assert mfa.seal_under_the_current_key() == 2
+        assert mfa.seal_under_the_current_key() == 0
+
+    rows = {row.type: row for row in Authenticator.objects.filter(user=member)}
+    assert TOTP(rows["totp"]).validate_code(_code(secret))
+    assert RecoveryCodes(rows["recovery_codes"]).get_unused_codes() == codes
+    assert mfa.sealed({"secret": "PLAIN", "used_mask": 3})["used_mask"] == 3
+
+
+def test_the_database_holds_no_key_and_no_content_of_a_session(member: User) -> None:
+    client = signed_in(member)
+    stored = client.session
+    stored["mark"] = "what-a-session-holds"
+    stored.save()
+
+    dump = _dump("accounts_session")
+
+    assert str(stored.session_key) not in dump
+    assert "what-a-session-holds" not in dump
+    assert client.session["mark"] == "what-a-session-holds"
+    copied = Client()
+    copied.cookies["finops_session"] = Session.objects.get(user=member).session_key
+    assert copied.get("/auth/sessions/").status_code == 302, "what is stored opens nothing"
+
+
+def test_sessions_are_listed_and_ended_at_once(cast: Cast, member: User) -> None:
+    phone, client = sign_in(member.email, agent=SAFARI, address="198.51.100.3"), sign_in(member.email)
+    foreign = sign_in(cast.viewer.email)
+    page = client.get("/auth/sessions/").content.decode()
+    assert "Safari on iPhone" in page
+    assert "198.51.100.3" in page
+    assert "This browser" in page
+
+    theirs = Session.objects.get(user=cast.viewer).session_key
+    client.post("/auth/sessions/end/", {"key": theirs})
+    assert foreign.get("/auth/sessions/").status_code == 200, "another person's is not hers to end"
+    client.post("/auth/sessions/end/", {"key": Session.objects.get(user=member, address="198.51.100.3").pk})
+
+    assert phone.get("/auth/sessions/").status_code == 302
+    assert kinds(member)[-1] == "end_session"
+    (entry,) = audited(cast, "user.end_session")
+    assert entry.detail["detail"] == "Safari on iPhone, 198.51.100.3"
+    third = sign_in(member.email)
+    client.post("/auth/sessions/end/")
+    assert third.get("/auth/sessions/").status_code == 302
+    assert client.get("/auth/sessions/").status_code == 200
+
+
+def test_last_use_is_noted_every_five_minutes_and_the_expired_go(member: User) -> None:
+    client = signed_in(member)
+    row = Session.objects.get(user=member)
+    Session.objects.update(last_seen_at=clock.now() - timedelta(minutes=6))
+    client.get("/auth/sessions/", REMOTE_ADDR="203.0.113.9")
+
+    after = Session.objects.get(user=member)
+
+    assert after.last_seen_at >= row.last_seen_at
+    assert after.address == "203.0.113.9"
+    assert after.created_at == row.created_at
+    Session.objects.update(expire_date=clock.now() - timedelta(seconds=1))
+    SecurityEvent.objects.create(user=member, kind="sign_in", at=clock.now() - timedelta(days=401))
+    assert client.get("/auth/sessions/").status_code == 302
+    assert services.sweep() >= 2
+    assert not SecurityEvent.objects.exists()
