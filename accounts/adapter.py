@@ -5,9 +5,16 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
+from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 
+from accounts.services.addresses import free_address, has_verified, showed_password, start_clean
 from accounts.services.invitations import arrived_by_mail
 from finops.lib.client_address import client_address
 
@@ -18,6 +25,32 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""
         return arrived_by_mail(request.session, email) or bool(super().is_email_verified(request, email))
+
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """By the link of a mail. Who opens it reads the mail, and need not be who signed up: unless this browser knows
+        the password, a sign-up starts clean, and an address is not added to somebody else's sign-in."""
+        user = email_address.user
+        shown = showed_password(request, user)
+        if not shown and has_verified(user):
+            messages.error(request, "Sign in as the person who added this address, then open the link again.")
+            return False
+        with transaction.atomic():
+            if not shown:
+                user.set_unusable_password()
+                user.save(update_fields=["password"])
+                start_clean(user=user, email=email_address.email)
+            verified = bool(super().confirm_email(request, email_address))
+            if verified:
+                free_address(email=email_address.email, owner=user)
+        return verified
+
+    def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
+        """Who started clean chooses a password next."""
+        user = email_address.user
+        if self.request.user.is_authenticated or user.has_usable_password():
+            return str(super().get_email_verification_redirect_url(email_address))
+        key = app_settings.PASSWORD_RESET_TOKEN_GENERATOR().make_token(user)
+        return reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Of the limits of sign-in, sign-up, reset and confirmation mails, and of security mails."""

@@ -7,14 +7,17 @@ from celery import shared_task
 from accounts.models import Account
 from accounts.oauth import services
 from accounts.security import services as security
+from accounts.services.addresses import sweep_unverified
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
 
 
 @shared_task(name="accounts.sweep_connections")
 def sweep_connections() -> None:
-    """Hourly: codes, tokens and connections that ended, and clients that nobody connected, are deleted."""
+    """Hourly: codes, tokens and connections that ended, clients that nobody connected, and sign-ups that nobody verified
+    for a week are deleted."""
     services.sweep()
+    sweep_unverified()
 
 
 @shared_task(name="accounts.send_invitations_due")

@@ -236,6 +236,11 @@ PASSWORD_HASHERS = [*global_settings.PASSWORD_HASHERS, "accounts.oauth.hashers.R
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "signup": "accounts.sign_in_forms.SignupForm",
+    "reset_password": "accounts.sign_in_forms.ResetPasswordForm",
+    "reset_password_from_key": "accounts.sign_in_forms.ResetPasswordKeyForm",
+}
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None

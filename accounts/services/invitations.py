@@ -26,6 +26,7 @@ from accounts.audit import Actor
 from accounts.keys import digest_of
 from accounts.models import Account, AuditEntry, Invitation, Membership, User
 from accounts.models.invitation import OPEN
+from accounts.services.addresses import free_address
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -249,6 +250,7 @@ def _verify(user: User, email: str) -> None:
     )
     if not address.set_verified():
         raise UserError(f"{email} is the verified address of somebody else.")
+    free_address(email=email, owner=user)
 
 
 def _record(invitation: Invitation, actor: Actor, verb: str) -> None:

@@ -1,0 +1,116 @@
+"""Whose an e-mail address is: of who has shown that its mail arrives, never of who signed up with it.
+
+Anybody can sign up with anybody's address and wait. So whoever shows that the mail arrives starts clean: a password,
+second factors, other addresses, sessions and credentials from before count no more, unless she knows the password.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from allauth.account.internal.stagekit import unstash_login
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.keys import revoke_mcp_key
+from accounts.models import MCPKey, Membership, Role, User
+from accounts.oauth.services import disconnect_member
+from finops.lib import clock
+
+UNVERIFIED_STAY: Final = timedelta(days=7)
+"""A sign-up that verifies nothing in this time is deleted."""
+
+
+def has_verified(user: User) -> bool:
+    """Whether any address of the person is verified. One query."""
+    return EmailAddress.objects.filter(user=user, verified=True).exists()
+
+
+def showed_password(request: HttpRequest, user: User) -> bool:
+    """Whether this browser is signed in as the person, or would be but for the verification under way."""
+    if request.user.is_authenticated:
+        return request.user.pk == user.pk
+    login = unstash_login(request, peek=True)
+    return login is not None and login.user is not None and login.user.pk == user.pk
+
+
+@transaction.atomic
+def free_address(*, email: str, owner: User | None) -> None:
+    """Take an address from everybody but its owner (None: nobody yet) who has it unverified.
+
+    Without an owner a sign-up with it stays, since it may be verified still. With one, a sign-up goes, unless it is a
+    member somewhere: then it keeps its memberships under another verified address, else under one that takes no mail.
+    """
+    email = email.lower()
+    mine = owner.pk if owner else None
+    pending = EmailAddress.objects.filter(email=email, verified=False).exclude(user=mine)
+    if owner is None:
+        pending.exclude(user__email__iexact=email).delete()
+        return
+    pending.delete()
+    for other in User.objects.select_for_update().filter(email__iexact=email).exclude(pk=mine):
+        verified = EmailAddress.objects.filter(user=other, verified=True).order_by("-primary", "pk").first()
+        if verified is None and not Membership.objects.filter(user=other).exists():
+            other.delete()
+            continue
+        other.email = verified.email if verified else f"unverified-{other.pk}@address.invalid"
+        other.save(update_fields=["email"])
+
+
+@transaction.atomic
+def start_clean(*, user: User, email: str) -> None:
+    """Take from a person who never verified an address whatever somebody else may have left there to come back by.
+
+    Memberships that an admin gave to the address stay; an account of one's own stays where nobody else owns it. Sessions
+    end with the password, which is the caller's to change.
+    """
+    Authenticator.objects.filter(user=user).delete()
+    EmailAddress.objects.filter(user=user).exclude(email=email.lower()).delete()
+    user.name = ""
+    user.save(update_fields=["name"])
+    actor = Actor.of_user(user)
+    for key in MCPKey.objects.unscoped().select_related("account").filter(created_by=user, revoked_at=None):
+        revoke_mcp_key(key=key, actor=actor)  # of every account of hers
+    others = Membership.objects.filter(account=OuterRef("account"), role=Role.OWNER).exclude(user=user)
+    for membership in (
+        Membership.objects.select_related("account").filter(user=user).annotate(others=Exists(others))
+    ):
+        disconnect_member(account=membership.account, user=user, actor=actor)
+        audit.record(account=membership.account, actor=actor, action="member.start_clean", target=email)
+        if membership.role == Role.OWNER and membership.others:
+            membership.delete()
+
+
+@transaction.atomic
+def verify_by_reset(*, user: User) -> None:
+    """The person chose a password by the link of a mail. Where she had verified nothing, that mail did it."""
+    if has_verified(user):
+        return
+    email = user.email.lower()
+    start_clean(user=user, email=email)
+    address, _made = EmailAddress.objects.get_or_create(user=user, email=email, defaults={"primary": True})
+    if address.set_verified():
+        free_address(email=email, owner=user)
+
+
+def sweep_unverified() -> int:
+    """Delete sign-ups that verified nothing for a week, have never been signed in and belong nowhere: their number."""
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory":
+        return 0
+    mine = EmailAddress.objects.filter(user=OuterRef("pk"))
+    rows = User.objects.filter(
+        Exists(mine.filter(verified=False)),
+        ~Exists(mine.filter(verified=True)),
+        ~Exists(Membership.objects.filter(user=OuterRef("pk"))),
+        last_login=None,
+        is_staff=False,
+        date_joined__lt=clock.now() - UNVERIFIED_STAY,
+    )
+    return sum(1 for user in rows if user.delete())

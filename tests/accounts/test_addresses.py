@@ -1,0 +1,174 @@
+"""An unverified sign-up never owns an address: who verifies it starts clean."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.models import MCPKey, Membership, User
+from accounts.services import create_account
+from accounts.services.addresses import sweep_unverified
+from finops.lib import clock
+from tests.cast import PASSWORD, Cast, signed_in
+
+EMAIL, OTHER = "victim@example.com", "another correct horse"
+
+
+@pytest.fixture(autouse=True)
+def verifying(settings: object) -> None:
+    """As in production; with nothing that counts against the limits of mails."""
+    cache.clear()
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"  # type: ignore[attr-defined]
+
+
+def link(containing: str) -> str:
+    found = re.search(rf"https?://[^/]+(/auth/{containing}\S+)", str(mail.outbox[-1].body))
+    assert found, mail.outbox[-1].body
+    return found[1]
+
+
+def sign_up(client: Client, email: str = EMAIL, password: str = PASSWORD) -> None:
+    cache.clear()  # one mail in three minutes to an address
+    client.post("/auth/signup/", {"email": email, "password1": password})
+
+
+def choose_password(client: Client, url: str) -> None:
+    form = client.get(url, follow=True)
+    client.post(form.redirect_chain[-1][0], {"password1": OTHER, "password2": OTHER})
+
+
+def signs_in(password: str, email: str = EMAIL) -> bool:
+    client = Client()
+    client.post("/auth/login/", {"login": email, "password": password})
+    return "_auth_user_id" in client.session
+
+
+def verified(email: str = EMAIL) -> list[str]:
+    return list(EmailAddress.objects.filter(verified=True, email=email).values_list("user__email", flat=True))
+
+
+def test_who_signs_up_and_opens_the_mail_in_the_same_browser_keeps_the_password(db: None) -> None:
+    client = Client()
+    sign_up(client)
+
+    client.post(link("confirm-email/"))
+
+    assert verified() == [EMAIL]
+    assert signs_in(PASSWORD)
+
+
+def test_somebody_elses_sign_up_is_verified_without_its_password(db: None) -> None:
+    sign_up(Client())
+    victim = Client()
+
+    chosen = victim.post(link("confirm-email/"))
+
+    assert verified() == [EMAIL]
+    assert not signs_in(PASSWORD)
+    choose_password(victim, chosen.headers["Location"])
+    assert signs_in(OTHER)
+    assert not signs_in(PASSWORD)
+
+
+def test_who_signs_up_after_somebody_elses_sign_up_gets_the_address_by_mail(db: None) -> None:
+    sign_up(Client())
+    victim = Client()
+    sign_up(victim, password=OTHER)
+    assert "already exists" in mail.outbox[-1].body
+
+    victim.post("/auth/password/reset/", {"email": EMAIL})
+    choose_password(victim, link("password/reset/key/"))
+
+    assert verified() == [EMAIL]
+    assert signs_in(OTHER)
+    assert not signs_in(PASSWORD)
+
+
+def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "none"  # type: ignore[attr-defined]
+    squatter = Client()
+    sign_up(squatter)
+    user = User.objects.get(email=EMAIL)
+    account = create_account(name="Trap", owner=user)
+    Membership.objects.create(account=account, user=cast.stranger, role="owner")
+    Membership.objects.create(account=cast.account, user=user, role="viewer")
+    mint_mcp_key(account=account, actor=Actor.of_user(user), name="back door")
+    Authenticator.objects.create(user=user, type="totp", data={})
+    EmailAddress.objects.create(user=user, email="squatter@example.com")
+
+    victim = Client()
+    victim.post("/auth/password/reset/", {"email": EMAIL})
+    choose_password(victim, link("password/reset/key/"))
+
+    assert squatter.get("/", follow=True).redirect_chain[-1][0].startswith("/auth/login/")
+    assert list(EmailAddress.objects.filter(user=user).values_list("email", "verified")) == [(EMAIL, True)]
+    assert not Authenticator.objects.exists()
+    assert MCPKey.objects.unscoped().get(name="back door").state == "revoked"
+    assert [row.account.slug for row in Membership.objects.filter(user=user)] == ["acme"]
+
+
+def test_an_address_that_somebody_added_is_neither_hers_nor_in_the_way(cast: Cast) -> None:
+    EmailAddress.objects.create(user=cast.stranger, email=cast.stranger.email, verified=True, primary=True)
+    EmailAddress.objects.create(user=cast.stranger, email=EMAIL)
+
+    Client().post("/auth/password/reset/", {"email": EMAIL})
+    assert "/auth/password/reset/key/" not in mail.outbox[-1].body
+
+    client = Client()
+    sign_up(client)
+    client.post(link("confirm-email/"))
+    assert verified() == [EMAIL]
+
+
+def test_a_victim_does_not_add_her_address_to_somebody_elses_sign_in(cast: Cast) -> None:
+    EmailAddress.objects.create(user=cast.stranger, email=cast.stranger.email, verified=True, primary=True)
+    address = EmailAddress.objects.create(user=cast.stranger, email=EMAIL)
+    strangers = signed_in(cast.stranger)
+    cache.clear()
+    strangers.post("/auth/email/", {"action_send": "", "email": EMAIL})
+    url = link("confirm-email/")
+
+    page = Client().post(url, follow=True).content.decode()
+    address.refresh_from_db()
+    assert not address.verified
+    assert "Sign in as the person who added this address" in page
+
+    strangers.post(url)
+    address.refresh_from_db()
+    assert address.verified
+
+
+def test_a_sign_up_gives_way_to_who_verifies_the_address(cast: Cast) -> None:
+    sign_up(Client())
+    EmailAddress.objects.create(user=cast.stranger, email=cast.stranger.email, verified=True, primary=True)
+    EmailAddress.objects.create(user=cast.stranger, email=EMAIL)
+    strangers = signed_in(cast.stranger)
+    cache.clear()
+    strangers.post("/auth/email/", {"action_send": "", "email": EMAIL})
+
+    strangers.post(link("confirm-email/"))
+    strangers.post("/auth/email/", {"action_primary": "", "email": EMAIL})
+
+    assert User.objects.get(email=EMAIL) == cast.stranger
+
+
+def test_sign_ups_that_nobody_verifies_are_deleted_after_a_week(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_up(Client())
+    assert sweep_unverified() == 0
+
+    later = clock.now() + timedelta(days=7, seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert sweep_unverified() == 1
+    assert not User.objects.filter(email=EMAIL).exists()
+    assert User.objects.count() == 6
