@@ -38,7 +38,7 @@ def showed_password(request: HttpRequest, user: User) -> bool:
     if request.user.is_authenticated:
         return request.user.pk == user.pk
     login = unstash_login(request, peek=True)
-    return login is not None and login.user is not None and login.user.pk == user.pk
+    return bool(login and login.user and login.user.pk == user.pk)
 
 
 @transaction.atomic
@@ -49,13 +49,12 @@ def free_address(*, email: str, owner: User | None) -> None:
     member somewhere: then it keeps its memberships under another verified address, else under one that takes no mail.
     """
     email = email.lower()
-    mine = owner.pk if owner else None
-    pending = EmailAddress.objects.filter(email=email, verified=False).exclude(user=mine)
+    pending = EmailAddress.objects.filter(email=email, verified=False)
     if owner is None:
         pending.exclude(user__email__iexact=email).delete()
         return
-    pending.delete()
-    for other in User.objects.select_for_update().filter(email__iexact=email).exclude(pk=mine):
+    pending.exclude(user=owner).delete()
+    for other in User.objects.select_for_update().filter(email__iexact=email).exclude(pk=owner.pk):
         verified = EmailAddress.objects.filter(user=other, verified=True).order_by("-primary", "pk").first()
         if verified is None and not Membership.objects.filter(user=other).exists():
             other.delete()
@@ -113,4 +112,7 @@ def sweep_unverified() -> int:
         is_staff=False,
         date_joined__lt=clock.now() - UNVERIFIED_STAY,
     )
-    return sum(1 for user in rows if user.delete())
+    users = list(rows[:1_000])
+    for user in users:
+        user.delete()
+    return len(users)
