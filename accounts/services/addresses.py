@@ -30,7 +30,7 @@ UNVERIFIED_STAY: Final = timedelta(days=7)
 
 def has_verified(user: User) -> bool:
     """Whether any address of the person is verified. One query."""
-    return EmailAddress.objects.filter(user=user, verified=True).exists()
+    return bool(EmailAddress.objects.filter(user=user, verified=True).exists())
 
 
 def showed_password(request: HttpRequest, user: User) -> bool:
