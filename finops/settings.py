@@ -343,6 +343,10 @@ CELERY_BEAT_SCHEDULE |= {
     for queue in QUEUES
 }
 
+# Imports and uploads: how long one may take, and how many of an account may wait and run.
+JOB_MAX_SECONDS: float = env.float("JOB_MAX_SECONDS", 6 * 3600)
+JOBS_PER_ACCOUNT: int = env.int("JOBS_PER_ACCOUNT", 20)
+
 # Uploads stream to disk; only forms are held in memory.
 FILE_UPLOAD_HANDLERS = ["finops.costs.uploads.SignedInUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = str(VAR_DIR / "uploads")

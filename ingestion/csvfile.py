@@ -7,7 +7,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, Final
@@ -25,6 +25,8 @@ DIMENSION: Final = "dim:"
 MAX_LINE: Final = 2**20
 """Bytes of a line. A file without line ends is not read into memory."""
 
+LOOK_EVERY: Final = 20_000
+"""Records between two looks whether a file is still to be read; some 50 ms."""
 PIECE_BYTES: Final = 4 * 2**20
 """A piece ends with this many bytes of file too, should its lines be long."""
 
@@ -58,10 +60,12 @@ def check_header(file: BinaryIO) -> list[str]:
     return _Reader(file).header
 
 
-def check_lines(file: BinaryIO) -> None:
-    """Read a file to its end. Raises UserError where it stops being CSV, before anything of it is stored."""
-    for _record in _Reader(file).records():
-        pass
+def check_lines(file: BinaryIO, *, may_go_on: Callable[[], None] = lambda: None) -> None:
+    """Read a file to its end. Raises UserError where it stops being CSV, before anything of it is stored, and whatever
+    `may_go_on` raises, called every 20,000 records."""
+    for number, _record in enumerate(_Reader(file).records()):
+        if number % LOOK_EVERY == 0:
+            may_go_on()
 
 
 def pieces(file: BinaryIO, *, skip: int = 0) -> Iterator[Piece]:

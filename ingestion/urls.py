@@ -27,6 +27,9 @@ urlpatterns = [
     path("connections/usage/api/", api_page.api, name="usage_api"),
     path("connections/usage/template/", uploads.template, name="usage_upload_template"),
     path("connections/usage/uploads/<int:usage_upload_id>/", uploads.upload, name="usage_upload"),
+    path(
+        "connections/usage/uploads/<int:usage_upload_id>/cancel/", uploads.cancel, name="usage_upload_cancel"
+    ),
     path(f"{_SOURCE}/rename/", sources.rename, name="usage_source_rename"),
     path(f"{_SOURCE}/delete/", sources.delete, name="usage_source_delete"),
     path(f"{_SOURCE}/key/generate/", sources.generate_key, name="usage_key_generate"),

@@ -15,6 +15,7 @@ urlpatterns = [
     path("connections/upload/", connections.upload, name="cost_upload"),
     path("connections/imports/<int:import_id>/", connections.cost_import, name="cost_import"),
     path("connections/imports/<int:import_id>/confirm/", connections.confirm, name="cost_import_confirm"),
+    path("connections/imports/<int:import_id>/cancel/", connections.cancel, name="cost_import_cancel"),
     path("connections/imports/<int:import_id>/discard/", connections.discard, name="cost_import_discard"),
     path("connections/<int:source_id>/", connections.source, name="connection"),
     path("connections/<int:source_id>/rename/", connections.rename, name="connection_rename"),

@@ -26,6 +26,7 @@ class UsageUpload(AccountOwned):
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
         VOIDED = "voided", "Voided"
+        CANCELED = "canceled", "Canceled"
 
     source = models.ForeignKey(UsageSource, on_delete=models.CASCADE, related_name="uploads")
     batch = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -53,6 +54,9 @@ class UsageUpload(AccountOwned):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a person canceled it; the worker looks before each piece."
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -71,7 +75,7 @@ class UsageUpload(AccountOwned):
                 name="usage_upload_file_once",
             ),
             models.CheckConstraint(
-                condition=Q(status__in=["queued", "running", "done", "failed", "voided"]),
+                condition=Q(status__in=["queued", "running", "done", "failed", "voided", "canceled"]),
                 name="usage_upload_status_is_known",
             ),
         ]

@@ -9,7 +9,7 @@ from ingestion.services.metrics import set_metric
 from ingestion.services.receipts import Receipt, Result
 from ingestion.services.retention import set_usage_retention
 from ingestion.services.sources import create_usage_source, delete_usage_source, rename_usage_source
-from ingestion.services.uploads import due_uploads, queue_upload, run_upload
+from ingestion.services.uploads import cancel_upload, due_uploads, queue_upload, run_upload
 from ingestion.services.voiding import accounts_with_voids_asked, void_asked, void_usage_batch
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Retry",
     "accept_events",
     "accounts_with_voids_asked",
+    "cancel_upload",
     "create_usage_source",
     "delete_usage_source",
     "due_uploads",

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from msgspec import structs
 
 from finops.lib import clock
+from finops.lib.jobs import Canceled
 from ingestion.csvfile import Piece
 from ingestion.models import RejectedLine, UsageUpload
 from ingestion.parsing import Batch, Rejection, check_batch
@@ -34,7 +35,7 @@ class Lost(Exception):
 def store_piece(*, job: UsageUpload, piece: Piece) -> None:
     """Store a piece under the rules of a push; `job` says afterwards how far the upload is.
 
-    Raises Lost when the upload is not this attempt's any more. Locks: the upload's row, then as a push does.
+    Raises Lost when the upload is not this attempt's any more, Canceled when a person canceled it. Locks: the upload's row, then as a push does.
     """
     _fence(job)
     batch = check_batch(piece.body)
@@ -66,8 +67,18 @@ def _fence(job: UsageUpload) -> None:
     # Unscoped: a worker names the row itself.
     rows = UsageUpload.objects.unscoped().select_for_update()
     mine = rows.filter(pk=job.pk, status=UsageUpload.Status.RUNNING, attempts=job.attempts, rows=job.rows)
-    if not mine.values_list("pk").first():
+    found = mine.values_list("cancel_requested_at").first()
+    if found is None:
         raise Lost
+    if found != (None,):
+        raise Canceled
+
+
+def check_not_canceled(job: UsageUpload) -> None:
+    """Raise Canceled as `store_piece` does, without storing anything."""
+    # Unscoped: a worker names the row itself.
+    if UsageUpload.objects.unscoped().filter(pk=job.pk).exclude(cancel_requested_at=None).exists():
+        raise Canceled
 
 
 def _excerpts(batch: Batch, piece: Piece) -> dict[int, str]:

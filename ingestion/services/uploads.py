@@ -15,18 +15,21 @@ from typing import Any, Final
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
+from accounts.models import Account
 from finops.celery import app
 from finops.lib import clock
 from finops.lib.alone import alone
 from finops.lib.errors import UserError
+from finops.lib.jobs import Canceled, Clock, check_room
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
-from ingestion.services.pieces import Lost, store_piece
+from ingestion.services.pieces import Lost, check_not_canceled, store_piece
 from ingestion.services.upload_files import Kept
 
 logger = logging.getLogger(__name__)
@@ -42,7 +45,8 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     """Keep a CSV file and ask a worker to store its events in `source`.
 
     A file whose upload failed goes on where that stopped; one that brought nothing is taken anew. Raises UserError for a source that nothing is pushed to, a
-    header that lacks a column or has one that is not known, and a file that was taken before.
+    header that lacks a column or has one that is not known, a file that was taken before, and while as many uploads of the
+    account wait and run as may.
     """
     if source.kind != UsageSource.Kind.PUSH:
         raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
@@ -59,6 +63,26 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     return job
 
 
+@transaction.atomic
+def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
+    """Store no more of an upload: one that waits ends now, one that runs after the piece it stores. What was stored
+    counts until it is voided, and the same file goes on there. Canceling twice changes nothing. UserError when it has
+    ended."""
+    rows = UsageUpload.objects.select_for_update(of=("self",)).select_related("source", "account")
+    row = rows.get(pk=job.pk)
+    if not row.is_unfinished:
+        raise UserError(f"This upload is {Status(row.status).label.lower()}: nothing is left to cancel.")
+    if row.cancel_requested_at is not None:
+        return row
+    row.cancel_requested_at = clock.now()
+    if row.status == Status.QUEUED:
+        row.status, row.finished_at = Status.CANCELED, row.cancel_requested_at
+        transaction.on_commit(lambda: upload_files.remove(row.path))
+    row.save(update_fields=["status", "finished_at", "cancel_requested_at"])
+    _record(row, actor, "cancel", {"rows": row.rows})
+    return row
+
+
 def run_upload(upload_id: int) -> bool:
     """Store what is left of an upload. False when it is finished or runs elsewhere. Safe to call twice, at once too."""
     with _claimed(upload_id) as job:
@@ -71,17 +95,24 @@ def run_upload(upload_id: int) -> bool:
 def due_uploads() -> list[tuple[int, int]]:
     """Account and id of uploads that some worker should look at: waiting ones, and running ones whose process may have
     died; the oldest first."""
+    return list(_unfinished().order_by("pk").values_list("account_id", "pk"))
+
+
+def _unfinished() -> QuerySet[UsageUpload]:
     # Unscoped: the queue serves every account.
-    unfinished = UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING])
-    return list(unfinished.order_by("pk").values_list("account_id", "pk"))
+    return UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING])
 
 
 def _create_or_resume(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
     again = f"“{kept.name}” is being uploaded already."
     try:
         with transaction.atomic():
+            # Writers wait for each other, so that the count holds until the commit.
+            Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
             known = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
             before = known.filter(account=source.account, digest=kept.digest).first()
+            if before is None or not before.is_unfinished:
+                check_room(_unfinished().filter(account=source.account).count(), "upload", field="upload")
             return _resumed(before, source, kept, actor) if before else _created(source, kept, actor)
     except IntegrityError:
         raise UserError(again, field="upload") from None
@@ -122,7 +153,7 @@ def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) ->
     if UsageBatch.objects.unscoped().filter(pk=job.batch, void_asked_at__isnull=False).exists():
         raise UserError("What this file brought is being voided. Upload it again after that.", field="upload")
     job.path, job.status, job.error, job.attempts = str(kept.path), Status.QUEUED, "", 0
-    job.finished_at = None
+    job.finished_at = job.cancel_requested_at = None
     job.save()
     _record(job, actor, "resume", {"rows": job.rows})
     return job
@@ -158,6 +189,8 @@ def _store_or_fail(job: UsageUpload) -> None:
         _finish(job)
     except Lost:
         raise
+    except Canceled:
+        _end(job, status=Status.CANCELED, error="")
     except UserError as error:
         _fail(job, error.message)
     except FileNotFoundError:
@@ -168,12 +201,19 @@ def _store_or_fail(job: UsageUpload) -> None:
 
 
 def _store_file(job: UsageUpload) -> None:
-    path = Path(job.path)
+    path, limit = Path(job.path), Clock()
+
+    def may_go_on() -> None:
+        limit.check("upload")
+        check_not_canceled(job)
+
+    may_go_on()
     if not job.rows:
         with path.open("rb") as file:
-            csvfile.check_lines(file)
+            csvfile.check_lines(file, may_go_on=may_go_on)
     with path.open("rb") as file:
         for piece in csvfile.pieces(file, skip=job.rows):
+            limit.check("upload")
             store_piece(job=job, piece=piece)
 
 

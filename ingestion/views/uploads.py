@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -72,6 +73,18 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
     }
     polled = request.htmx and request.htmx.target == "upload-state"
     return render(request, "ingestion/_upload.html" if polled else "ingestion/upload.html", context)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def cancel(request: AccountRequest, usage_upload_id: int) -> HttpResponse:
+    """Store no more of an upload that waits or runs."""
+    row = get_object_or_404(UsageUpload.objects.all(), pk=usage_upload_id)
+    try:
+        services.cancel_upload(job=row, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    return redirect("usage_upload", slug=request.account.slug, usage_upload_id=usage_upload_id)
 
 
 @account_page()

@@ -52,10 +52,11 @@
 
   function confirmed(form) {
     const dialog = document.getElementById("confirm");
-    const { confirm, confirmText = "", confirmYes = "Yes" } = form.dataset;
+    const { confirm, confirmText = "", confirmYes = "Yes", confirmNo = "Cancel" } = form.dataset;
     document.getElementById("confirm-title").textContent = confirm;
     document.getElementById("confirm-text").textContent = confirmText;
     document.getElementById("confirm-yes").textContent = confirmYes;
+    document.getElementById("confirm-no").textContent = confirmNo;
     dialog.returnValue = "cancel";
     dialog.showModal();
     return new Promise((resolve) => {

@@ -147,6 +147,7 @@ class CostImport(AccountOwned):
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
         DISCARDED = "discarded", "Discarded"
+        CANCELED = "canceled", "Canceled"
 
     class Origin(models.TextChoices):
         """Who asks, and so whether somebody is there to decide about an import that needs review."""
@@ -207,6 +208,11 @@ class CostImport(AccountOwned):
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When a person canceled it; whoever runs it looks between two batches.",
+    )
     overlaps_looked_for_at = models.DateTimeField(
         null=True, blank=True, help_text="When its months were looked for in other sources."
     )
@@ -224,7 +230,7 @@ class CostImport(AccountOwned):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(
-                    status__in=["queued", "running", "waiting", "done", "failed", "discarded"]
+                    status__in=["queued", "running", "waiting", "done", "failed", "discarded", "canceled"]
                 ),
                 name="cost_import_status_is_known",
             ),

@@ -14,6 +14,7 @@ from finops.costs.services.imports import (
 )
 from finops.costs.services.overlaps import dismiss_overlap, find_due_overlaps
 from finops.costs.services.reviews import (
+    cancel_import,
     change_import_review,
     confirm_import,
     discard_forgotten_imports,
@@ -28,6 +29,7 @@ from finops.costs.services.sources import (
 
 __all__ = [
     "NeedsReview",
+    "cancel_import",
     "change_cost_view",
     "change_import_review",
     "change_settle_days",

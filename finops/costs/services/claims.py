@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
+from accounts.models import Account
 from finops.costs.models import CostImport
 from finops.lib import clock
 from finops.lib.alone import alone
+from finops.lib.jobs import Canceled
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
+
+SEES_CANCEL = timedelta(seconds=3)
+"""An import looks between two batches; one that has not after so long is ended from outside."""
 
 _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
 
@@ -56,6 +62,12 @@ def waiting() -> list[CostImport]:
     return list(CostImport.objects.unscoped().filter(status=CostImport.Status.WAITING).order_by("pk"))
 
 
+def unfinished_of(account: Account) -> int:
+    """How many imports of an account wait for a worker or run; one that needs review waits for a person."""
+    # Unscoped: the account is named.
+    return CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
+
+
 def earlier_unfinished(job: CostImport) -> list[int]:
     """Imports into the same source that come before `job`: a later file must win."""
     # Unscoped: the source belongs to one account.
@@ -65,21 +77,37 @@ def earlier_unfinished(job: CostImport) -> list[int]:
 
 def update(job: CostImport, **values: object) -> None:
     """Change the row while it is still this attempt's. Raises Lost otherwise."""
-    # Unscoped: a worker names the row itself.
-    rows = CostImport.objects.unscoped().filter(
-        pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
-    )
-    if not rows.update(**values):
+    if not _ours(job).update(**values):
         raise Lost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
-def is_ours(job: CostImport) -> bool:
-    """Whether it still runs, in this attempt: nobody cancelled it, took it up or removed it."""
+def go_on(job: CostImport, **values: object) -> None:
+    """Change the row of an import that runs. Raises Lost, as `update`, and Canceled once a person canceled it."""
+    if not _ours(job).filter(cancel_requested_at=None).update(**values):
+        update(job, **values)
+        raise Canceled
+
+
+def _ours(job: CostImport) -> QuerySet[CostImport]:
     # Unscoped: a worker names the row itself.
-    rows = CostImport.objects.unscoped().filter(
+    return CostImport.objects.unscoped().filter(
         pk=job.pk, status=CostImport.Status.RUNNING, attempts=job.attempts
     )
-    return rows.exists()
+
+
+def is_ours(job: CostImport) -> bool:
+    """Whether it still runs, in this attempt: nobody took it up or removed it, and it has not ended."""
+    return _ours(job).exists()
+
+
+def is_wanted(job: CostImport) -> bool:
+    """Whether it still runs, in this attempt, and nobody canceled it so long ago that it should have seen it itself."""
+    late = Q(cancel_requested_at__lt=clock.now() - SEES_CANCEL)
+    return _ours(job).exclude(late).exists()
+
+
+def is_canceled(job: CostImport) -> bool:
+    return _ours(job).exclude(cancel_requested_at=None).exists()
 
 
 @transaction.atomic

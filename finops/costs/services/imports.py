@@ -41,6 +41,7 @@ from finops.lake.segments import NewSegment
 from finops.lib import children, clock
 from finops.lib.children import End
 from finops.lib.errors import UserError
+from finops.lib.jobs import Canceled, Clock, check_room
 
 logger = logging.getLogger(__name__)
 
@@ -71,15 +72,15 @@ def queue_import(
 ) -> CostImport:
     """Keep uploaded files and ask the worker to import them into `source`, together.
 
-    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises UserError for no file, or a default for a column
-    that an import does not use; what is wrong inside a file is said by the import itself.
+    `defaults` are values for columns that the files lack, `formats` how they write numbers and dates. Raises UserError for no file, for a default for a column
+    that an import does not use, and while as many imports of the account wait and run as may; what is wrong inside a file is said by the import itself.
     """
     if not uploads:
         raise UserError("Choose at least one file to import.", field="files")
     checked = check_defaults(defaults or {})
     kept = [files.kept(upload) for upload in uploads]
     try:
-        job = _create(source, kept, checked, actor, formats=formats)
+        job = _create_where_room(source, kept, checked, actor, formats)
     except BaseException:
         files.remove(kept)
         raise
@@ -155,8 +156,22 @@ def run_import(import_id: int, *, told: Told | None = None, in_child: bool = Fal
                 _attempt(job, told)
     if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
         files.remove(job.files)
-    _ask_next(job)
+    ask_next(job)
     return True
+
+
+@transaction.atomic
+def _create_where_room(
+    source: CostSource,
+    kept: list[dict[str, Any]],
+    defaults: dict[str, str],
+    actor: Actor,
+    formats: Chosen,
+) -> CostImport:
+    # Writers wait for each other, so that the count holds until the commit.
+    Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
+    check_room(claims.unfinished_of(source.account), "import", field="files")
+    return _create(source, kept, defaults, actor, formats=formats)
 
 
 def due_imports() -> list[tuple[int, int]]:
@@ -178,14 +193,19 @@ def _child_name(import_id: int) -> str:
 def _attempt_in_child(job: CostImport) -> None:
     if _refuse_interrupted(job):
         return
+    limit = Clock()
     ending = children.run(
         f"{__name__}.attempt",
         job.pk,
         job.attempts,
         name=_child_name(job.pk),
-        wanted=lambda: claims.is_ours(job),
+        wanted=lambda: claims.is_wanted(job) and not limit.is_over,
     )
-    if ending.end is not End.DONE and claims.is_ours(job):
+    if ending.end is End.ENDED and claims.is_canceled(job):
+        _cancel(job)
+    elif ending.end is End.ENDED and limit.is_over:
+        _fail(job, limit.sentence("import"))
+    elif ending.end is not End.DONE and claims.is_ours(job):
         job.refresh_from_db(fields=["stage"])
         logger.warning("costs: the child of import %s ended: %s, %s", job.pk, ending.end.value, ending.cause)
         stage = job.stage or "reading"
@@ -235,12 +255,17 @@ def _refuse_interrupted(job: CostImport) -> bool:
 def _attempt(job: CostImport, told: Told | None) -> None:
     if _refuse_interrupted(job):
         return
+    if job.cancel_requested_at is not None:  # while nobody ran it
+        _cancel(job)
+        return
     for left in files.work().glob(f"{job.pk}-*"):
         shutil.rmtree(left)
     folder = files.work() / f"{job.pk}-{job.attempts}"
     folder.mkdir()
     try:
         _import(job, folder, _Progress(job, told))
+    except Canceled:
+        _cancel(job)
     except claims.Lost:
         logger.warning("costs: import %s is run by another process now", job.pk)
     except UserError as error:
@@ -299,10 +324,7 @@ def _write(job: CostImport, month: MonthRows, progress: _Progress) -> NewSegment
 
 @transaction.atomic
 def _fail(job: CostImport, message: str) -> None:
-    # Unscoped: a worker names the row itself.
-    rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
-    unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
-    if not unfinished.update(status=CostImport.Status.FAILED, error=message, finished_at=clock.now()):
+    if not _ended(job, status=CostImport.Status.FAILED, error=message):
         return
     audit.record(
         account=job.account,
@@ -313,10 +335,26 @@ def _fail(job: CostImport, message: str) -> None:
     )
 
 
+def _cancel(job: CostImport) -> None:
+    """Who canceled it is in the audit log since then."""
+    _ended(job, status=CostImport.Status.CANCELED)
+
+
+def _ended(job: CostImport, **values: object) -> bool:
+    # Unscoped: a worker names the row itself.
+    rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+    unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
+    return bool(unfinished.update(finished_at=clock.now(), **values))
+
+
 class _Progress:
-    """Writes how far an import is into its row, a few times a second at most."""
+    """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
+
+    Raises Canceled, and UserError once the import has taken longer than it may.
+    """
 
     def __init__(self, job: CostImport, told: Told | None) -> None:
+        self._clock = Clock()
         self._job = job
         self._told = told
         self._last = time.monotonic()
@@ -343,9 +381,8 @@ class _Progress:
     def _keep(self) -> None:
         self._last = time.monotonic()
         job = self._job
-        claims.update(
-            job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now()
-        )
+        self._clock.check("import")
+        claims.go_on(job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now())
         self.tell()
 
 
@@ -395,7 +432,8 @@ def _actor_tag_keys() -> Sequence[str]:
     return view.actor_tag_keys if view else DEFAULT_ACTOR_TAG_KEYS
 
 
-def _ask_next(job: CostImport) -> None:
+def ask_next(job: CostImport) -> None:
+    """Ask for the import that waited for this one, if one did."""
     # Unscoped: the source belongs to one account.
     waiting = CostImport.objects.unscoped().filter(
         source_id=job.source_id, status=CostImport.Status.QUEUED, pk__gt=job.pk

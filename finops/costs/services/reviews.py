@@ -18,7 +18,7 @@ from finops.costs.focus.report import ImportReport
 from finops.costs.models import CostImport, ImportReviewSettings
 from finops.costs.replacing import ADD, REPLACE, Decision, seen_in
 from finops.costs.services import claims, files
-from finops.costs.services.imports import ask_worker
+from finops.costs.services.imports import ask_next, ask_worker
 from finops.costs.services.settling import as_json
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -51,7 +51,8 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
     waiting.status = CostImport.Status.QUEUED
     waiting.decision = as_json(decision)
     waiting.bytes_done = waiting.rows = 0
-    waiting.save(update_fields=["status", "decision", "bytes_done", "rows"])
+    waiting.cancel_requested_at = None
+    waiting.save(update_fields=["status", "decision", "bytes_done", "rows", "cancel_requested_at"])
     _audit(waiting, actor, "cost_import.confirm", {"months": months})
     transaction.on_commit(lambda: ask_worker(waiting))
 
@@ -65,6 +66,29 @@ def discard_import(*, job: CostImport, actor: Actor) -> None:
     waiting.save(update_fields=["status", "finished_at"])
     _audit(waiting, actor, "cost_import.discard", {})
     transaction.on_commit(lambda: files.remove(waiting.files))
+
+
+@transaction.atomic
+def cancel_import(*, job: CostImport, actor: Actor) -> CostImport:
+    """Do no more of an import: one that waits for its turn ends now, one that runs between two batches, and what the
+    source had still counts. Canceling twice changes nothing. UserError when it has ended or waits for review."""
+    row = (
+        CostImport.objects.select_for_update(of=("self",)).select_related("source", "account").get(pk=job.pk)
+    )
+    if row.status not in (CostImport.Status.QUEUED, CostImport.Status.RUNNING):
+        raise UserError(
+            f"This import is {CostImport.Status(row.status).label.lower()}: nothing is left to cancel."
+        )
+    if row.cancel_requested_at is not None:
+        return row
+    row.cancel_requested_at = clock.now()
+    if row.status == CostImport.Status.QUEUED:
+        row.status, row.finished_at = CostImport.Status.CANCELED, row.cancel_requested_at
+        transaction.on_commit(lambda: files.remove(row.files))
+        transaction.on_commit(lambda: ask_next(row))
+    row.save(update_fields=["status", "finished_at", "cancel_requested_at"])
+    _audit(row, actor, "cost_import.cancel", {"stage": row.stage})
+    return row
 
 
 def discard_forgotten_imports() -> int:

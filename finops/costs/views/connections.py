@@ -305,6 +305,18 @@ def confirm(request: AccountRequest, import_id: int) -> HttpResponse:
 
 @account_page(Role.MEMBER)
 @require_POST
+def cancel(request: AccountRequest, import_id: int) -> HttpResponse:
+    """Do no more of an import that waits for its turn or runs."""
+    row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
+    try:
+        services.cancel_import(job=row, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    return redirect("cost_import", slug=request.account.slug, import_id=import_id)
+
+
+@account_page(Role.MEMBER)
+@require_POST
 def discard(request: AccountRequest, import_id: int) -> HttpResponse:
     row = get_object_or_404(CostImport.objects.select_related("account"), pk=import_id)
     try:

@@ -1,0 +1,138 @@
+"""An import that is canceled, takes too long, or is one too many of its account."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.models import Account, AuditEntry
+from accounts.scoping import account_scope
+from finops.costs import services
+from finops.costs.models import CostImport, CostSource
+from finops.costs.services import imports
+from finops.lake.models import LakeSegment
+from finops.lib.errors import UserError
+from tests.cast import Cast, signed_in
+from tests.finops.costs.importing import imported, total, written
+from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
+
+
+@pytest.fixture(autouse=True)
+def at_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of two lines looks as often as one of two million."""
+    monkeypatch.setattr(imports, "TELL_EVERY", 0)
+
+
+def queued(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:
+    upload = SimpleUploadedFile("focus.csv", text.encode())
+    return services.queue_import(source=source, uploads=[upload], actor=cast.actor)
+
+
+def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
+    cast: Cast, source: CostSource, tmp_path: Path
+) -> None:
+    imported(cast, source, written(tmp_path, MAY))
+    job = queued(cast, source, MAY_RESTATED + MAY_AND_JUNE.splitlines()[-1])
+    stages = []
+
+    def cancel(running: CostImport) -> None:
+        stages.append(running.stage)
+        if running.stage.startswith("writing"):
+            services.cancel_import(job=running, actor=cast.actor)
+
+    services.run_import(job.pk, told=cancel)
+
+    job.refresh_from_db()
+    assert (job.status, job.error, job.finished_at is not None) == ("canceled", "", True)
+    assert stages[-1] == "writing 2026-05"
+    assert total(cast.account) == Decimal("1.5")
+    assert not Path(job.files[0]["path"]).exists()
+    assert LakeSegment.objects.count() == 1
+    assert services.run_import(job.pk) is False
+    entry = AuditEntry.objects.get(action="cost_import.cancel")
+    assert (entry.target, entry.actor_label) == (f"{source.name}: focus.csv", cast.actor.label)
+
+
+def test_one_that_waits_ends_at_once_and_lets_the_next_go(
+    cast: Cast, source: CostSource, django_capture_on_commit_callbacks: Any
+) -> None:
+    first, second = queued(cast, source), queued(cast, source, MAY)
+    assert services.run_import(second.pk) is False
+
+    with django_capture_on_commit_callbacks(execute=True):
+        services.cancel_import(job=first, actor=cast.actor)
+
+    first.refresh_from_db()
+    assert (first.status, Path(first.files[0]["path"]).exists()) == ("canceled", False)
+    assert services.run_import(second.pk) is True
+    assert total(cast.account) == Decimal("1.5")
+
+
+def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast, source: CostSource) -> None:
+    job = queued(cast, source)
+    CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
+    for _ in range(2):
+        assert services.cancel_import(job=job, actor=cast.actor).status == "running"
+
+    services.run_import(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, total(cast.account)) == ("canceled", None)
+    with pytest.raises(UserError, match="This import is canceled: nothing is left"):
+        services.cancel_import(job=job, actor=cast.actor)
+
+
+def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(
+    cast: Cast, source: CostSource, settings: Any
+) -> None:
+    settings.JOB_MAX_SECONDS = 0
+    job = queued(cast, source)
+
+    services.run_import(job.pk)
+
+    job.refresh_from_db()
+    assert (job.status, total(cast.account)) == ("failed", None)
+    assert job.error.startswith("The import took longer than 0 minutes and was stopped. Split the file")
+
+
+def test_more_than_may_wait_are_refused_to_that_account_alone(
+    cast: Cast, source: CostSource, settings: Any
+) -> None:
+    settings.JOBS_PER_ACCOUNT = 2
+    job, _second = queued(cast, source), queued(cast, source, MAY)
+    client = signed_in(cast.member)
+    form = {"source": source.pk, "uploads": SimpleUploadedFile("focus.csv", MAY.encode())}
+
+    refused = client.post(f"/a/{cast.account.slug}/connections/upload/", form)
+
+    assert refused.status_code == 422
+    assert "This account has 2 imports waiting or running" in refused.content.decode()
+    assert "cancel one on its page" in refused.content.decode()
+    assert CostImport.objects.count() == 2
+    queued(cast, _source_of(cast.other_account, cast))
+    client.post(f"/a/{cast.account.slug}/connections/imports/{job.pk}/cancel/")
+    assert queued(cast, source, MAY_RESTATED).status == "queued"
+
+
+def _source_of(account: Account, cast: Cast) -> CostSource:
+    with account_scope(account):
+        return services.create_cost_source(account=account, name="Theirs", actor=cast.actor)
+
+
+def test_its_page_offers_it_to_members_until_it_is_asked_for(cast: Cast, source: CostSource) -> None:
+    job = queued(cast, source)
+    CostImport.objects.filter(pk=job.pk).update(status="running", attempts=1)
+    page = f"/a/{cast.account.slug}/connections/imports/{job.pk}/"
+
+    assert "Cancel import" not in signed_in(cast.viewer).get(page).content.decode()
+    member = signed_in(cast.member)
+    assert "Cancel import" in member.get(page).content.decode()
+    after = member.post(f"{page}cancel/", follow=True).content.decode()
+    assert "Canceling" in after
+    assert "Cancel import" not in after
+    services.run_import(job.pk)
+    assert "Nothing was imported" in member.get(page).content.decode()

@@ -1,0 +1,102 @@
+"""An upload of usage that is canceled, takes too long, or is one too many of its account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.models import AuditEntry
+from accounts.scoping import account_scope
+from finops.lib.errors import UserError
+from ingestion import services
+from ingestion.models import UsageUpload
+from ingestion.services import pieces, uploads
+from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import event, inbox, open_door
+from tests.ingestion.uploading import csv, line, send, taken, text_of
+
+CONTENT = csv(*[line(number) for number in range(2_500)])
+
+
+def fresh(job: UsageUpload) -> UsageUpload:
+    return UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
+
+
+def cancel(job: UsageUpload, cast: Cast) -> None:
+    with account_scope(cast.account):
+        services.cancel_upload(job=job, actor=cast.actor)
+
+
+def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door, store = open_door(cast), pieces.store_piece
+    job = send(door, CONTENT, cast)
+
+    def then_cancel(**given: Any) -> None:
+        store(**given)
+        cancel(job, cast)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(uploads, "store_piece", then_cancel)
+        services.run_upload(job.pk)
+
+    stopped = fresh(job)
+    assert (stopped.status, stopped.rows, len(inbox())) == ("canceled", 1_000, 1_000)
+    page = text_of(signed_in(cast.member).get(f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"))
+    assert "Canceled 1,000 events stored" in page
+    assert "Upload the same file again to go on, or void it." in page
+    done = taken(door, CONTENT, cast)
+    assert (done.pk, done.status, done.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
+    with account_scope(cast.account):
+        assert AuditEntry.objects.filter(action="usage_upload.cancel").count() == 1
+
+
+def test_one_that_waits_ends_at_once(cast: Cast, django_capture_on_commit_callbacks: Any) -> None:
+    job = send(open_door(cast), CONTENT, cast)
+    page = f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"
+
+    assert "Cancel upload" not in text_of(signed_in(cast.viewer).get(page))
+    member = signed_in(cast.member)
+    assert "Cancel upload" in text_of(member.get(page))
+    with django_capture_on_commit_callbacks(execute=True):
+        assert "Canceled 0 events stored" in text_of(member.post(f"{page}cancel/", follow=True))
+
+    assert not Path(job.path).exists()
+    assert services.run_upload(job.pk) is False
+    assert "nothing is left to cancel" in text_of(member.post(f"{page}cancel/", follow=True))
+
+
+def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
+    job = send(open_door(cast), CONTENT, cast)
+    UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running", attempts=1)
+    cancel(job, cast)
+    assert fresh(job).status == "running"
+
+    services.run_upload(job.pk)
+
+    assert (fresh(job).status, inbox()) == ("canceled", [])
+
+
+def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, settings: Any) -> None:
+    settings.JOB_MAX_SECONDS = 0
+
+    job = taken(open_door(cast), CONTENT, cast)
+
+    assert job.status == "failed"
+    assert job.error.startswith("The upload took longer than 0 minutes and was stopped. Split the file")
+
+
+def test_more_than_may_wait_are_refused_and_pushes_are_taken(cast: Cast, settings: Any) -> None:
+    settings.JOBS_PER_ACCOUNT = 1
+    door = open_door(cast)
+    first = send(door, CONTENT, cast)
+
+    with pytest.raises(UserError, match="This account has 1 upload waiting or running"):
+        send(door, csv(line(7)), cast)
+
+    assert door.push(event()).status_code == 200
+    cancel(first, cast)
+    assert send(door, csv(line(7)), cast).status == "queued"
