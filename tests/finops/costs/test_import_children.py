@@ -6,6 +6,7 @@ import io
 import os
 import signal
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from threading import Thread
 from typing import Any
@@ -19,6 +20,7 @@ from django.db import connection
 from accounts.scoping import account_scope
 from finops.costs import services, tasks
 from finops.costs.models import CostImport, CostSource
+from finops.costs.services import claims
 from finops.lib import children
 from finops.lib.children import End
 from tests.cast import Cast
@@ -130,22 +132,37 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
     assert run(queued(cast, bills, as_csv({}))).status == "done"
 
 
-def test_an_import_that_is_not_running_any_more_loses_its_child_within_a_second(
+def test_an_import_whose_child_hangs_is_canceled_from_outside(
     cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(claims, "SEES_CANCEL", timedelta(0))
     job = queued(cast, bills, as_csv({}))
     found = endings_of_children(monkeypatch, "wait_for_ever")
 
     def cancel() -> None:
         rows = CostImport.objects.unscoped().filter(pk=job.pk)
-        wait_until(lambda: rows.filter(status="running").update(status="discarded") > 0)
+        wait_until(lambda: rows.filter(status="running").exists())
+        with account_scope(cast.account):
+            services.cancel_import(job=job, actor=cast.actor)
         connection.close()
 
     thread = Thread(target=cancel)
     thread.start()
-    assert run(job).status == "discarded"
+    assert run(job).status == "canceled"
     thread.join()
     assert [ending.end for ending in found] == [End.ENDED]
+
+
+def test_an_import_whose_child_hangs_fails_when_its_time_is_over(
+    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.JOB_MAX_SECONDS = 0
+    endings_of_children(monkeypatch, "wait_for_ever")
+
+    job = run(queued(cast, bills, as_csv({})))
+
+    assert (job.status, job.error[:27]) == ("failed", "The import took longer than")
+    assert run(job).attempts == 1
 
 
 def dictionary_bomb(column: str, value: str, rows: int = 65_536) -> bytes:
