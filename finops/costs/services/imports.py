@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connection, transaction
 from kombu.exceptions import OperationalError
@@ -34,6 +32,7 @@ from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
 from finops.costs.services.content import check_different, hashing
 from finops.costs.services.overlaps import find_overlaps
+from finops.costs.services.progress import Progress, Told
 from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
@@ -56,10 +55,6 @@ class NeedsReview(UserError):
 
 
 RUN_TASK: Final = "costs.run_import"
-TELL_EVERY: Final = 0.4
-"""Seconds between two updates of an import's progress."""
-
-Told = Callable[[CostImport], None]
 
 
 def queue_import(
@@ -263,7 +258,7 @@ def _attempt(job: CostImport, told: Told | None) -> None:
     folder = files.work() / f"{job.pk}-{job.attempts}"
     folder.mkdir()
     try:
-        _import(job, folder, _Progress(job, told))
+        _import(job, folder, Progress(job, told))
     except Canceled:
         _cancel(job)
     except claims.Lost:
@@ -279,7 +274,7 @@ def _attempt(job: CostImport, told: Told | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
+def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     paths = [Path(file["path"]) for file in job.files]
     names = [file["name"] for file in job.files]
     with hashing(paths) as hashes:
@@ -311,7 +306,7 @@ def _import(job: CostImport, folder: Path, progress: _Progress) -> None:
     progress.tell()
 
 
-def _write(job: CostImport, month: MonthRows, progress: _Progress) -> NewSegment:
+def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:
     return segments.write_segment(
         account_id=job.account_id,
         kind=Kind.COST,
@@ -345,45 +340,6 @@ def _ended(job: CostImport, **values: object) -> bool:
     rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
     return bool(unfinished.update(finished_at=clock.now(), **values))
-
-
-class _Progress:
-    """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
-
-    Raises Canceled, and UserError once the import has taken longer than it may.
-    """
-
-    def __init__(self, job: CostImport, told: Told | None) -> None:
-        self._clock = Clock()
-        self._job = job
-        self._told = told
-        self._last = time.monotonic()
-
-    def read(self, bytes_done: int, rows: int) -> None:
-        self._job.bytes_done, self._job.rows = min(bytes_done, self._job.bytes_total), rows
-        if time.monotonic() - self._last >= TELL_EVERY:
-            self._keep()
-
-    def stage(self, stage: str) -> None:
-        self._job.stage = stage
-        self._keep()
-
-    def alive(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield batch
-            if time.monotonic() - self._last >= TELL_EVERY:
-                self._keep()
-
-    def tell(self) -> None:
-        if self._told:
-            self._told(self._job)
-
-    def _keep(self) -> None:
-        self._last = time.monotonic()
-        job = self._job
-        self._clock.check("import")
-        claims.go_on(job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now())
-        self.tell()
 
 
 @transaction.atomic
