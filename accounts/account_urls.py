@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from accounts.views import accounts, audit, connected_apps, glossary, keys, members
+from accounts.views import accounts, audit, connected_apps, glossary, keys, members, security
 
 urlpatterns = [
     path("settings/mcp-keys/", keys.index, name="mcp_keys"),
@@ -32,5 +32,6 @@ urlpatterns = [
     path("settings/members/<int:membership_id>/remove/", members.remove, name="member_remove"),
     path("settings/account/", accounts.settings, name="account_settings"),
     path("settings/glossary/", glossary.index, name="glossary"),
+    path("settings/security/", security.index, name="account_security"),
     path("settings/audit-log/", audit.index, name="audit_log"),
 ]

@@ -8,11 +8,13 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
 
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
+from accounts.security.second_factor import has_second_factor
 from finops.lib.questions import HtmxRequest
 from finops.web.admission import TENANT, tenant
 
@@ -34,7 +36,8 @@ View = Callable[Concatenate[AccountRequest, P], HttpResponseBase]
 def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., HttpResponseBase]]:
     """Let in members of the account in the URL who have the role, and put the account in scope.
 
-    Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403. Cost: one query.
+    Signed out: to sign-in. A stranger, or no such account: the same 404. A lower role: 403, and so who lacks the second
+    factor that the account demands. Cost: one query.
     """
 
     def decorate(view: View[P]) -> Callable[..., HttpResponseBase]:
@@ -44,11 +47,14 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
                 return redirect_to_login(request.get_full_path())
             membership = (
                 Membership.objects.select_related("account")
+                .annotate(has_second_factor=has_second_factor("user_id"))
                 .filter(account__slug=slug, user=request.user)
                 .first()
             )
             if membership is None:
                 raise Http404("no such account")
+            if membership.account.second_factor_required and not membership.has_second_factor:
+                return _second_factor_needed(request, membership.account)
             if not membership.may(role):
                 raise PermissionDenied(
                     f"This needs the role {role.label}; you are {membership.get_role_display()}."
@@ -63,6 +69,12 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
         return door
 
     return decorate
+
+
+def _second_factor_needed(request: HttpRequest, account: Account) -> HttpResponse:
+    others = Account.objects.filter(memberships__user=request.user.pk).exclude(pk=account.pk).order_by("name")
+    context = {"account_name": account.name, "others": others}
+    return render(request, "accounts/security/second_factor_needed.html", context, status=403)
 
 
 def _rendered(response: HttpResponseBase) -> HttpResponseBase:

@@ -46,6 +46,8 @@ SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id
   JOIN accounts_user u ON u.id = c.user_id AND u.is_active
   JOIN accounts_account a ON a.id = c.account_id
   JOIN accounts_oauthapplication p ON p.id = c.application_id
+ WHERE NOT a.second_factor_required
+    OR EXISTS (SELECT FROM mfa_authenticator f WHERE f.user_id = c.user_id AND f.type IN ('totp', 'webauthn'))
 """
 
 
@@ -53,7 +55,8 @@ def use_access_token(token: str, *, client: str = "") -> Use | None:
     """The use of a living access token of ours; None for anything else, at once where it cannot be one.
 
     Cost: one statement. What it may do is the least of what was consented to, what this token says (a refresh may
-    have narrowed it), and what the person's role allows at this moment.
+    have narrowed it), and what the person's role allows at this moment. None too while she lacks the second factor that
+    the account demands.
     """
     if not looks_like(token, ACCESS_PREFIX):
         return None

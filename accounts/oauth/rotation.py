@@ -10,11 +10,12 @@ import dataclasses
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
-from accounts.models import OAuthAccessToken, OAuthConnection, OAuthRefreshToken
+from accounts.models import Membership, OAuthAccessToken, OAuthConnection, OAuthRefreshToken
 from accounts.oauth.provider import REPLAY_SECONDS
 from accounts.oauth.tokens import checksum, new_salt, successors
+from accounts.security.second_factor import has_second_factor
 from finops.lib import clock
 
 # A client whose requests all failed at once may refresh a few times over; each step costs a query.
@@ -40,11 +41,20 @@ class Replay:
 
 
 def locked(issued: QuerySet[Any]) -> OAuthConnection | None:
-    """The connection of a code or token, locked until the transaction ends. Read the row itself after this."""
+    """The connection of a code or token, locked until the transaction ends, with the person's `role` and
+    `has_second_factor` of now. Read the row itself after this."""
     return (
         OAuthConnection.objects.unscoped()  # the secret that found it says whose it is
         .select_for_update(of=("self",))
-        .select_related("user", "application")
+        .select_related("user", "application", "account")
+        .annotate(
+            role=Subquery(
+                Membership.objects.filter(account=OuterRef("account_id"), user=OuterRef("user_id")).values(
+                    "role"
+                )
+            ),
+            has_second_factor=has_second_factor("user_id"),
+        )
         .filter(pk__in=issued.values("connection_id"))
         .first()
     )

@@ -21,6 +21,7 @@ from accounts.models import (
     User,
 )
 from accounts.oauth.provider import REFRESH_TOKEN_IDLE_SECONDS, REPLAY_SECONDS
+from accounts.security.second_factor import has_second_factor
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -37,9 +38,19 @@ def open_connection(
     Raises UserError when she is no member of the account or her role allows less than `access`.
     """
     # Locked, so that whoever removes her meanwhile waits and then finds the connection.
-    membership = Membership.objects.select_for_update().filter(account=account, user=user).first()
+    membership = (
+        Membership.objects.select_for_update(of=("self",))
+        .annotate(has_second_factor=has_second_factor("user_id"))
+        .filter(account=account, user=user)
+        .first()
+    )
     if membership is None:
         raise UserError("You are not a member of this account; choose another.", field="account")
+    if account.second_factor_required and not membership.has_second_factor:
+        raise UserError(
+            f"{account.name} requires two-factor sign-in. Set it up in your sign-in's settings, then connect again.",
+            field="account",
+        )
     if access == OAuthConnection.Access.READ_WRITE and not membership.may(Role.MEMBER):
         raise UserError(
             f"You are a viewer of {account.name}, so you can let a client read there, not write.",

@@ -23,6 +23,7 @@ from accounts.models import (
     OAuthConnection,
     OAuthGrant,
     OAuthRefreshToken,
+    Role,
 )
 from accounts.oauth import cimd, rotation
 from accounts.oauth.provider import (
@@ -45,6 +46,18 @@ MAX_CLIENT_ID = 255
 def scopes_of(access: str) -> list[str]:
     """Writing includes reading."""
     return [READ_SCOPE, WRITE_SCOPE] if access == OAuthConnection.Access.READ_WRITE else [READ_SCOPE]
+
+
+def scopes_now(granted: list[str], role: str | None) -> list[str]:
+    """Of what was granted, what a person of the role may do: a viewer's client reads."""
+    if role is not None and Role(role).at_least(Role.MEMBER):
+        return granted
+    return [READ_SCOPE]
+
+
+def _is_shut_out(connection: Any) -> bool:
+    """Whether the person lacks the second factor that the account demands. Of a connection that is `locked`."""
+    return bool(connection.account.second_factor_required and not connection.has_second_factor)
 
 
 class Validator(OAuth2Validator):
@@ -121,7 +134,7 @@ class Validator(OAuth2Validator):
             return False
         request.connection, request.grant = connection, grant
         request.user, request.scopes = connection.user, grant.scope.split()
-        return connection.user.is_active and not grant.is_expired()
+        return connection.user.is_active and not grant.is_expired() and not _is_shut_out(connection)
 
     def get_code_challenge(self, code: str, request: Request) -> str | None:
         return vars(request)["grant"].code_challenge or None
@@ -151,6 +164,8 @@ class Validator(OAuth2Validator):
         row = mine.first() if connection else None
         if connection is None or row is None or not connection.user.is_active:
             return False
+        if _is_shut_out(connection):
+            return False
         request.connection, request.user = connection, connection.user
         request.refresh_token_instance = row
         if row.revoked is None:
@@ -170,7 +185,8 @@ class Validator(OAuth2Validator):
         return {*request_scopes} <= {*self.get_original_scopes(refresh_token, request), OFFLINE_SCOPE}
 
     def save_bearer_token(self, token: dict[str, Any], request: Request, *args: Any, **kwargs: Any) -> None:
-        """Store the pair that `token` says, or make it say the pair that the refresh token gave before.
+        """Store the pair that `token` says, or make it say the pair that the refresh token gave before. Its scope is what
+        the tokens may do now: no more than the person's role.
 
         The library opens a transaction here; ours has been open since the row was locked.
         """
@@ -179,9 +195,11 @@ class Validator(OAuth2Validator):
         granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(
             connection.access
         )
-        token["scope"] = " ".join(granted)
+        role = made["connection"].role
+        token["scope"] = " ".join(scopes_now(granted, role))
         if replayed := made.get("replayed"):
             token.update(replayed.answer())
+            token["scope"] = " ".join(scopes_now(token["scope"].split(), role))
             return
         old = made.get("refresh_token_instance")
         if old is None:

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from django.http import HttpRequest
 
-from accounts.models import SecurityEvent, Session, User
+from accounts.models import Account, Membership, SecurityEvent, Session, User
 from accounts.security.clients import client_name
+from accounts.security.second_factor import has_second_factor
 from accounts.security.services import current_key
 from finops.lib import clock
 from finops.lib.client_address import network_of
@@ -57,3 +58,9 @@ def is_new_client(event: SecurityEvent) -> bool:
         for address, client in before.values_list("address", "client").distinct()
     }
     return bool(seen) and (network_of(event.address), client_name(event.client)) not in seen
+
+
+def members_without_second_factor(account: Account) -> list[Membership]:
+    """By e-mail. One query."""
+    members = Membership.objects.filter(account=account).select_related("user")
+    return list(members.filter(~has_second_factor("user_id")).order_by("user__email"))

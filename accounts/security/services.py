@@ -8,11 +8,15 @@ from typing import Final
 from django.db import transaction
 from django.http import HttpRequest
 
-from accounts.models import AuditEntry, Membership, SecurityEvent, Session, User
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, AuditEntry, Membership, SecurityEvent, Session, User
 from accounts.security.clients import client_name
 from accounts.security.mfa import seal_under_the_current_key
+from accounts.security.second_factor import has_second_factor
 from finops.lib import clock
 from finops.lib.client_address import client_address
+from finops.lib.errors import UserError
 
 KEPT: Final = timedelta(days=400)
 _BY_A_STRANGER: Final = {SecurityEvent.Kind.FAIL_SIGN_IN, SecurityEvent.Kind.FAIL_SECOND_FACTOR}
@@ -62,6 +66,35 @@ def end_sessions(*, user: User, request: HttpRequest, keys: list[str] | None = N
         names = sorted({f"{client_name(row.client)}, {row.address or 'unknown'}" for row in rows})
         record(user=user, kind=SecurityEvent.Kind.END_SESSION, request=request, detail="; ".join(names))
     return len(rows)
+
+
+@transaction.atomic
+def change_second_factor_required(*, account: Account, actor: Actor, second_factor_required: bool) -> None:
+    """Demand a second factor of every member, or no longer. Raises UserError where who demands it has none."""
+    row = Account.objects.select_for_update().get(pk=account.pk)
+    if row.second_factor_required == second_factor_required:
+        return
+    if second_factor_required and not User.objects.filter(
+        has_second_factor("pk"), pk=actor.user.pk if actor.user else 0
+    ):
+        raise UserError(
+            "Set up a second factor of your own first; you would shut yourself out.",
+            field="second_factor_required",
+        )
+    row.second_factor_required = second_factor_required
+    row.full_clean()
+    row.save(update_fields=["second_factor_required"])
+    account.second_factor_required = second_factor_required
+    audit.record(
+        account=account,
+        actor=actor,
+        action="account.change",
+        target=account.name,
+        detail={
+            "from": {"second_factor_required": not second_factor_required},
+            "to": {"second_factor_required": second_factor_required},
+        },
+    )
 
 
 def current_key(request: HttpRequest) -> str:

@@ -18,6 +18,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import NewKeyForm, take_error
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, Membership, Role
+from accounts.security.reauthentication import reauthenticate_first
 from accounts.snippets import snippets_for
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
@@ -65,6 +66,8 @@ def new(request: AccountRequest) -> HttpResponse:
     form = NewKeyForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form)
+    if form.cleaned_data["scope"] == MCPKey.Scope.READ_WRITE:
+        reauthenticate_first(request)
     spent = f"mcp-key-form:{request.user.pk}:{form.cleaned_data['form_token']}"
     if not cache.add(spent, True, timeout=86_400):
         messages.warning(

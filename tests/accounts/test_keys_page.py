@@ -14,7 +14,7 @@ from accounts.scoping import account_scope
 from accounts.services import remove_member
 from accounts.snippets import snippets_for
 from finops.lib import clock
-from tests.cast import Cast, signed_in
+from tests.cast import Cast, reauthenticated, signed_in
 
 LIST = "/a/acme/settings/mcp-keys/"
 NEW = "/a/acme/settings/mcp-keys/new/"
@@ -34,7 +34,7 @@ def keys_of(cast: Cast) -> list[MCPKey]:
 
 
 def test_a_member_mints_a_key_that_works_and_is_shown_once(cast: Cast) -> None:
-    client = signed_in(cast.member)
+    client = reauthenticated(signed_in(cast.member), cast.member)
 
     answer = client.post(NEW, form_of(client, name="Cursor on Ana's laptop", scope="read_write"))
 

@@ -16,10 +16,12 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client, override_settings
 
-from accounts.models import AuditEntry, SecurityEvent, Session, User
+from accounts.keys import mint_mcp_key
+from accounts.models import AuditEntry, MCPKey, Membership, SecurityEvent, Session, User
 from accounts.scoping import account_scope
 from accounts.security import mfa, services
 from finops.lib import clock
+from tests.accounts.oauth.flow import OAuthClient, json_of, status_at_door, tokens_of
 from tests.cast import PASSWORD, Cast, reauthenticated, signed_in
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -265,3 +267,91 @@ def test_last_use_is_noted_every_five_minutes_and_the_expired_go(member: User) -
     assert client.get("/auth/sessions/").status_code == 302
     assert services.sweep() >= 2
     assert not SecurityEvent.objects.exists()
+
+
+def require_second_factor(cast: Cast) -> None:
+    TOTP.activate(cast.owner, generate_totp_secret())
+    page = signed_in(cast.owner).post("/a/acme/settings/security/", {"second_factor_required": "on"})
+    assert page.status_code == 302
+
+
+def test_an_account_that_requires_a_second_factor_shows_members_without_one_where_to_set_it_up(
+    cast: Cast,
+) -> None:
+    require_second_factor(cast)
+    client = signed_in(cast.member)
+
+    for url in ("/a/acme/", "/a/acme/settings/mcp-keys/", "/a/acme/settings/mcp-keys/new/"):
+        answer = client.get(url)
+        assert answer.status_code == 403
+        assert "/auth/2fa/" in answer.content.decode()
+        assert client.post(url).status_code == 403
+    assert signed_in(cast.stranger).get("/a/acme/").status_code == 404
+    assert signed_in(cast.both).get("/a/elsewhere/").status_code == 200, "the other account demands none"
+    RecoveryCodes.activate(cast.member)
+    assert client.get("/a/acme/").status_code == 403, "recovery codes alone are no second factor"
+    TOTP.activate(cast.member, generate_totp_secret())
+    assert client.get("/a/acme/").status_code == 200
+
+
+def test_who_has_no_second_factor_cannot_demand_one_and_a_viewer_cannot_at_all(cast: Cast) -> None:
+    form = {"second_factor_required": "on"}
+
+    refused = signed_in(cast.admin).post("/a/acme/settings/security/", form)
+
+    assert refused.status_code == 422
+    assert "shut yourself out" in refused.content.decode()
+    assert signed_in(cast.member).post("/a/acme/settings/security/", form).status_code == 403
+    cast.account.refresh_from_db()
+    assert not cast.account.second_factor_required
+
+
+def test_what_a_member_connected_follows_her_second_factor_and_keys_of_the_account_do_not(cast: Cast) -> None:
+    client = OAuthClient()
+    tokens = client.connect(cast.member)
+    _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="k")
+    require_second_factor(cast)
+
+    assert status_at_door(tokens.access) == 401
+    refused = client.refresh(tokens.refresh)
+    assert (refused.status_code, json_of(refused)["error"]) == (400, "invalid_grant")
+    assert status_at_door(plaintext) == 200
+    page = client.consent(cast.member)
+    assert page.status_code == 422
+    assert "requires two-factor sign-in" in page.content.decode()
+    TOTP.activate(cast.member, generate_totp_secret())
+    assert status_at_door(tokens.access) == 200
+    assert status_at_door(tokens_of(client.refresh(tokens.refresh)).access) == 200
+
+
+def test_a_refreshed_token_says_what_it_may_do_now(cast: Cast) -> None:
+    client = OAuthClient()
+    first = client.connect(cast.member, access="read_write")
+    assert first.scope == "mcp:read mcp:write"
+    Membership.objects.filter(user=cast.member).update(role="viewer")
+
+    second = tokens_of(client.refresh(first.refresh))
+    again = tokens_of(client.refresh(first.refresh))
+    asked = tokens_of(client.refresh(second.refresh, scope="mcp:read mcp:write"))
+
+    assert (second.scope, again.scope, asked.scope) == ("mcp:read",) * 3
+    Membership.objects.filter(user=cast.member).update(role="member")
+    assert tokens_of(client.refresh(asked.refresh)).scope == "mcp:read mcp:write"
+
+
+def test_a_key_that_may_write_asks_for_the_password_and_then_is_made_once(cast: Cast, member: User) -> None:
+    client = signed_in(member)
+    page = client.get("/a/acme/settings/mcp-keys/new/").content.decode()
+    token = page.split('name="form_token" value="')[1].split('"')[0]
+    form = {"name": "Writer", "scope": "read_write", "form_token": token}
+
+    sent_off = client.post("/a/acme/settings/mcp-keys/new/", form)
+    assert sent_off.headers["Location"].startswith("/auth/reauthenticate/")
+    assert not MCPKey.objects.unscoped().exists()
+    made = client.post(sent_off.headers["Location"], {"password": PASSWORD})
+
+    assert "fmcp_" in made.content.decode()
+    assert MCPKey.objects.unscoped().get().scope == "read_write"
+    member.refresh_from_db()
+    read = {**form, "scope": "read", "form_token": "another"}
+    assert signed_in(member).post("/a/acme/settings/mcp-keys/new/", read).status_code == 200
