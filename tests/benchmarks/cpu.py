@@ -36,9 +36,14 @@ def postmaster() -> int:
     return int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def web_server() -> int:
-    """The granian that this process started."""
+def web_server(port: int | None = None) -> int:
+    """The granian that this process started, of several the one at a port."""
     for child in children(os.getpid()):
-        if b"granian" in Path(f"/proc/{child}/cmdline").read_bytes():
+        words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        if b"granian" in words and port in (None, _port_of(words)):
             return child
     raise RuntimeError("no web server of ours runs")
+
+
+def _port_of(words: list[bytes]) -> int:
+    return int(words[words.index(b"--port") + 1])

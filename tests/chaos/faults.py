@@ -28,10 +28,10 @@ class Fault:
 
 
 def kill(part: str) -> Callable[[World, list[Tenant]], AbstractContextManager[object]]:
-    """A process whose name begins so, of several one by chance."""
+    """A process with these words in its name, of several one by chance."""
 
     def make(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
-        found = [process for name, process in world.console.programs().items() if name.startswith(part)]
+        found = [process for name, process in world.console.programs().items() if part in name]
         if found:
             with suppress(psutil.NoSuchProcess):
                 random.choice(found).kill()
@@ -118,7 +118,6 @@ FAULTS = [
     Fault("a web process killed", kill("web server, process")),
     Fault("the web server killed", kill("web server")),
     Fault("a worker killed", kill("worker")),
-    Fault("beat killed", kill("beat")),
     Fault("a PostgreSQL process killed", kill("PostgreSQL, process")),
     Fault("PostgreSQL killed", kill("PostgreSQL")),
     Fault("Redis away", redis_away),

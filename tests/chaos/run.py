@@ -20,6 +20,7 @@ TENANTS = 10
 REST_SECONDS = 20.0
 BETWEEN_SECONDS = 6.0
 WELL_SECONDS = 30.0
+SETTLED_SECONDS = 120.0
 KINDS = ("push", "question", "page", "import")
 
 
@@ -147,7 +148,7 @@ def _is_well(world: World, tenant: Tenant) -> bool:
 def _books(world: World, tenants: list[Tenant], report: Report) -> None:
     """What is stored is what was acknowledged; each bill that was taken is counted once, or its import says why not."""
     for tenant in tenants:
-        found = report.books[tenant.slug] = _settled(world, tenant)
+        found = report.books[tenant.slug] = _settled(world, tenant, report)
         if Decimal(found["usage"]) != tenant.acknowledged:
             report.wrong.append(f"{tenant.slug}: acknowledged {tenant.acknowledged}, stored {found['usage']}")
         bills = [each for each in found["imports"] if each["status"] == "done"]
@@ -161,7 +162,7 @@ def _books(world: World, tenants: list[Tenant], report: Report) -> None:
     ]
 
 
-def _settled(world: World, tenant: Tenant) -> dict[str, Any]:
+def _settled(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def is_settled() -> bool:
@@ -170,5 +171,9 @@ def _settled(world: World, tenant: Tenant) -> dict[str, Any]:
         open_ones = [each for each in found["imports"] if each["status"] in ("queued", "running")]
         return not open_ones
 
-    wait_for(is_settled, 120, f"the imports of {tenant.slug}")
+    try:
+        wait_for(is_settled, SETTLED_SECONDS, f"the end of all imports of {tenant.slug}")
+    except TimeoutError as error:
+        waiting = [each for each in found["imports"] if each["status"] in ("queued", "running")]
+        report.wrong.append(f"{error}: {waiting}")
     return found

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +108,13 @@ class Console:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
+    @cached_property
     def inside(self) -> LiveServer:
         """Calls functions in the console's settings."""
-        return LiveServer(
-            self.url, {**self.environment, "DJANGO_SETTINGS_MODULE": "finops.settings"}, self.log
-        )
+        environment = {**self.environment, "DJANGO_SETTINGS_MODULE": "finops.settings", "DATABASE_POOL": "0"}
+        server = LiveServer(self.url, environment, self.log)
+        server.keeps_caller = True
+        return server
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -163,6 +165,7 @@ class Console:
         return found
 
     def stop(self) -> None:
+        self.inside.end_calls()
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):

@@ -1,0 +1,177 @@
+"""What admission (finops/web) adds to a request, and what 200 slow clients cost those that behave.
+
+Two servers on the same data take turns in one run: the product's, and Django behind eight threads with nothing in front.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from accounts.audit import Actor
+from accounts.keys import mint_mcp_key
+from accounts.services import create_account
+from finops.web.admission import Admission
+from finops.web.requests import OpenRequests, Room
+from finops.web.setup import HEALTH, doors, uploads
+from ingestion import services
+from tests.benchmarks.cpu import cpu_seconds, web_server
+from tests.benchmarks.http_load import load
+from tests.benchmarks.push_events import BATCH, bodies
+from tests.benchmarks.table import Row, taken
+from tests.finops.web.slow_clients import slow_clients
+from tests.servers import ROOT, LiveServer, _wait_until_ready, free_port, serve
+
+ROUNDS = 7
+SECONDS = 1.5
+SLOW = 200
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    path: str
+    body: bytes
+    key: str
+
+
+def measure() -> list[Row]:
+    mcp_key, usage_key = _keys()
+    ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    tools = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    cases = [
+        Case("MCP ping", "/api/mcp", ping, mcp_key),
+        Case("MCP tools/list", "/api/mcp", tools, mcp_key),
+        Case("push of 1,000 events", "/api/usage/events", bodies(BATCH)[0], usage_key),
+    ]
+    same = {
+        "DATABASE_URL": os.environ["DATABASE_URL"],
+        "VAR_DIR": os.environ["VAR_DIR"],
+        "USAGE_RATE_LIMIT_PER_MINUTE": "10000000",
+        "MCP_RATE_LIMIT_PER_MINUTE": "10000000",
+    }
+    with serve(**same) as ours, _bare(ours) as bare:
+        return [*_in_process(), *_over_http(ours, bare, cases), *_beside_slow_clients(ours, cases)]
+
+
+def _keys() -> tuple[str, str]:
+    owner = get_user_model().objects.create_user("admission@example.com")
+    account = create_account(name="Admission", owner=owner, slug="admission")
+    actor = Actor.of_user(owner)
+    source = services.create_usage_source(account=account, actor=actor, name="Backend")
+    return (
+        mint_mcp_key(account=account, actor=actor, name="bench")[1],
+        services.generate_usage_key(source=source, actor=actor)[1],
+    )
+
+
+def _in_process() -> Iterator[Row]:
+    """Microseconds that admission adds around an application that does nothing."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        return [b""]
+
+    admission = Admission(application, OpenRequests(Room()), doors(), uploads(), HEALTH)
+    times = 2_000
+    for size in (0, 300, 100_000):
+        body = bytes(size)
+
+        def ask(through: Any, body: bytes = body) -> None:
+            for _ in range(times):
+                environ = {
+                    "PATH_INFO": "/api/mcp",
+                    "REMOTE_ADDR": "192.0.2.1",
+                    "wsgi.input": io.BytesIO(body),
+                }
+                through(environ | {"CONTENT_LENGTH": str(len(body)), "HTTP_AUTHORIZATION": "Bearer x"}, None)
+
+        found = taken(5, without=lambda: ask(application), admission=lambda: ask(admission))
+        yield {
+            "body, bytes": size,
+            "µs of CPU that admission adds": round(
+                (found["admission"].cpu - found["without"].cpu) * 1_000 / times, 1
+            ),
+        }
+
+
+def _over_http(ours: LiveServer, bare: LiveServer, cases: list[Case]) -> Iterator[Row]:
+    for connections in (8, 1):
+        for case in cases:
+            rates: dict[str, list[float]] = {"ours": [], "bare": []}
+            cpu: dict[str, list[float]] = {"ours": [], "bare": []}
+            for turn in range(ROUNDS + 1):
+                order = [("ours", ours), ("bare", bare)]
+                for name, server in order if turn % 2 else order[::-1]:
+                    before = _cpu_of(server)
+                    found = _load(server, case, connections)
+                    if turn:
+                        rates[name].append(found.rate)
+                        cpu[name].append((_cpu_of(server) - before) * 1_000 / len(found.taken))
+            yield {
+                "request": case.name,
+                "connections": connections,
+                "requests/s": round(median(rates["ours"])),
+                "rate of bare": round(
+                    median(o / b for o, b in zip(rates["ours"], rates["bare"], strict=True)), 2
+                ),
+                "CPU of bare": round(median(cpu["ours"]) / median(cpu["bare"]), 2),
+            }
+
+
+def _beside_slow_clients(server: LiveServer, cases: list[Case]) -> Iterator[Row]:
+    for case in cases:
+        rest = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
+        with slow_clients(server.url, SLOW, address="127.0.0.9"):
+            beside = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
+        yield {
+            f"beside {SLOW} slow clients": case.name,
+            "p99 at rest, ms": round(median(rest), 1),
+            "p99, ms": round(median(beside), 1),
+            "ratio": round(median(beside) / median(rest), 2),
+        }
+
+
+def _cpu_of(server: LiveServer) -> float:
+    return cpu_seconds(web_server(int(server.url.rpartition(":")[2])))
+
+
+def _load(server: LiveServer, case: Case, connections: int) -> Any:
+    headers = {"Authorization": f"Bearer {case.key}", "Content-Type": "application/json"}
+    return load(
+        f"{server.url}{case.path}", headers, lambda _: case.body, connections=connections, seconds=SECONDS
+    )
+
+
+@contextmanager
+def _bare(ours: LiveServer) -> Iterator[LiveServer]:
+    port = free_port()
+    server = LiveServer(f"http://127.0.0.1:{port}", ours.environment, ours.log.with_name("bare.log"))
+    command = [
+        sys.executable,
+        "-m",
+        "granian",
+        "--interface",
+        "wsgi",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    command += ["--blocking-threads", "8", "--log-level", "error", "tests.benchmarks.bare_wsgi:application"]
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=log, stderr=log)
+    try:
+        _wait_until_ready(server, process)
+        yield server
+    finally:
+        process.terminate()
+        process.wait()
