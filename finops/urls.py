@@ -37,3 +37,4 @@ urlpatterns = [
 ]
 
 handler400 = "finops.errors.bad_request"
+handler500 = "finops.errors.server_error"

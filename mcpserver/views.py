@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
 from finops.lib import bodies
+from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from mcpserver import cors, jsonrpc, protocol
 from mcpserver.context import ToolCall
@@ -81,10 +82,20 @@ def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpRespons
         if body is None:
             body = bodies.arrived(request, ID_BYTES, ID_SECONDS)
         return _error(refused.status, refused.message, refused.headers, jsonrpc.id_in(body))
-    except Exception:
+    except Exception as error:
         incident = new_incident()
+        if is_unavailable(error):
+            log.warning("incident %s at %s: %s", incident, PATH, error)
+            return _unavailable(request, incident)
         log.exception("incident %s at %s", incident, PATH)
         return _error(HTTPStatus.INTERNAL_SERVER_ERROR, f"Internal error (incident {incident})")
+
+
+def _unavailable(request: HttpRequest, incident: str) -> HttpResponse:
+    message = f"The database is not available; try again in {RETRY_SECONDS} seconds (incident {incident})"
+    body = bodies.arrived(request, ID_BYTES, ID_SECONDS)
+    headers = {"Retry-After": str(RETRY_SECONDS)}
+    return _error(HTTPStatus.SERVICE_UNAVAILABLE, message, headers, jsonrpc.id_in(body))
 
 
 def _answer(request: HttpRequest, server: Server) -> HttpResponse:

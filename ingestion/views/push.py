@@ -14,9 +14,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
-from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.negotiation import BaseContentNegotiation
@@ -24,6 +22,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from ingestion.body import Refused, read_body
 from ingestion.keys import PushCredential, authenticate_usage_key
@@ -157,10 +156,12 @@ def _refusal(error: Exception) -> Refused:
 def _failure(error: Exception) -> Refused:
     incident = secrets.token_hex(4)
     log.error("incident %s at %s", incident, PATH, exc_info=error)
-    if isinstance(error, OperationalError | PoolTimeout):
+    if is_unavailable(error):
         # Nothing is said of what is stored: the commit may have been on its way.
         message = f"Storage is not available; send it again (incident {incident})."
-        return Refused(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": "5"})
+        return Refused(
+            HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(RETRY_SECONDS)}
+        )
     message = f"Internal error, nothing is stored (incident {incident})."
     return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
