@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench soak screenshots chromium clean clean-data
+.PHONY: help run test lint format bench soak chaos screenshots chromium clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=
 
 soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests
+
+chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30)
+	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30)
 
 screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshots from the demo account
 	$(BIN)/python -m tests.browser.screenshots

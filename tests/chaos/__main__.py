@@ -1,4 +1,4 @@
-"""`python -m tests.chaos [--minutes 30] [--seed 0]`: prints the table of docs/chaos.md; ends with 1 where something was wrong."""
+"""`python -m tests.chaos [--minutes 30] [--seed 0]`: prints a table; ends with 1 where something was wrong."""
 
 from __future__ import annotations
 
