@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
+from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.platforms import SecurityWarning
-from django.conf import settings
+
+from finops.beat import make_folders
+from finops.heartbeat import WORKER, Heart
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
@@ -20,9 +22,24 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.include = ["finops.worker.liveness"]
 
-# Beat expects the folder of its schedule to be there, and the broker of a single machine those of its messages.
-_folders = [Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent]
-if not settings.REDIS_URL:
-    _folders += [Path(str(folder)) for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values()]
-for folder in _folders:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+make_folders()
+
+
+class WorkerHeart(bootsteps.StartStopStep):
+    """Heartbeats of a worker: by way of its loop while that takes messages. While it has no broker, waiting for one is what
+    it has to do, and the process's own turns are enough."""
+
+    def __init__(self, consumer: Any, **kwargs: Any) -> None:
+        super().__init__(consumer, **kwargs)
+        self.heart = Heart(WORKER)
+
+    def start(self, consumer: Any) -> None:
+        if not self.heart.is_alive():
+            self.heart.start()
+        self.heart.through = consumer.call_soon
+
+    def stop(self, consumer: Any) -> None:
+        self.heart.through = None
+
+
+app.steps["consumer"].add(WorkerHeart)

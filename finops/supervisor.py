@@ -1,4 +1,8 @@
-"""Keeps a few programs running beside each other, and stops them all together (`manage.py up`)."""
+"""Keeps programs running beside each other, each on its own, and stops them all together (`manage.py up`).
+
+What ends is started again, at once and then after 1, 2, 4 … seconds, for ever: a program that cannot run is no reason
+to end one that does. What runs and is stuck says so by its silence (finops.heartbeat) and is started again too.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,33 @@ import fcntl
 import json
 import os
 import subprocess
+import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
-from typing import IO
+from typing import IO, Final
 
+from finops import heartbeat
 from finops.lib.secrets import write_private
 from finops.processes import end_group, group_alive, signal_group, started_at
 
+LOOK_SECONDS: Final = 0.25
 STOP_SECONDS = 15.0
-# A program that ends this often within the window will not heal by another start.
-MAX_ENDS, WINDOW_SECONDS = 4, 60.0
+LONGEST_WAIT_SECONDS: Final = 30.0
+LASTING_SECONDS: Final = 60.0
+"""What ran for so long and ends is started at once: it can run."""
+START_SECONDS: Final = 60.0
+"""For the first heartbeat after a start; twice as long each time that did not suffice, up to eight times."""
+SILENT_SECONDS: Final = 15.0
+"""A process that has had no turn for so long is stuck."""
+HEALTH = "answers"
+SILENT_SECONDS_OF: Final = {HEALTH: 60.0, heartbeat.BEAT: 60.0}
+"""Longer where others than the program decide: clients fill the queue of /healthz, a broker that is away delays beat."""
+PROBE_SECONDS: Final = 2.0
+AWAY_SECONDS: Final = 5.0
+"""A supervisor that has not looked for so long was stopped itself, and judges nobody by that time."""
 
 
 class AlreadyRunning(RuntimeError):
@@ -30,28 +47,58 @@ class AlreadyRunning(RuntimeError):
         self.seen = seen
 
 
-class KeepsEnding(RuntimeError):
-    """A program ended again and again."""
+@dataclass
+class Backoff:
+    """How long to wait before the next start: 0, 1, 2, 4 … seconds, up to `longest`."""
+
+    longest: float = LONGEST_WAIT_SECONDS
+    starts: int = 0
+
+    def wait(self, lasted: float) -> float:
+        """After an end; `lasted` is for how long it ran, in seconds."""
+        self.starts = 1 if lasted >= LASTING_SECONDS else self.starts + 1
+        return 0.0 if self.starts == 1 else min(2.0 ** min(self.starts - 2, 16), self.longest)
 
 
 @dataclass
 class Program:
-    """One child, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone."""
+    """One child, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone.
+
+    `hearts` are the heartbeats that it is known to have; others count from the first that comes. HEALTH among them is
+    that `answers`, which may wait, says yes.
+    """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    # Whether it serves yet; asked after it had to be started again.
     answers: Callable[[], bool] | None = None
+    hearts: Sequence[str] = ()
+    descriptors: Sequence[int] = ()
     silent: bool = False
     process: subprocess.Popen[bytes] | None = None
-    ends: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_ENDS))
+    backoff: Backoff = field(default_factory=Backoff)
+    started: float = 0.0
     start_after: float = 0.0
+    heard: dict[str, float] = field(default_factory=dict)
+    _pipe: int = -1
+    _rest: bytes = b""
 
     def start(self) -> subprocess.Popen[bytes]:
-        self.process = subprocess.Popen(
-            self.command, env=dict(self.environment), stdin=subprocess.DEVNULL, start_new_session=True
-        )
+        self._close_pipe()
+        self._pipe, end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self.process = subprocess.Popen(
+                self.command,
+                env={**self.environment, heartbeat.PIPE: str(end)},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=(end, *self.descriptors),
+            )
+        finally:
+            os.close(end)
+        self.started, self.heard, self._rest = time.monotonic(), {}, b""
+        if HEALTH in self.hearts:
+            threading.Thread(target=self._probe, args=(self.process,), daemon=True).start()
         return self.process
 
     @property
@@ -61,6 +108,50 @@ class Program:
     def ended(self) -> int | None:
         """The exit code, once it has ended."""
         return None if self.process is None else self.process.poll()
+
+    def forget(self) -> None:
+        """It has ended, and what it was is over."""
+        self.process = None
+        self._close_pipe()
+
+    def listen(self, now: float) -> None:
+        """Read what heartbeats have come."""
+        if self._pipe < 0:
+            return
+        try:
+            came = os.read(self._pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        *names, self._rest = (self._rest + came).split(b"\n")
+        self.heard.update({name.decode(errors="replace"): now for name in names})
+
+    def excuse(self, now: float) -> None:
+        """Count silence from now on: it was ours."""
+        self.started = max(self.started, now - SILENT_SECONDS)
+        self.heard = dict.fromkeys(self.heard, now)
+
+    def stuck(self, now: float) -> str:
+        """The heartbeat that has been silent for too long, or an empty string."""
+        for name in {*self.hearts, *self.heard}:
+            last = self.heard.get(name)
+            if last is None:
+                last, limit = self.started, START_SECONDS * min(2**self.backoff.starts, 8)
+            else:
+                limit = SILENT_SECONDS_OF.get(name, SILENT_SECONDS)
+            if now - last > limit:
+                return name
+        return ""
+
+    def _probe(self, process: subprocess.Popen[bytes]) -> None:
+        while self.process is process and process.returncode is None:
+            if self.answers is not None and self.answers() and self.process is process:
+                self.heard = {**self.heard, HEALTH: time.monotonic()}
+            time.sleep(PROBE_SECONDS)
+
+    def _close_pipe(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
 
 
 class Ledger:
@@ -108,11 +199,12 @@ class Ledger:
 
 @dataclass
 class Supervisor:
-    """Starts programs, starts again what ends, and stops all."""
+    """Starts programs, starts again what ends or is stuck, and stops all."""
 
     say: Callable[[str], None]
     changed: Callable[[], None]
     programs: list[Program] = field(default_factory=list)
+    _looked: float = field(default_factory=time.monotonic)
 
     def start(self, program: Program) -> None:
         program.start()
@@ -120,39 +212,51 @@ class Supervisor:
         self.changed()
 
     def look(self) -> None:
-        """Start again what has ended, after 1, 2, 4 … seconds; KeepsEnding when that does not help."""
+        """Look after each program. Never fails for what a program does, nor for a disk that is full."""
+        now = time.monotonic()
+        away, self._looked = now - self._looked > AWAY_SECONDS, now
         for program in self.programs:
-            if program.process is not None and program.ended() is not None:
-                self._note_end(program)
+            if program.process is not None:
+                program.listen(now)
+                if away:
+                    program.excuse(now)
+                self._look_at(program, now)
             if program.process is None and time.monotonic() >= program.start_after:
-                program.start()
-                program.silent = program.answers is not None
-                self.changed()
+                self._start_again(program)
             self._hear(program)
 
+    def _look_at(self, program: Program, now: float) -> None:
+        code = program.ended()
+        if code is None:
+            heart = program.stuck(now)
+            if not heart:
+                return
+            why = f"is stuck (no heartbeat of {heart})"
+        else:
+            why = f"ended with code {code}"
+        signal_group(program.pid, SIGKILL)
+        if program.process is not None:
+            program.process.wait()
+        program.forget()
+        wait = program.backoff.wait(now - program.started)
+        program.start_after = now + wait
+        self.say(f"The {program.name} {why}; starting it again {f'in {wait:.0f} s' if wait else 'now'}.")
+
+    def _start_again(self, program: Program) -> None:
+        try:
+            program.start()
+        except OSError as error:
+            wait = program.backoff.wait(0.0)
+            program.start_after = time.monotonic() + wait
+            self.say(f"The {program.name} cannot be started ({error}); trying again in {wait:.0f} s.")
+            return
+        program.silent = True
+        self.changed()
+
     def _hear(self, program: Program) -> None:
-        if (
-            program.silent
-            and program.process is not None
-            and program.answers is not None
-            and program.answers()
-        ):
+        if program.silent and all(heart in program.heard for heart in program.hearts):
             program.silent = False
             self.say(f"The {program.name} answers again.")
-
-    def _note_end(self, program: Program) -> None:
-        now = time.monotonic()
-        code = program.ended()
-        program.ends.append(now)
-        if len(program.ends) == MAX_ENDS and now - program.ends[0] < WINDOW_SECONDS:
-            raise KeepsEnding(
-                f"The {program.name} ended {MAX_ENDS} times within {WINDOW_SECONDS:.0f} s "
-                f"(last with code {code}). Its messages are above."
-            )
-        wait = 2.0 ** (len([end for end in program.ends if now - end < WINDOW_SECONDS]) - 1)
-        signal_group(program.pid, SIGKILL)
-        program.process, program.start_after = None, now + wait
-        self.say(f"The {program.name} ended with code {code}; starting it again in {wait:.0f} s.")
 
     def stop(self) -> None:
         """Ask all at once, wait, then kill what is left, with whatever it started."""
@@ -163,7 +267,7 @@ class Supervisor:
         for program in running:
             if program.process is not None:
                 _wait_for(program.process, deadline)
-            program.process = None
+            program.forget()
         self.programs.clear()
 
 

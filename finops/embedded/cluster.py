@@ -152,10 +152,9 @@ class Cluster:
                 f"or remove {self.home} to begin anew."
             )
 
-    def _start_once(self, deadline: float) -> bool:
-        """One attempt; False when a later one may succeed."""
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start the server as a child of this process, without waiting for it."""
         with self.log.open("ab") as log:
-            begin = log.tell()
             self.process = subprocess.Popen(
                 [str(self.binaries / "postgres"), "-D", str(self.data), *self._settings()],
                 stdin=subprocess.DEVNULL,
@@ -166,8 +165,14 @@ class Cluster:
                 start_new_session=True,
                 **self._as_owner(),
             )
+        return self.process
+
+    def _start_once(self, deadline: float) -> bool:
+        """One attempt; False when a later one may succeed."""
+        begin = self.log.stat().st_size if self.log.exists() else 0
+        self.process = self.launch()
         while self.process.poll() is None:
-            if self._answers():
+            if self.answers():
                 return True
             if time.monotonic() > deadline:
                 self.stop()
@@ -192,7 +197,8 @@ class Cluster:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         return [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether a client gets in: not before what a crash left has been made good."""
         try:
             psycopg.connect(self.url("postgres"), connect_timeout=5).close()
         except psycopg.OperationalError:

@@ -1,11 +1,22 @@
-"""`python -m finops.web`: the web server as production runs it."""
+"""`python -m finops.web`: the web server as production runs it.
+
+One process serves by itself. Of several, each is a program of its own that is started again when it ends, beside the
+others; all accept from one socket, so that no connection is refused meanwhile.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
+import socket
+import sys
+import time
+from types import FrameType
 
-from finops.web.server import command
+from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, Heart
+from finops.supervisor import LOOK_SECONDS, Program, Supervisor
+from finops.web.server import BACKLOG, listening_socket, local_url, programs, serve
 
 
 def main() -> None:
@@ -15,9 +26,37 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))
     parser.add_argument("--processes", type=int, default=int(os.environ.get("WEB_PROCESSES", "1")))
+    parser.add_argument("--descriptor", type=int, help="of a listening socket that this process was given")
     given = parser.parse_args()
-    line = command(host=given.host, port=given.port, processes=given.processes)
-    os.execv(line[0], line)  # noqa: S606 - no shell is wanted
+    if given.descriptor is not None:
+        Heart(WEB).start()
+        serve(socket.socket(fileno=given.descriptor))
+        return
+    listening = listening_socket(given.host, given.port)
+    listening.listen(BACKLOG)
+    if given.processes == 1:
+        serve(listening)
+    else:
+        environment = {**os.environ, ENDS_WITH_SUPERVISOR: "1"}
+        supervise(programs(listening, given.processes, environment, local_url(given.host, given.port)))
+
+
+def supervise(of: list[Program]) -> None:
+    supervisor = Supervisor(say=lambda text: print(text, file=sys.stderr, flush=True), changed=lambda: None)  # noqa: T201
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        for program in of:
+            supervisor.start(program)
+        while True:
+            time.sleep(LOOK_SECONDS)
+            supervisor.look()
+    finally:
+        supervisor.stop()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 if __name__ == "__main__":

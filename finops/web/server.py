@@ -2,28 +2,127 @@
 
 from __future__ import annotations
 
+import http.client
 import resource
+import socket
 import sys
-from typing import Final
+import urllib.request
+from collections.abc import Mapping
+from typing import Any, Final
+
+from granian._granian import SocketHolder
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+
+from finops.heartbeat import WEB
+from finops.supervisor import HEALTH, Program
 
 # Threads are made when requests come, and go when idle: far more than work at once, since most of them wait for bodies
 # (finops.web.requests.Room), and so health checks always find one.
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
 """Open at once, a process. granian calls it backpressure; beyond it connections wait to be accepted."""
+BACKLOG: Final = 4096
+"""Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
+ANSWER_SECONDS: Final = 10.0
 HEADER_MILLISECONDS: Final = 30_000
 """To read the headers of a request, and for a connection to be idle before the next."""
 
 
-def command(*, host: str, port: int, processes: int = 1) -> list[str]:
-    """HTTP/1.1 alone: a proxy in front speaks nothing else to it, and one HTTP/2 connection could hold 200 threads."""
+def command(*, host: str, port: int, processes: int = 1, descriptor: int | None = None) -> list[str]:
+    """`descriptor`: of a socket that listens already (`listening_socket`), which the program is given (`pass_fds`)."""
+    line = [sys.executable, "-m", "finops.web", "--host", host, "--port", str(port)]
+    if descriptor is not None:
+        return [*line, "--descriptor", str(descriptor)]
+    return [*line, "--processes", str(processes)]
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Bound, and not yet listening. Whoever holds it while web processes end and start keeps the connections of clients
+    waiting in the kernel's queue; several processes may accept from it. Raises OSError where the address is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: an answer does not wait for the acknowledgement of the one before.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.bind((host, port))
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def programs(
+    listening: socket.socket, processes: int, environment: Mapping[str, str], url: str
+) -> list[Program]:
+    """The web processes for a supervisor, who keeps the socket. `url` is where they are reached from here."""
+    host, port = listening.getsockname()[:2]
     return [
-        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1", "--no-ws"),
-        *("--host", host, "--port", str(port), "--workers", str(processes)),
-        *("--blocking-threads", str(THREADS), "--backpressure", str(_connections())),
-        *("--http1-header-read-timeout", str(HEADER_MILLISECONDS), "--log-level", "error"),
-        "finops.wsgi:application",
+        Program(
+            f"web server {number}" if processes > 1 else "web server",
+            command(host=host, port=port, descriptor=listening.fileno()),
+            environment,
+            answers=lambda: answers(url),
+            hearts=(WEB, HEALTH),
+            descriptors=(listening.fileno(),),
+        )
+        for number in range(1, processes + 1)
     ]
+
+
+def local_url(host: str, port: int) -> str:
+    """Where a server with this listening address is reached: 0.0.0.0 and :: are no addresses to go to."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def answers(url: str) -> bool:
+    """Whether /healthz does."""
+    try:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - http, see above
+            return bool(answer.status == 200)
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def serve(listening: socket.socket) -> None:
+    """Serve in this process until SIGTERM; then what has begun is answered."""
+    host, port = listening.getsockname()[:2]
+    _OneProcess(
+        listening,
+        "finops.wsgi:application",
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        # HTTP/1.1 alone: a proxy in front speaks nothing else to it, and one HTTP/2 connection could hold 200 threads.
+        http=HTTPModes.http1,
+        websockets=False,
+        blocking_threads=THREADS,
+        backpressure=_connections(),
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_MILLISECONDS),
+        log_level=LogLevels.error,
+    ).serve()
+
+
+class _OneProcess(MPServer):
+    """granian's server without its process manager, which binds a socket for each process and ends all when one ends."""
+
+    def __init__(self, listening: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._listening = listening
+
+    def _init_shared_socket(self) -> None:
+        self._sso = self._listening
+        self._shd = SocketHolder(self._listening.fileno(), False, BACKLOG)  # type: ignore[assignment,call-arg]
+
+    def _serve(self, spawn_target: Any, target_loader: Any) -> None:
+        self._init_shared_socket()
+        self._start_ipc()  # type: ignore[no-untyped-call]
+        self._spawn_worker(0, spawn_target, target_loader).inner.run()
 
 
 def _connections() -> int:

@@ -25,11 +25,13 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from finops import heartbeat
 from finops.lib.outage import Outage
 
 log = logging.getLogger(__name__)
 
 NOTE_SECONDS: Final = 10.0
+HEARTBEAT_SECONDS: Final = 5.0
 LATE_SECONDS: Final = 60.0
 """Without a note for so long, it counts as not alive: some notes may be lost, and a restart takes a while."""
 BEAT: Final = "beat"
@@ -101,11 +103,12 @@ class Scheduler(PersistentScheduler):
     _noted = 0.0
 
     def tick(self, *args: Any, **options: Any) -> float:
+        heartbeat.beat(heartbeat.BEAT)
         wait: float = super().tick(*args, **options)
         if time.monotonic() - self._noted >= NOTE_SECONDS:
             self._noted = time.monotonic()
             note(BEAT)
-        return min(wait, NOTE_SECONDS)
+        return min(wait, HEARTBEAT_SECONDS)
 
 
 @shared_task(name="finops.note_worker", bind=True)

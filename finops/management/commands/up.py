@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,13 +22,14 @@ from django.db import OperationalError, connection
 from accounts.models import Account
 from finops import demo_box, embedded, static_build
 from finops.checks import refuse_unsafe
+from finops.embedded.watch import ServerWatch
+from finops.heartbeat import BEAT, WORKER
 from finops.lib.secrets import make_private_dir
-from finops.supervisor import AlreadyRunning, KeepsEnding, Ledger, Program, Supervisor
+from finops.supervisor import LOOK_SECONDS, AlreadyRunning, Ledger, Program, Supervisor
 from finops.web import server
 from finops.worker.programs import worker_commands
 
 FIRST_ANSWER_SECONDS = 60
-LOOK_SECONDS = 0.25
 # Ctrl-C, kill, and a terminal that was closed.
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -60,7 +58,7 @@ class Command(BaseCommand):
             up.say("\nStopping …")
         except OperationalError as error:
             raise CommandError(f"The database does not answer: {error}") from error
-        except (embedded.EmbeddedError, ImproperlyConfigured, KeepsEnding, StepFailed) as error:
+        except (embedded.EmbeddedError, ImproperlyConfigured, StepFailed) as error:
             raise CommandError(str(error)) from error
         finally:
             up.stop()
@@ -74,11 +72,13 @@ class Up:
     def __init__(self, command: BaseCommand, host: str, port: int, *, demo: bool) -> None:
         self.command = command
         self.host, self.port, self.demo = host, port, demo
-        self.public_url = os.environ.get("PUBLIC_URL", f"http://{_visible_host(host)}:{port}").rstrip("/")
+        self.local_url = server.local_url(host, port)
+        self.public_url = os.environ.get("PUBLIC_URL", self.local_url).rstrip("/")
         self.ledger = Ledger(settings.VAR_DIR)
         self.cluster: embedded.Cluster | None = None
         self.supervisor = Supervisor(say=self.say, changed=self._note)
         self.step_program: Program | None = None
+        self.server_watch: ServerWatch | None = None
 
     # -- the order of things ----------------------------------------------------------------------------------
 
@@ -93,13 +93,14 @@ class Up:
         for number in ENDS:
             signal.signal(number, _interrupt)
         self._stop_leftovers()
-        self._check_port()
+        # It outlives the web processes, so that no connection is refused while one starts again.
+        listening = self._bind()
         if settings.EMBEDDED_DATABASE:
             self._start_postgres()
         self._migrate()
         self._build_static()
         self._load_demo()
-        self._start_programs()
+        self._start_programs(listening)
         self._show(time.monotonic() - began)
         self._watch()
 
@@ -140,17 +141,14 @@ class Up:
             self.say(f"An earlier start was killed; stopped what it left running: {', '.join(stopped)}.")
         self._note()
 
-    def _check_port(self) -> None:
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((self.host, self.port))
-            except OSError as error:
-                raise CommandError(
-                    f"Port {self.port} on {self.host} cannot be used ({error.strerror}): another program has it. "
-                    f"Choose another: `make run PORT={self.port + 1}` or `manage.py up --port {self.port + 1}`."
-                ) from error
+    def _bind(self) -> socket.socket:
+        try:
+            return server.listening_socket(self.host, self.port)
+        except OSError as error:
+            raise CommandError(
+                f"Port {self.port} on {self.host} cannot be used ({error.strerror}): another program has it. "
+                f"Choose another: `make run PORT={self.port + 1}` or `manage.py up --port {self.port + 1}`."
+            ) from error
 
     def _start_postgres(self) -> None:
         cluster = embedded.development_cluster(settings.VAR_DIR)
@@ -161,6 +159,7 @@ class Up:
                 cluster.create()
             self.cluster = cluster
             cluster.start()
+            self.server_watch = ServerWatch(cluster, self.say)
             done.append(f"{'created and ' if made else ''}started in {cluster.home}")
             if cluster.owner is not None:
                 done.append(f"as user {cluster.owner.name} (it refuses to run as root)")
@@ -191,25 +190,27 @@ class Up:
                 # No reason to keep somebody from her own data; the next start tries again.
                 done.append(f"{error} The console runs without it")
 
-    def _start_programs(self) -> None:
-        environment = self._environment()
+    def _start_programs(self, listening: socket.socket) -> None:
         with self._step("Web server") as done:
-            self.supervisor.start(Program("web server", self._web_command(), environment, self._web_answers))
+            listening.listen(server.BACKLOG)
+            for program in server.programs(
+                listening, settings.WEB_PROCESSES, self._environment(), self.local_url
+            ):
+                self.supervisor.start(program)
             self._await_answer()
             done.append(f"answers on {self.host}:{self.port}")
         with self._step("Workers") as done:
             # One lake query at a time: people at their pages come first.
-            alone = {**environment, "LAKE_CONCURRENCY": "1"}
+            alone = {**self._environment(), "LAKE_CONCURRENCY": "1"}
             for name, command in worker_commands():
-                self.supervisor.start(Program(name, command, alone))
+                self.supervisor.start(
+                    Program(name, command, alone, hearts=(BEAT if name == BEAT else WORKER,))
+                )
             done.append("started")
-
-    def _web_command(self) -> list[str]:
-        return server.command(host=self.host, port=self.port, processes=settings.WEB_PROCESSES)
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS
-        while not self._web_answers():
+        while not server.answers(self.local_url):
             self.supervisor.look()
             if time.monotonic() > deadline:
                 raise StepFailed(
@@ -217,23 +218,13 @@ class Up:
                 )
             time.sleep(0.05)
 
-    def _web_answers(self) -> bool:
-        return _answers(f"http://{_visible_host(self.host)}:{self.port}/healthz")
-
     def _watch(self) -> None:
         """Until Ctrl-C: whatever ends is started again."""
         while True:
             time.sleep(LOOK_SECONDS)
             self.supervisor.look()
-            if self.cluster is not None and self.cluster.process is not None:
-                self._look_at_postgres(self.cluster, self.cluster.process)
-
-    def _look_at_postgres(self, cluster: embedded.Cluster, process: subprocess.Popen[bytes]) -> None:
-        code = process.poll()
-        if code is not None:
-            self.say(f"PostgreSQL ended with code {code}; starting it again (its log: {cluster.log}).")
-            cluster.start()
-            self.say("PostgreSQL answers again.")
+            if self.server_watch is not None:
+                self.server_watch.look()
 
     # -- helpers ----------------------------------------------------------------------------------------------
 
@@ -280,18 +271,3 @@ class Up:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def _visible_host(host: str) -> str:
-    """What to type for a listening address: 0.0.0.0 and :: are no addresses to go to."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared with, not listened on
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - http, built above
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, ConnectionError, TimeoutError):
-        return False

@@ -1,0 +1,29 @@
+"""The clock: says to the workers each time something is due (`celery --app finops.beat:app beat`).
+
+It knows tasks by name alone, so it loads none of them: 58 MB, where a worker holds 240.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
+
+
+def make_folders() -> None:
+    """Beat expects the folder of its schedule to be there, and the broker of a single machine those of its messages."""
+    folders = [Path(settings.CELERY_BEAT_SCHEDULE_FILENAME).parent]
+    if not settings.REDIS_URL:
+        folders += [Path(str(folder)) for folder in settings.CELERY_BROKER_TRANSPORT_OPTIONS.values()]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+# Without the fixup of Celery, which loads all of Django's apps.
+app = Celery("finops", fixups=[], set_as_current=False)
+app.config_from_object("django.conf:settings", namespace="CELERY")
+make_folders()

@@ -1,0 +1,67 @@
+"""What a program tells the supervisor that started it: that it is not stuck. One line a second through a pipe.
+
+A pipe works on a full disk, needs no clock, and ends with the process. Started by anything else than a supervisor, a
+program has no pipe and tells nobody. Nothing of Django is needed here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Final
+
+PIPE: Final = "HEARTBEAT_FD"
+"""Environment: the descriptor to write to."""
+ENDS_WITH_SUPERVISOR: Final = "HEARTBEAT_ENDS"
+"""Environment: set where a program shall end when its supervisor has gone."""
+BEAT_SECONDS: Final = 1.0
+WEB: Final = "web"
+WORKER: Final = "worker"
+BEAT: Final = "beat"
+
+
+def beat(name: str) -> None:
+    """Tell the supervisor, if there is one, that `name` moves on. Never waits, never fails."""
+    descriptor = os.environ.get(PIPE, "")
+    if not descriptor:
+        return
+    try:
+        os.write(int(descriptor), f"{name}\n".encode())
+    except BlockingIOError:
+        # Nobody has read for hours: the supervisor is stopped. It reads these first when it goes on.
+        return
+    except BrokenPipeError:
+        del os.environ[PIPE]
+        if os.environ.get(ENDS_WITH_SUPERVISOR):
+            os.kill(os.getpid(), signal.SIGTERM)
+    except OSError:
+        del os.environ[PIPE]
+
+
+class Heart(threading.Thread):
+    """Beats each second by way of `through`: a loop of the program calls the function it is given, as soon as it turns.
+
+    Without a loop to turn (`through` is None) it says that the process has its turns at the interpreter.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=f"heartbeat of {name}", daemon=True)
+        self._name = name
+        self._stopped = threading.Event()
+        self.through: Callable[[Callable[[], None]], object] | None = None
+
+    def run(self) -> None:
+        while PIPE in os.environ and not self._stopped.wait(BEAT_SECONDS):
+            through = self.through
+            if through is None:
+                self._beat()
+            else:
+                through(self._beat)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _beat(self) -> None:
+        beat(self._name)

@@ -1,0 +1,103 @@
+"""The supervisor's rules, with small programs. `test_up.py` has the real ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from finops import supervisor
+from finops.heartbeat import ENDS_WITH_SUPERVISOR
+from finops.supervisor import Backoff, Program, Supervisor
+from tests.waiting import wait_until
+
+BEATING = "from finops.heartbeat import Heart; heart = Heart('it'); heart.start(); heart.join()"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def watched(said: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
+    monkeypatch.setattr(supervisor, "SILENT_SECONDS", 2.5)
+    made = Supervisor(say=said.append, changed=lambda: None)
+    yield made
+    made.stop()
+
+
+def program(
+    name: str, code: str, *, hearts: tuple[str, ...] = (), environment: dict[str, str] | None = None
+) -> Program:
+    return Program(name, [sys.executable, "-c", code], {**os.environ, **(environment or {})}, hearts=hearts)
+
+
+def looks(watched: Supervisor, condition: bool) -> bool:
+    watched.look()
+    return condition
+
+
+def test_waits_grow_to_a_longest_and_begin_anew_after_a_lasting_run() -> None:
+    backoff = Backoff(longest=10.0)
+    assert [backoff.wait(3.0) for _ in range(7)] == [0, 1, 2, 4, 8, 10, 10]
+    assert [backoff.wait(3.0) for _ in range(5000)][-1] == 10
+    assert [backoff.wait(61.0), backoff.wait(3.0)] == [0, 1]
+
+
+def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started_again(
+    watched: Supervisor, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Backoff, "wait", lambda self, lasted: 0.0)
+    lasting = program("lasting", BEATING)
+    watched.start(lasting)
+    watched.start(program("broken", "raise SystemExit(3)"))
+    first = lasting.pid
+    wait_until(lambda: looks(watched, len(said) >= 8))
+    assert [line for line in said if "ended" in line and "The broken ended with code 3" not in line] == []
+    assert lasting.pid == first
+    assert lasting.ended() is None
+
+
+def test_a_program_that_cannot_even_be_started_is_tried_again(watched: Supervisor, said: list[str]) -> None:
+    made = program("gone", "pass")
+    watched.start(made)
+    made.command = ["/nowhere"]
+    wait_until(lambda: looks(watched, "cannot be started" in said[-1] if said else False))
+    made.command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    wait_until(lambda: looks(watched, made.process is not None and "answers again" in said[-1]))
+
+
+def test_a_program_that_is_stopped_is_stuck_and_started_again(watched: Supervisor, said: list[str]) -> None:
+    made = program("web", BEATING, hearts=("it",))
+    watched.start(made)
+    first = made.pid
+    wait_until(lambda: looks(watched, "it" in made.heard))
+    os.kill(first, signal.SIGSTOP)
+    wait_until(lambda: looks(watched, made.pid not in (0, first) and "it" in made.heard))
+    assert said == ["The web is stuck (no heartbeat of it); starting it again now.", "The web answers again."]
+
+
+def test_a_supervisor_that_was_stopped_itself_blames_nobody(
+    watched: Supervisor, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = program("web", BEATING, hearts=("it",))
+    watched.start(made)
+    wait_until(lambda: looks(watched, "it" in made.heard))
+    os.kill(made.pid, signal.SIGSTOP)  # as all of a container that is paused
+    later = time.monotonic() + 3600
+    monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
+    watched.look()
+    assert said == []
+
+
+def test_a_program_may_end_with_its_supervisor() -> None:
+    """By the pipe: a supervisor that was killed cannot tell it."""
+    made = program("web", BEATING, environment={ENDS_WITH_SUPERVISOR: "1"})
+    process = made.start()
+    made.forget()
+    assert process.wait(60) == -signal.SIGTERM
