@@ -354,6 +354,8 @@ Path(FILE_UPLOAD_TEMP_DIR).mkdir(parents=True, exist_ok=True)
 FILE_UPLOAD_PERMISSIONS = 0o600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 UPLOAD_MAX_BYTES: int = env.int("UPLOAD_MAX_BYTES", 20 * 1024**3)
+# Beneath so much room on a disk of this machine, imports, uploads and merges wait (finops.lib.disk).
+LOW_DISK_BYTES: int = env.int("LOW_DISK_BYTES", 10**9)
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"

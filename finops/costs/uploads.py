@@ -8,12 +8,16 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
 
+from finops.lib import disk
+
 # A form's own fields, beside the files.
 ROOM_FOR_FIELDS = 1_000_000
 
 
 class SignedInUploadHandler(TemporaryFileUploadHandler):
     """Refuses before the body is read: Django parses it to look for the CSRF token, whoever sent it."""
+
+    _length = 0
 
     def handle_raw_input(
         self,
@@ -25,9 +29,13 @@ class SignedInUploadHandler(TemporaryFileUploadHandler):
     ) -> None:
         if content_length > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS:
             raise RequestDataTooBig(f"An upload may have {settings.UPLOAD_MAX_BYTES:,} bytes.")
+        self._length = content_length
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         user = getattr(self.request, "user", None)
         if user is None or not user.is_authenticated:
             raise StopUpload(connection_reset=True)
+        if disk.low_disk(self._length):
+            # Read to its end and kept nowhere: the view says why.
+            raise StopUpload(connection_reset=False)
         super().new_file(*args, **kwargs)

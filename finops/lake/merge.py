@@ -18,6 +18,7 @@ from accounts.models import Account
 from finops.lake import locks, rewriting, schema
 from finops.lake.models import LakeSegment
 from finops.lake.usage_segments import live_usage, name_usage, new_files, retire
+from finops.lib import disk
 
 MANY: Final = 8
 """Segments of one size class, of a source's month, that merge."""
@@ -60,7 +61,10 @@ def _merge_all(account: Account, months: Months | None, many: int | None) -> Mer
 
 
 def _merge_one(account: Account, months: Months | None, many: int | None) -> int | None:
-    """How many rows it wrote, 0 when it came too late; None when nothing is due, or somebody else is at it."""
+    """How many rows it wrote, 0 when it came too late; None when nothing is due, or somebody else is at it, or the disk has no
+    room for old and new files beside each other."""
+    if disk.low_disk():
+        return None
     try:
         return _merged(account, months, many)
     except _Overtaken:

@@ -6,6 +6,7 @@ from celery import shared_task
 
 from accounts.models import Account
 from finops.lake import summarising, sweeping
+from finops.lib import disk
 
 
 @shared_task(name="lake.sweep")
@@ -16,7 +17,9 @@ def sweep() -> None:
 
 @shared_task(name="lake.summarise_due")
 def summarise_due() -> None:
-    """Every minute: accounts with cost that has no summaries yet become a task each."""
+    """Every minute: accounts with cost that has no summaries yet become a task each, where there is room for them."""
+    if disk.low_disk():
+        return
     for account_id in summarising.due_accounts():
         summarise.apply_async([account_id], expires=600)
 

@@ -22,7 +22,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.celery import app
-from finops.lib import clock
+from finops.lib import clock, disk
 from finops.lib.alone import alone
 from finops.lib.errors import UserError
 from finops.lib.jobs import Canceled, Clock, check_room
@@ -50,6 +50,7 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     """
     if source.kind != UsageSource.Kind.PUSH:
         raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
+    disk.check_disk()
     kept = upload_files.keep(upload)
     try:
         with kept.path.open("rb") as file:
@@ -84,7 +85,10 @@ def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
 
 
 def run_upload(upload_id: int) -> bool:
-    """Store what is left of an upload. False when it is finished or runs elsewhere. Safe to call twice, at once too."""
+    """Store what is left of an upload. False when it is finished or runs elsewhere, or waits for room on disk. Safe to call
+    twice, at once too."""
+    if disk.low_disk():
+        return False
     with _claimed(upload_id) as job:
         if job is None:
             return False
@@ -191,6 +195,9 @@ def _store_or_fail(job: UsageUpload) -> None:
         raise
     except Canceled:
         _end(job, status=Status.CANCELED, error="")
+    except disk.LowDisk:
+        # It goes on with the line after the last one stored.
+        logger.warning("ingestion: upload %s waits for disk space", job.pk)
     except UserError as error:
         _fail(job, error.message)
     except FileNotFoundError:
@@ -214,6 +221,7 @@ def _store_file(job: UsageUpload) -> None:
     with path.open("rb") as file:
         for piece in csvfile.pieces(file, skip=job.rows):
             limit.check("upload")
+            disk.check_disk()
             store_piece(job=job, piece=piece)
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
-from finops.lib import clock
+from finops.lib import clock, disk
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, csv_response, listing, wants_csv
 from ingestion import services
@@ -39,7 +39,9 @@ def new(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """What the form sends: the file is on disk by now, and a worker stores its events."""
     source = source_of(usage_source_id)
     form = UploadForm(request.POST, request.FILES)
-    if form.is_valid():
+    if problem := disk.low_disk(disk.upload_bytes(request)):
+        form.add_error(None, problem)
+    elif form.is_valid():
         try:
             job = services.queue_upload(
                 source=source, upload=form.cleaned_data["upload"], actor=request.actor
@@ -70,6 +72,7 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
         "batch": UsageBatch.objects.filter(pk=row.batch).first(),
         "listing": listing(request, lines[:LISTED], LINES, order="line"),
         "kept": LINES_KEPT,
+        "low_disk": disk.low_disk() if row.is_unfinished else "",
     }
     polled = request.htmx and request.htmx.target == "upload-state"
     return render(request, "ingestion/_upload.html" if polled else "ingestion/upload.html", context)

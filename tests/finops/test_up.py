@@ -217,7 +217,7 @@ class TestWhileItRuns:
         assert answers == ["ok"] * 5
 
     def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, kept: Console) -> None:
-        running = [kept.children()["web server"], kept.children()["beat"], kept.postgres()]
+        running = [kept.children()["web server"], kept.postgres()]
         shutil.move(kept.var_dir / "broker", kept.var_dir / "aside")
         (kept.var_dir / "broker").write_text("a file where a folder should be")
         os.killpg(kept.children()["worker"], signal.SIGKILL)

@@ -37,7 +37,7 @@ from finops.costs.services.settling import as_json, decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
-from finops.lib import children, clock
+from finops.lib import children, clock, disk
 from finops.lib.children import End
 from finops.lib.errors import UserError
 from finops.lib.jobs import Canceled, Clock, check_room
@@ -73,6 +73,7 @@ def queue_import(
     if not uploads:
         raise UserError("Choose at least one file to import.", field="files")
     checked = check_defaults(defaults or {})
+    disk.check_disk()
     kept = [files.kept(upload) for upload in uploads]
     try:
         job = _create_where_room(source, kept, checked, actor, formats)
@@ -117,6 +118,7 @@ def import_files(
     if source.account_id != account.pk:
         raise ValueError("The source belongs to another account.")
     checked = check_defaults(defaults or {})
+    disk.check_disk()
     local = [files.local(path) for path in paths]
     with claims.created(
         lambda: _create(source, local, checked, actor, formats=formats, origin=origin, decision=decision)
@@ -138,8 +140,11 @@ def run_import(import_id: int, *, told: Told | None = None, in_child: bool = Fal
     Safe to call twice, at once, and after kill -9 at any moment: what an attempt leaves behind is not visible, and
     the last step is one transaction. A failure is kept in the import's `error`. With `in_child` the files are read in
     a process of their own, which may end as it likes: too much memory is this import's failure, and any other end too
-    when it was the third.
+    when it was the third. While there is
+    little room on disk, an import waits.
     """
+    if disk.low_disk():
+        return False
     with claims.claimed(import_id) as job:
         if job is None:
             return False
@@ -263,6 +268,12 @@ def _attempt(job: CostImport, told: Told | None) -> None:
         _cancel(job)
     except claims.Lost:
         logger.warning("costs: import %s is run by another process now", job.pk)
+    except disk.LowDisk as error:
+        if job.origin == CostImport.Origin.UPLOAD:
+            # As if it had not begun.
+            claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
+        else:
+            _fail(job, error.message)
     except UserError as error:
         _fail(job, error.message)
     except MemoryError:  # pyarrow's too

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from finops.costs.models import CostImport
 from finops.costs.services import claims
-from finops.lib import clock
+from finops.lib import clock, disk
 from finops.lib.jobs import Clock
 
 TELL_EVERY: Final = 0.4
@@ -22,7 +22,7 @@ Told = Callable[[CostImport], None]
 class Progress:
     """Writes how far an import is into its row, a few times a second at most, and looks whether it may go on.
 
-    Raises Canceled, and UserError once the import has taken longer than it may.
+    Raises Canceled, LowDisk, and UserError once the import has taken longer than it may.
     """
 
     def __init__(self, job: CostImport, told: Told | None) -> None:
@@ -54,5 +54,6 @@ class Progress:
         self._last = time.monotonic()
         job = self._job
         self._clock.check("import")
+        disk.check_disk()
         claims.go_on(job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now())
         self.tell()

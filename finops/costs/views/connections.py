@@ -30,6 +30,7 @@ from finops.costs.forms import OverlapForm, SettleDaysForm, SourceForm, UploadFo
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
 from finops.costs.queries.sources import load_sources
+from finops.lib import disk
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.money import ratio
@@ -189,7 +190,9 @@ def upload(request: AccountRequest) -> HttpResponse:
     if request.method != "POST":
         return _upload_page(request, UploadForm(sources=sources, initial=_chosen(request)))
     form = UploadForm(request.POST, request.FILES, sources=sources)
-    if form.is_valid():
+    if problem := disk.low_disk(disk.upload_bytes(request)):
+        form.add_error(None, problem)
+    elif form.is_valid():
         try:
             return _sent(request, _queue(request, form))
         except (UserError, ValidationError) as error:
@@ -227,7 +230,7 @@ def _sent(request: AccountRequest, job: CostImport) -> HttpResponse:
 def _upload_page(request: AccountRequest, form: UploadForm) -> HttpResponse:
     if form.errors and _wants_json(request):
         return JsonResponse({"errors": form.errors}, status=422)
-    context = {"form": form, "max_bytes": settings.UPLOAD_MAX_BYTES}
+    context = {"form": form, "max_bytes": settings.UPLOAD_MAX_BYTES, "low_disk": disk.low_disk()}
     return render(request, "costs/upload.html", context, status=422 if form.errors else 200)
 
 
@@ -244,7 +247,13 @@ def cost_import(request: AccountRequest, import_id: int) -> HttpResponse:
         for change in row.report.get("changes", ())
         if any(other["rows_before"] for other in row.report["changes"] if other["month"] == change["month"])
     ]
-    context = {"import": row, "unfinished": unfinished, "report": row.report, "changes": changes}
+    context = {
+        "import": row,
+        "unfinished": unfinished,
+        "low_disk": disk.low_disk() if unfinished else "",
+        "report": row.report,
+        "changes": changes,
+    }
     return render(request, template, context)
 
 

@@ -22,7 +22,7 @@ from finops.insights.data_health.gaps import LOOKED_AT_DAYS, days_of_sources
 from finops.lake import flushing
 from finops.lake.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.flushing import Stuck
-from finops.lib import clock
+from finops.lib import clock, disk
 from finops.lib.periods import DateRange
 from finops.lib.spoken import listed
 from ingestion.queries.deliveries import usage_deliveries
@@ -38,19 +38,21 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
     sources, usage = load_sources(account), flushing.stuck(account)
-    notices = import_notices(account)
+    notices, low_disk = import_notices(account), disk.low_disk()
     gaps_unknown, connections = _connections(account, sources, deadline)
     unwell = [each for each in connections if needs_attention(each)]
     return HealthAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, sources, connections, unwell, notices)
-        + (" Moving usage to the lake is stuck." if usage else ""),
+        + (" Moving usage to the lake is stuck." if usage else "")
+        + (" Imports and uploads wait for disk space." if low_disk else ""),
         today=sources.coverage.today,
         data_from=sources.coverage.first_day,
         data_through=sources.coverage.complete_through,
         connections=connections[:shown],
         truncated=_truncated(len(connections), shown),
         warnings=[
+            *([low_disk] if low_disk else []),
             *notices.sentences,
             *_warnings(unwell[:shown], usage),
             *gaps_unknown,

@@ -1,0 +1,133 @@
+"""Little room on disk: what takes much waits and says so, pushes go on, and all goes on by itself afterwards."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from accounts.scoping import account_scope
+from finops.costs import services
+from finops.costs.models import CostImport
+from finops.costs.tasks import run_due_imports
+from finops.insights.data_health.queries import data_health
+from finops.lake.merge import Merged, merge_usage
+from finops.lib import disk
+from finops.lib.errors import UserError
+from ingestion import services as ingestion
+from ingestion.models import UsageUpload
+from tests.cast import Cast, signed_in
+from tests.due import run_due
+from tests.finops.costs.importing import total, written
+from tests.finops.costs.test_imports import MAY
+from tests.finops.lake.test_merge import flushed, some
+from tests.ingestion.pushing import inbox, open_door
+from tests.ingestion.uploading import csv, line, send
+
+FULL = 2**62
+"""More room than any disk has."""
+
+
+def test_the_limit_is_of_the_fullest_disk_and_counts_what_is_coming(settings: Any) -> None:
+    free = disk.free_bytes()
+    settings.LOW_DISK_BYTES = free // 2
+    assert disk.low_disk() == ""
+    assert "and this needs" in disk.low_disk(free)
+    settings.LOW_DISK_BYTES = FULL
+    with pytest.raises(disk.LowDisk, match="Imports, uploads and merges wait below"):
+        disk.check_disk()
+
+
+@pytest.mark.django_db
+def test_an_import_is_refused_or_waits_and_goes_on_by_itself(cast: Cast, settings: Any) -> None:
+    room = settings.LOW_DISK_BYTES
+    person = signed_in(cast.member)
+    with account_scope(cast.account):
+        source = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+        job = services.queue_import(
+            source=source, uploads=[SimpleUploadedFile("may.csv", MAY.encode())], actor=cast.actor
+        )
+
+        settings.LOW_DISK_BYTES = FULL
+        run_due(run_due_imports)
+        job.refresh_from_db()
+        assert (job.status, job.attempts) == ("queued", 0)
+        page = person.get(f"/a/{cast.account.slug}/connections/imports/{job.pk}/").content.decode()
+        assert "Its operator must free space" in page
+        health = data_health(cast.account)
+        assert "Imports and uploads wait for disk space." in health.summary
+        assert "Its operator must free space" in health.warnings[0]
+        refused = send_bill(person, cast, source.pk)
+        assert refused.status_code == 422
+        assert "Its operator must free space" in refused.json()["errors"]["__all__"][0]
+        assert CostImport.objects.count() == 1
+
+        settings.LOW_DISK_BYTES = room
+        run_due(run_due_imports)
+        job.refresh_from_db()
+        assert job.status == "done"
+        assert total(cast.account) == Decimal("1.5")
+
+
+@pytest.mark.django_db
+def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
+    cast: Cast, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = settings.LOW_DISK_BYTES
+    with account_scope(cast.account):
+        source = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+        job = services.queue_import(
+            source=source, uploads=[SimpleUploadedFile("may.csv", MAY.encode())], actor=cast.actor
+        )
+        looks = iter([""])
+        with monkeypatch.context() as patched:
+            # Room when it begins, and none when it writes.
+            patched.setattr(disk, "low_disk", lambda coming=0: next(looks, "full"))
+            services.run_import(job.pk)
+        job.refresh_from_db()
+        assert (job.status, job.attempts, total(cast.account)) == ("queued", 0, None)
+        assert services.run_import(job.pk)
+        job.refresh_from_db()
+        assert job.status == "done"
+
+        settings.LOW_DISK_BYTES = FULL
+        with pytest.raises(UserError, match="Its operator must free space"):
+            services.import_file(
+                account=cast.account, source=source, path=written(tmp_path, MAY), actor=cast.actor
+            )
+        settings.LOW_DISK_BYTES = room
+
+
+@pytest.mark.django_db
+def test_a_usage_upload_waits_where_it_is(cast: Cast, settings: Any) -> None:
+    room = settings.LOW_DISK_BYTES
+    door = open_door(cast)
+    job = send(door, csv(*[line(number) for number in range(3)]), cast)
+    settings.LOW_DISK_BYTES = FULL
+    assert ingestion.run_upload(job.pk) is False
+    settings.LOW_DISK_BYTES = room
+    assert ingestion.run_upload(job.pk)
+    assert UsageUpload.objects.unscoped().get(pk=job.pk).status == "done"
+    assert len(inbox()) == 3
+
+
+@pytest.mark.django_db
+def test_merges_wait_and_flushes_go_on(cast: Cast, settings: Any) -> None:
+    room = settings.LOW_DISK_BYTES
+    settings.LOW_DISK_BYTES = FULL
+    for number in range(8):
+        flushed(cast, *some(number))
+    assert merge_usage(cast.account) == Merged(0, 0)
+    settings.LOW_DISK_BYTES = room
+    assert merge_usage(cast.account).merges == 1
+
+
+def send_bill(person: Client, cast: Cast, source_id: int) -> Any:
+    return person.post(
+        f"/a/{cast.account.slug}/connections/upload/",
+        {"source": source_id, "uploads": SimpleUploadedFile("june.csv", MAY.encode())},
+        headers={"Accept": "application/json"},
+    )
