@@ -268,14 +268,8 @@ def _attempt(job: CostImport, told: Told | None) -> None:
         _cancel(job)
     except claims.Lost:
         logger.warning("costs: import %s is run by another process now", job.pk)
-    except disk.LowDisk as error:
-        if job.origin == CostImport.Origin.UPLOAD:
-            # As if it had not begun.
-            claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
-        else:
-            _fail(job, error.message)
     except UserError as error:
-        _fail(job, error.message)
+        _wait_or_fail(job, error)
     except MemoryError:  # pyarrow's too
         _fail(job, too_much_memory(job.stage or "reading"))
     except Exception:
@@ -283,6 +277,14 @@ def _attempt(job: CostImport, told: Told | None) -> None:
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_or_fail(job: CostImport, error: UserError) -> None:
+    if isinstance(error, disk.LowDisk) and job.origin == CostImport.Origin.UPLOAD:
+        # As if it had not begun; what somebody waits for at a terminal fails instead.
+        claims.update(job, status=CostImport.Status.QUEUED, stage="", attempts=job.attempts - 1)
+    else:
+        _fail(job, error.message)
 
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
