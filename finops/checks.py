@@ -37,7 +37,7 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
     return [
         Error(
             f"WEB_PROCESSES is {settings.WEB_PROCESSES} without REDIS_URL: each process would count rate limits "
-            "for itself, and the filesystem broker serves one worker.",
+            "for itself, and the filesystem broker serves one machine.",
             hint="Set REDIS_URL, or WEB_PROCESSES=1 (it serves with threads).",
             id=PROCESSES_MISSING_REDIS,
         )

@@ -301,12 +301,13 @@ def _make_instance(directory: Path) -> _Instance:
 
 
 def _memory_share() -> int:
-    """Half of the machine's (or the container's) memory, divided by the processes that may hold an instance."""
+    """Half of the machine's (or the container's) memory, divided by the processes that may hold an instance: each web
+    process, the worker of what is due and that of insights. Imports have theirs in children, with their own limit."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file() and (text := limit.read_text().strip()).isdigit():
         total = min(total, int(text))
-    return total // 2 // (settings.WEB_PROCESSES + 1)
+    return total // 2 // (settings.WEB_PROCESSES + 2)
 
 
 def _spill_directory() -> Path:

@@ -32,8 +32,9 @@ FIRST_RETRY: Final = timedelta(seconds=15)
 LAST_RETRY: Final = timedelta(minutes=10)
 """After a failure the next try comes 15 s later, after every further one twice as late, 10 minutes at most."""
 
-TURN_SECONDS: Final = 60.0
-"""An account that is pushed to all the time lets others have the worker after this long; beat brings it back."""
+TURN_SECONDS: Final = 15.0
+"""An account that is pushed to all the time lets others have the thread after this long and a merge; beat brings it back
+three seconds later."""
 
 
 class Stuck(Struct, frozen=True):
@@ -58,7 +59,7 @@ def due_accounts() -> list[int]:
 
 
 def flush_if_due(account: Account) -> Flushed | None:
-    """Flush an account, and again while it fills up, for a minute at most; merge what became many.
+    """Flush an account, and again while it fills up, for a quarter of a minute at most; merge what became many.
 
     None when it is not due, or when a flush fails: then the trouble is in the log and in the database, everything
     waits on, and the account is due again later. A flush that runs elsewhere is left to do it alone.

@@ -1,4 +1,4 @@
-"""Which work waits for which: a queue a worker program, and in each program lanes with threads of their own.
+"""Which work waits for which: a queue a worker program, and in each program lanes with threads of their own (ADR 0030).
 
 One place, so that no work is without a lane (`tests/finops/worker` holds it against the tasks that there are). Nothing
 of ours is imported: settings read it.

@@ -1,0 +1,90 @@
+"""The worker's programs as they run: what one tenant makes them wait for, the others do not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from accounts.models import Account
+from finops.lake.models import LakeSegment
+from finops.worker.programs import worker_commands
+from ingestion.models import UsageUpload
+from ingestion.tasks import flush_usage
+from tests.cast import Cast
+from tests.finops.lake.killing import database_url
+from tests.ingestion.pushing import event, open_door
+from tests.ingestion.uploading import csv, line, send
+from tests.waiting import wait_until
+
+
+@contextmanager
+def program(name: str) -> Iterator[None]:
+    """A program of the worker on the test's own database, ended with the block."""
+    command = dict(worker_commands())[name]
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "finops.settings",
+        "DATABASE_URL": database_url(),
+        "VAR_DIR": str(settings.VAR_DIR),
+        "LAKE_URL": str(settings.LAKE_URL),
+    }
+    # Without beat: what is due is what the test asks for.
+    process = subprocess.Popen(
+        [part for part in command if part != "--beat"], cwd=settings.BASE_DIR, env=environment
+    )
+    try:
+        yield
+        assert process.poll() is None, f"{name} ended with {process.returncode}"
+    finally:
+        # What it had in hand the database still knows; an orderly end takes seconds.
+        process.kill()
+        process.wait()
+
+
+def waits_long(account: Account) -> None:
+    """What waits in an account's inbox has waited so long that it is due."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE lake_usageinbox SET received_at = received_at - interval '1 hour' WHERE account_id = %s",
+            [account.pk],
+        )
+
+
+def flushed(account: Account) -> bool:
+    return LakeSegment.objects.unscoped().filter(account=account).exists()
+
+
+def status(job: UsageUpload) -> str:
+    return UsageUpload.objects.unscoped().get(pk=job.pk).status
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of_another(cast: Cast) -> None:
+    mine, theirs = open_door(cast), open_door(cast, cast.other_account)
+    for left in (Path(settings.VAR_DIR) / "broker" / "messages").glob("*.msg"):
+        left.unlink()
+    with ExitStack() as running:
+        holding = running.enter_context(psycopg.connect(database_url()))
+        uploads = [send(mine, csv(line(number)), cast, f"{number}.csv") for number in range(2)]
+        for job in uploads:
+            holding.execute("SELECT 1 FROM ingestion_usageupload WHERE id = %s FOR UPDATE", [job.pk])
+        for name in ("worker", "import worker"):
+            running.enter_context(program(name))
+        after = send(theirs, csv(line(3)), cast)
+        assert theirs.push(event()).status_code == 200
+        waits_long(cast.other_account)
+        flush_usage.delay(cast.other_account.pk)
+
+        wait_until(lambda: flushed(cast.other_account) and status(after) == "done")
+        assert [status(job) for job in uploads] == ["queued", "queued"]
+
+        holding.rollback()
+        wait_until(lambda: [status(job) for job in uploads] == ["done", "done"])
