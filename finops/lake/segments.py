@@ -29,6 +29,9 @@ ROW_GROUP_ROWS: Final = 122_880
 ROW_GROUP_CELLS: Final = 2**25
 """Values that a row group has at most: a file of more than 273 columns has smaller ones, because one is held in memory."""
 
+ROW_GROUP_BYTES: Final = 256 << 20
+"""Or fewer rows, of texts so long that they hold as much in memory."""
+
 LOOKED_AT: Final = 8_192
 """Rows that tell how different the amounts of a column are."""
 
@@ -305,16 +308,17 @@ def row_groups(
     """The rows in tables of a row group each: many small groups would make every query slower."""
     rows = rows or _group_rows(schema)
     waiting: list[pa.RecordBatch] = []
-    count = 0
+    count = size = 0
     for batch in batches:
         waiting.append(batch)
-        count += batch.num_rows
-        if count >= rows:
+        count, size = count + batch.num_rows, size + batch.nbytes
+        if count >= rows or size >= ROW_GROUP_BYTES:
             table = pa.Table.from_batches(waiting, schema)
-            whole = count - count % rows
+            whole = count - count % rows or count
             yield table.slice(0, whole)
             waiting = table.slice(whole).to_batches()
             count -= whole
+            size = sum(batch.nbytes for batch in waiting)
     if count:
         yield pa.Table.from_batches(waiting, schema)
 

@@ -12,6 +12,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -19,9 +20,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from finops.costs.focus.ahead import ahead
+from finops.costs.focus.bounds import check_column
 from finops.costs.focus.csvtext import BLOCK_BYTES, PassedText, PlainText, text_of
 from finops.costs.focus.errors import FocusFileError, shown
 from finops.costs.focus.parquetfile import in_good_sizes
+from finops.costs.focus.parquetplan import MAX_COLUMNS
 from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -46,6 +49,11 @@ class CsvFile:
         text = _decoded(head, self._encoding, name, whole=self.size <= len(head))
         self.delimiter = _delimiter(text)
         self.names, self._header_lines = _header(text, self.delimiter, name)
+        if len(self.names) > MAX_COLUMNS:
+            raise FocusFileError(
+                f"{name} has {len(self.names):,} columns; at most {MAX_COLUMNS:,} can be read. Leave out those that no cost "
+                "question needs."
+            )
         self._source: PlainText | None = None
 
     @property
@@ -58,17 +66,23 @@ class CsvFile:
         FocusFileError when the file breaks off, is not of its encoding, or a row has too many or too few fields.
         """
         last = len(self.names) - 1
-        end = ""
+        end, done = "", 0
         try:
             with self._opened() as self._source:
                 for batch in self._read(self._source, {*texts, last} - {*plain}, plain):
+                    self._check(batch, done)
                     yield batch
                     end = batch[last][-1].as_py() or ""
+                    done += len(batch[last])
                 tail, self.text_hash = self._source.tail(), self._source.content_hash()
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise self._explained(error) from error
         if not self._ends_with(tail, end):
             self._refuse_open_quote()
+
+    def _check(self, batch: Mapping[int, pa.Array], before: int) -> None:
+        for place, values in batch.items():
+            check_column(values, self.names[place], self.name, lambda index: self.where(before + index))
 
     def _read(
         self, source: PlainText, texts: set[int], plain: Sequence[int]
@@ -104,15 +118,18 @@ class CsvFile:
 
     def where(self, index: int) -> str:
         """The same with its line in the file, if that is another. Reads the file up to there."""
-        for row, (line, _) in enumerate(self._records()):
-            if row == index + 1:
-                return f"row {row + 1}" if line == row + 1 else f"row {row + 1} (line {line})"
+        with suppress(csv.Error):  # a field of more than 128 KB, as tags may be
+            for row, (line, _) in enumerate(self._records()):
+                if row == index + 1:
+                    return f"row {row + 1}" if line == row + 1 else f"row {row + 1} (line {line})"
         return self.row(index)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Every row with its last line, the header first; blank lines are none. Slow: for messages only."""
-        rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=False)
+        lines = _Measured(self._lines(), self.name)
+        rows = csv.reader(lines, delimiter=self.delimiter, strict=False)
         for fields in rows:
+            lines.held = 0
             if fields and rows.line_num >= self._header_lines:
                 yield rows.line_num, fields
 
@@ -144,9 +161,7 @@ class CsvFile:
                 f"{self.name} cannot be read as CSV after row {done + 1}: {found}. Perhaps a quote is not closed there."
             )
         if "straddling" in str(error):
-            return FocusFileError(
-                f"{self.name} has a row longer than {BLOCK_BYTES >> 20} MB. Perhaps a quote is not closed."
-            )
+            return _too_long(self.name)
         return FocusFileError(f"{self.name} cannot be read as CSV: {shown(error)}. {_AGAIN}")
 
     def _wrong_width(self, row: int, line: int, fields: list[str]) -> FocusFileError:
@@ -162,9 +177,11 @@ class CsvFile:
 
     def _refuse_open_quote(self) -> None:
         """An odd number of quotes may be a value like 5" in plain text; only an open one at the end is refused."""
-        rows, row = csv.reader(self._lines(), delimiter=self.delimiter, strict=True), 0
+        lines = _Measured(self._lines(), self.name)
+        rows, row = csv.reader(lines, delimiter=self.delimiter, strict=True), 0
         try:
             for fields in rows:
+                lines.held = 0
                 row += bool(fields) and rows.line_num >= self._header_lines
         except csv.Error as error:
             if "unexpected end of data" not in str(error):
@@ -172,6 +189,28 @@ class CsvFile:
             raise FocusFileError(
                 f"{self.name} breaks off in row {row + 1}: a quote that opens there is never closed. {_AGAIN}"
             ) from error
+
+
+class _Measured:
+    """Lines of text, counted until `held` is set back: a row may have many lines, and all of it is in memory."""
+
+    def __init__(self, lines: Iterator[str], name: str) -> None:
+        self.held = 0
+        self._lines = lines
+        self._name = name
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.held += len(line)
+            if self.held > BLOCK_BYTES:
+                raise _too_long(self._name)
+            yield line
+
+
+def _too_long(name: str) -> FocusFileError:
+    return FocusFileError(
+        f"{name} has a row longer than {BLOCK_BYTES >> 20} MB. Perhaps a quote is not closed."
+    )
 
 
 def _counted(batches: Iterator[pa.RecordBatch], source: PlainText) -> Iterator[pa.RecordBatch]:
@@ -224,7 +263,9 @@ def _header(text: str, delimiter: str, name: str) -> tuple[list[str], int]:
 
 
 def _text_lines(file: IO[bytes], name: str) -> Iterator[str]:
-    for number, raw in enumerate(file, start=1):
+    for number, raw in enumerate(iter(lambda: file.readline(BLOCK_BYTES + 1), b""), start=1):
+        if len(raw) > BLOCK_BYTES:
+            raise _too_long(name)
         data = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         try:
             text = data.decode()

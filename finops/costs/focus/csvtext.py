@@ -23,6 +23,11 @@ BLOCK_BYTES: Final = 8 << 20
 TAIL: Final = 64 << 10
 """Bytes at the end that are looked at; a longer last value only costs a second look at the file."""
 
+FREE_TEXT: Final = 256 << 20
+MAX_RATIO: Final = 200
+MAX_TEXT: Final = 256 << 30
+"""Bytes that a file in gzip may unpack to."""
+
 ContentDigest: Final = xxhash.xxh3_128
 """What tells the content of files apart, hexadecimal. Nobody gains by two files with one digest, so it need not be
 cryptographic: SHA-256 took 8 % of the processor time of an import, this takes 2 %."""
@@ -85,6 +90,7 @@ class PassedText(PlainText):
         self._tail = b""
         self._ended = False
         self._ends: list[int] = [0]
+        self._size = 0
 
     @property
     def bytes_done(self) -> int:
@@ -96,6 +102,8 @@ class PassedText(PlainText):
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._text.read(size if size > 0 else BLOCK_BYTES)
         self._ended = not data
+        self._size += len(data)
+        _refuse_bomb(self._size, int(self._raw.tell()), self._kind[2])
         self._ends.append(int(self._raw.tell()))
         self._tail = (self._tail + data[-TAIL:])[-TAIL:]
         self._digest.update(data)
@@ -116,6 +124,16 @@ class PassedText(PlainText):
     def _first(self) -> bytes:
         with text_of(self._path, *self._kind) as file:
             return file.read(HEAD)
+
+
+def _refuse_bomb(text: int, packed: int, name: str) -> None:
+    """Bills in gzip unpack to 10 or 20 times their size, and a file of one line over and over to 1,000 times."""
+    if text > MAX_TEXT or (text > FREE_TEXT and text > MAX_RATIO * packed):
+        raise FocusFileError(
+            f"{name} unpacks to more than {text >> 20:,} MB, {text // max(packed, 1):,} times its size. A file may unpack to "
+            f"{MAX_RATIO} times its size (from {FREE_TEXT >> 20} MB on) and to {MAX_TEXT >> 30} GB. Split it, or import it "
+            "without gzip."
+        )
 
 
 @contextmanager

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from finops.costs.focus import parquetplan
+from finops.costs.focus.bounds import BATCH_ROWS, GATHERED_BYTES, check_batch, check_column
 from finops.costs.focus.errors import FocusFileError, shown
 from finops.costs.focus.sniff import Format
-
-BATCH_ROWS: Final = 1 << 16
 
 
 class ParquetFile:
@@ -26,7 +25,10 @@ class ParquetFile:
         self.delimiter = ""
         self.text_hash = ""
         self._rows_done = 0
-        with self._explained("footer"), pq.ParquetFile(path) as file:
+        self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], parquetplan.Plan] = {}
+        parquetplan.check_footer(path, self.size, name)
+        with self._explained("footer"), parquetplan.opened(path) as file:
+            parquetplan.check_schema(file, name)
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
             self.rows: int = file.metadata.num_rows
@@ -39,12 +41,38 @@ class ParquetFile:
         """Columns by position, batch after batch, strings of `texts` dictionary-encoded. May be called again."""
         self._rows_done = 0
         wanted = [*texts, *plain]
-        as_dictionary = [self.names[place] for place in texts if _is_text(self._types[place])]
         chosen = [self.names[place] for place in wanted]
-        with self._explained("data"), pq.ParquetFile(self.path, read_dictionary=as_dictionary) as file:
-            for batch in in_good_sizes(file.iter_batches(batch_size=BATCH_ROWS, columns=chosen)):
-                yield {place: batch.column(self.names[place]) for place in wanted}
-                self._rows_done += batch.num_rows
+        with self._explained("data"):
+            plan = self._plan(texts, plain)
+            with parquetplan.opened(self.path, read_dictionary=plan.as_dictionary) as file:
+                for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=chosen)):
+                    found = {place: batch.column(self.names[place]) for place in wanted}
+                    self._check(found)
+                    yield found
+                    self._rows_done += batch.num_rows
+        if self._rows_done != self.rows:
+            raise FocusFileError(
+                f"{self.name} says that it has {self.rows:,} rows, and has {self._rows_done:,}. It may be damaged; "
+                "download or export it again."
+            )
+
+    def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> parquetplan.Plan:
+        """Made once of the same columns: a file is looked at and then read."""
+        key = tuple(texts), tuple(plain)
+        if key not in self._plans:
+            dictionaries = [self.names[place] for place in texts if _is_text(self._types[place])]
+            wanted = [self.names[place] for place in (*texts, *plain)]
+            with parquetplan.opened(self.path) as file:
+                self._plans[key] = parquetplan.plan(self.path, file, self.name, dictionaries, wanted)
+        return self._plans[key]
+
+    def _check(self, batch: Mapping[int, pa.Array]) -> None:
+        def where(index: int) -> str:
+            return self.row(self._rows_done + index)
+
+        check_batch(sum(values.nbytes for values in batch.values()), self.name, where)
+        for place, values in batch.items():
+            check_column(values, self.names[place], self.name, where)
 
     def is_text(self, place: int) -> bool:
         """Whether the column at this place is stored as text."""
@@ -72,8 +100,13 @@ class _Explained:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, pa.ArrowException | OSError | MemoryError | UnicodeDecodeError):
-            after = f" after row {self._file._rows_done}" if self._part == "data" else ""
+        after = f" after row {self._file._rows_done}" if self._part == "data" else ""
+        if isinstance(error, MemoryError):
+            raise FocusFileError(
+                f"{self._file.name}: its {self._part} cannot be read{after} in the memory that an import may have. Write it "
+                "with smaller row groups and shorter values; or it is damaged, then download or export it again."
+            ) from error
+        if isinstance(error, pa.ArrowException | OSError | UnicodeDecodeError):
             raise FocusFileError(
                 f"{self._file.name} begins like Parquet but its {self._part} cannot be read{after}: "
                 f"{shown(error)}. It may have broken off; download or export it again."
@@ -83,11 +116,13 @@ class _Explained:
 def in_good_sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Small batches taken together: each costs the same 3 ms, however few rows it has."""
     waiting: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= BATCH_ROWS // 2:
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= BATCH_ROWS // 2 or size >= GATHERED_BYTES:
             yield from joined(waiting)
-            waiting = []
+            waiting, rows, size = [], 0, 0
     yield from joined(waiting)
 
 

@@ -24,6 +24,12 @@ from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, OPTIONAL, tag_colu
 GROUP_ROWS: Final = 122_880
 """Rows handed on at once: the lake's row group."""
 
+GROUP_CELLS: Final = 2**25
+"""The lake's too: a file of a thousand tag keys has smaller groups, because a few are held in memory."""
+
+GROUP_BYTES: Final = 256 << 20
+"""Or fewer, of rows that hold as much; 122,880 usual ones hold 60 MB."""
+
 FLAT_TAGS: Final = "tags"
 _CONSTANT: Final = ("source", "billing_period")
 
@@ -116,24 +122,30 @@ class MonthRows:
             ]
         )
 
+        self._group_rows = max(1, min(GROUP_ROWS, GROUP_CELLS // len(self.schema)))
+
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Row groups of 122,880 rows, each with one dictionary a column. Holds a few of them in memory."""
+        """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a few of them in memory."""
         for group in ahead(self._finished(group) for group in self._groups()):
             self._taken()
             yield group
 
     def _groups(self) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
-        count = 0
+        count = size = 0
         for batch in self._parts():
             waiting.append(batch)
-            count += batch.num_rows
-            while count >= GROUP_ROWS:
+            count, size = count + batch.num_rows, size + batch.nbytes
+            while count >= self._group_rows:
                 last = waiting.pop()
-                over = count - GROUP_ROWS
+                over = count - self._group_rows
                 waiting.append(last.slice(0, last.num_rows - over))
                 yield from joined(waiting)
                 waiting, count = [last.slice(last.num_rows - over)], over
+                size = waiting[0].nbytes
+            if size >= GROUP_BYTES:
+                yield from joined(waiting)
+                waiting, count, size = [], 0, 0
         if count:
             yield from joined(waiting)
 

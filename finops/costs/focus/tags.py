@@ -22,7 +22,15 @@ from finops.lake.schema import MAX_KEYS
 
 BETWEEN_TAGS, BETWEEN_KEY_AND_VALUE = "\x1e", "\x1f"
 MAX_KEY_LENGTH: Final = 256
-_REMEMBERED: Final = 50_000
+MAX_TAGS: Final = 2_000
+"""Of a row; twice the keys that an import keeps at all."""
+
+MAX_KEYS_SEEN: Final = 250_000
+"""Different keys of an import. Each is counted in memory."""
+
+_REMEMBERED: Final = 32 << 20
+"""Characters of raw tags whose reading is remembered."""
+
 _AFTER_KEY: Final = re.compile(r'"\s*:')
 _CONTROL: Final = dict.fromkeys((*range(32), 127))
 _VALUE_CONTROL: Final = dict.fromkeys((0, 30, 31))
@@ -39,6 +47,7 @@ class TagSet(NamedTuple):
     collided: bool = False
     repeated: bool = False
     unreadable: bool = False
+    size: int = 0
 
 
 class Tags:
@@ -47,11 +56,13 @@ class Tags:
     def __init__(self) -> None:
         self.key_rows: Counter[str] = Counter()
         self._known: dict[str, TagSet] = {}
+        self._known_size = 0
 
     def flat(self, values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArray:
         """The column in the flat form, dictionary-encoded. BadCell for a type that holds no tags."""
         encoded = _as_text(values, column)
         sets = [self._read(raw) for raw in encoded.dictionary.to_pylist()]
+        _refuse_too_many(sets, encoded, column)
         for kind, flags in (
             ("tags_unreadable", [tags.unreadable for tags in sets]),
             ("tag_key_trimmed", [tags.trimmed for tags in sets]),
@@ -61,6 +72,7 @@ class Tags:
             if any(flags):
                 findings.cells(kind, column, pa.array(flags).take(encoded.indices), encoded)
         self._count(sets, encoded.indices)
+        self._refuse_too_many_keys(column)
         distinct = pa.array([tags.flat for tags in sets], pa.string()).dictionary_encode()
         return pa.DictionaryArray.from_arrays(distinct.indices.take(encoded.indices), distinct.dictionary)
 
@@ -74,9 +86,11 @@ class Tags:
     def _read(self, raw: str) -> TagSet:
         known = self._known.get(raw)
         if known is None:
-            if len(self._known) >= _REMEMBERED:
+            if self._known_size >= _REMEMBERED:
                 self._known.clear()
+                self._known_size = 0
             known = self._known[raw] = read_tags(raw)
+            self._known_size += len(raw) + 100
         return known
 
     def _count(self, sets: list[TagSet], indices: pa.Array) -> None:
@@ -84,6 +98,26 @@ class Tags:
         for place, rows in zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True):
             for key, _ in pairs(sets[place].flat):
                 self.key_rows[key] += rows
+
+    def _refuse_too_many_keys(self, column: str) -> None:
+        if len(self.key_rows) > MAX_KEYS_SEEN:
+            raise BadCell(
+                column,
+                -1,
+                f"{len(self.key_rows):,}",
+                f"has more than {MAX_KEYS_SEEN:,} different keys; is it the right column",
+            )
+
+
+def _refuse_too_many(sets: list[TagSet], encoded: pa.DictionaryArray, column: str) -> None:
+    for place, tags in enumerate(sets):
+        if tags.size > MAX_TAGS and (index := pc.index(encoded.indices, place).as_py()) >= 0:
+            raise BadCell(
+                column,
+                index,
+                encoded.dictionary[place].as_py(),
+                f"has {tags.size:,} tags, and a row has {MAX_TAGS:,} at most",
+            )
 
 
 def pairs(flat: str | None) -> list[tuple[str, str]]:
@@ -159,7 +193,7 @@ def _tag_set(items: Iterable[Any]) -> TagSet:
         collided |= clean in tags and not again
         tags.setdefault(clean, words)
     flat = BETWEEN_TAGS.join(f"{key}{BETWEEN_KEY_AND_VALUE}{value}" for key, value in tags.items())
-    return TagSet(flat or None, trimmed, collided, repeated)
+    return TagSet(flat or None, trimmed, collided, repeated, size=len(tags))
 
 
 def _value(value: Any) -> str | None:
