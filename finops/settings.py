@@ -263,6 +263,8 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10
+# Where people report weaknesses: /.well-known/security.txt. An address, or an https: or mailto: URI.
+SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", "")
 DEFAULT_FROM_EMAIL: str = env.str("DEFAULT_FROM_EMAIL", "FinOps Console <noreply@localhost>")
 
 OAUTH2_PROVIDER_APPLICATION_MODEL = "accounts.OAuthApplication"

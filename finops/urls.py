@@ -4,7 +4,7 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from finops import health, home
+from finops import health, home, security_txt
 
 account_pages: list[URLPattern | URLResolver] = [
     path("", include("finops.costs.urls")),
@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include("accounts.oauth.urls")),
     path("", include("ingestion.api_urls")),
     path("", home.home, name="home"),
+    path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("auth/", include("accounts.security.urls")),

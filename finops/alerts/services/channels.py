@@ -15,6 +15,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.channels import (
+    EmailTarget,
     Kind,
     Target,
     WebhookTarget,
@@ -26,6 +27,7 @@ from finops.alerts.channels import (
 from finops.alerts.messages import Fact, Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services.sending import Status, carry_out, end, open_attempt
+from finops.alerts.tested_addresses import count_test_mails
 from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
@@ -100,13 +102,17 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
 def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     """Send a test message now and here, once, within 10 s; the delivery's status and attempt say how it went.
 
-    Raises UserError when the account's channels were tested ten times within a minute. Call it outside a transaction.
+    A test is mailed only to addresses that members of the account verified. Raises UserError where none is, and when the
+    account's channels, or any by the same person, were tested ten times within a minute. Call it outside a transaction.
     """
     account = channel.account
-    if not windows().hit(f"alert-test:{account.pk}", limit=TESTS_A_MINUTE).allowed:
+    limited = [f"alert-test:{account.pk}", *([f"alert-test-by:{actor.user.pk}"] if actor.user else [])]
+    if not all(windows().hit(whose, limit=TESTS_A_MINUTE).allowed for whose in limited):
         raise UserError(
             f"Channels were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
         )
+    if isinstance(target := _readable_target(channel), EmailTarget):
+        count_test_mails(account, target.addresses)
     with account_scope(account):
         delivery = carry_out(_test_delivery(account, channel, actor))
         if delivery is None:
@@ -156,9 +162,13 @@ def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> Ale
 
 def _test_message(account: Account, channel: AlertChannel, actor: Actor) -> Message:
     return Message(
-        title=f"Test message: {channel.name} works",
+        title="Test message of an alert channel",  # a mail's subject: nothing that people wrote
         summary=f"Alerts of {account.name} that are subscribed to this channel will look like this. Nothing is wrong.",
-        facts=(Fact("Account", account.name), Fact("Asked for by", actor.label)),
+        facts=(
+            Fact("Channel", channel.name),
+            Fact("Account", account.name),
+            Fact("Asked for by", actor.label),
+        ),
         url=f"{settings.PUBLIC_URL}/a/{account.slug}/alerts/",
         kind="test",
         dedup_key=f"finops:{account.slug}:test:{channel.pk}",
@@ -205,6 +215,13 @@ def _fill(channel: AlertChannel, name: str, target: Target | None) -> None:
         channel.target, channel.shown_target = sealed(target, channel.account_id), target.shown[:300]
     channel.changed_at = clock.now()
     channel.full_clean(exclude=["account"])
+
+
+def _readable_target(channel: AlertChannel) -> Target | None:
+    try:
+        return target_of(channel)
+    except Unsealable:
+        return None  # the attempt says so
 
 
 def _with_secrets_of(row: AlertChannel, target: Target | None) -> Target | None:

@@ -16,13 +16,17 @@ import msgspec
 from django.db import transaction
 from django.db.models import Q
 
+from accounts.models import Account
 from finops.alerts import senders
-from finops.alerts.channels import target_of
+from finops.alerts.channels import EmailTarget, target_of
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.senders import Outcome, Sending
+from finops.alerts.senders.outcome import MAX_ANSWER
+from finops.alerts.tested_addresses import not_tested, verified
 from finops.lib import clock
 from finops.lib.sealing import Unsealable
+from finops.lib.spoken import cut
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +130,17 @@ def _sent(row: AlertDelivery) -> Outcome:
         made_at=row.created_at,
         arrived=tuple(row.attempts[-1]["arrived"]),
     )
+    if row.is_test and isinstance(target, EmailTarget):
+        return _tested(row.account, target, sending)
     return senders.send(channel.kind, target, sending)
+
+
+def _tested(account: Account, target: EmailTarget, sending: Sending) -> Outcome:
+    """A test goes to verified addresses alone; the answer names the others."""
+    chosen = msgspec.structs.replace(target, addresses=verified(account, target.addresses))
+    outcome = senders.send(AlertChannel.Kind.EMAIL, chosen, sending)
+    said = " ".join(filter(None, (outcome.answer, not_tested(account, target.addresses))))
+    return msgspec.structs.replace(outcome, answer=cut(said, MAX_ANSWER))
 
 
 @transaction.atomic

@@ -158,7 +158,7 @@ def test_a_person_without_account_learns_what_to_do_and_may_decline(cast: Cast) 
     allowed = client.consent(nobody)
 
     assert "You have no account to connect yet" in page
-    assert "to add <strong>nobody@example.com</strong>" in page
+    assert "to invite <strong>nobody@example.com</strong>" in page
     assert re.findall(r'name="decision"\s+value="(\w+)"', page) == ["deny"]
     assert allowed.status_code == 422
 

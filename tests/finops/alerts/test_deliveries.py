@@ -314,7 +314,7 @@ def test_the_test_button_sends_at_once_and_says_how_it_went(acme: Account, recei
     row = services.test_channel(channel=made, actor=ACTOR)
 
     assert (row.status, row.is_test, len(receiver.requests)) == ("delivered", True, 1)
-    assert "Test message: Hook works" in receiver.requests[0].json["text"]
+    assert "Test message of an alert channel" in receiver.requests[0].json["text"]
     assert AlertChannel.objects.get(pk=made.pk).tested_at == NOON
 
     receiver.answer(500, "down")

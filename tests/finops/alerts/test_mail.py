@@ -8,12 +8,17 @@ from datetime import timedelta
 from email.message import EmailMessage
 
 import pytest
+from allauth.account.models import EmailAddress
 from pytest_django import Settings
 
-from accounts.models import Account
+from accounts.audit import Actor
+from accounts.models import Account, User
+from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.messages import Fact
 from finops.alerts.senders import email as sender
+from finops.lib.errors import UserError
+from tests.cast import Cast
 from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, message, work
 from tests.finops.costs.conftest import NOON
 from tests.receivers import MailServer, smtp_server
@@ -160,8 +165,42 @@ def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Setti
     assert "The mail server did not answer" in attempted(row)[0][1]
 
 
-def test_a_mail_channel_is_tested_at_once(acme: Account, mail_server: MailServer) -> None:
-    row = services.test_channel(channel=mail_channel(acme, "a@example.com"), actor=ACTOR)
+def verify(user: User, address: str, *, verified: bool = True) -> None:
+    EmailAddress.objects.create(user=user, email=address, verified=verified)
+
+
+def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothing_of_the_sender(
+    acme: Account, cast: Cast, mail_server: MailServer, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    verify(cast.member, "Mine@example.com")
+    verify(cast.admin, "unverified@example.com", verified=False)
+    verify(cast.stranger, "victim@example.com")
+    addresses = ("mine@example.com", "unverified@example.com", "victim@example.com")
+    made = mail_channel(acme, *addresses, name="You won: click here")
+
+    row = services.test_channel(channel=made, actor=ACTOR)
 
     assert row.status == "delivered"
-    assert read(mail_server.mails[0][1])["Subject"] == "Test message: Mail works"
+    assert [address for address, _ in mail_server.mails] == ["mine@example.com"]
+    assert read(mail_server.mails[0][1])["Subject"] == "Test message of an alert channel"
+    assert "unverified@example.com and victim@example.com" in attempted(row)[0][1]
+    with pytest.raises(UserError, match=r"No test is mailed to victim@example\.com"):
+        services.test_channel(channel=mail_channel(acme, "victim@example.com", name="Other"), actor=ACTOR)
+    assert len(mail_server.mails) == 1
+
+
+def test_test_mails_to_an_address_and_of_a_person_are_limited_over_all_accounts(
+    acme: Account, cast: Cast, mail_server: MailServer
+) -> None:
+    with account_scope(cast.other_account):
+        elsewhere = mail_channel(cast.other_account, cast.both.email)
+    here = mail_channel(acme, cast.both.email)
+    for _ in range(5):
+        services.test_channel(channel=here, actor=Actor.of_user(cast.both))
+        services.test_channel(channel=elsewhere, actor=Actor.of_user(cast.both))
+
+    for actor in (Actor.of_user(cast.both), Actor.of_user(cast.member)):
+        with pytest.raises(UserError, match=r"within an hour|within a minute"):
+            services.test_channel(channel=elsewhere, actor=actor)
+    assert len(mail_server.mails) == 10
