@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any
+from typing import Any, Final
 
 from allauth.account import app_settings
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
+from allauth.core import context as current
 from django.contrib import messages
+from django.contrib.sites.shortcuts import get_current_site
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.services.addresses import free_address, has_verified, showed_password, start_clean
 from accounts.services.invitations import arrived_by_mail
+from accounts.services.mails import send_or_keep
 from finops.lib.client_address import client_address
 
-log = logging.getLogger(__name__)
+NOT_SENT_YET: Final = "We could not send the e-mail yet. It is sent as soon as the mail server answers."
+CONFIRMATION_SENT: Final = "account/messages/email_confirmation_sent.txt"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    _quiet = False
+
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""
         return arrived_by_mail(request.session, email) or bool(super().is_email_verified(request, email))
@@ -57,9 +62,29 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return client_address(request.META)
 
     def send_notification_mail(self, template_prefix: str, user: Any, *args: Any, **kwargs: Any) -> None:
-        """A security mail. What it is about has happened, and is in the security log: a mail server that is away does not
-        make it fail."""
-        try:
-            super().send_notification_mail(template_prefix, user, *args, **kwargs)
-        except OSError:  # smtplib's errors are among them
-            log.exception("the mail %s to user %s was not sent", template_prefix, user.pk)
+        """A security mail. What it is about has happened, and is in the security log: one that has to wait for the mail
+        server is no news for the page."""
+        self._quiet = True
+        super().send_notification_mail(template_prefix, user, *args, **kwargs)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """As allauth does; what the mail server does not take is kept, and the next page says so."""
+        request = current.request
+        site = {"request": request, "email": email, "current_site": get_current_site(request)}
+        if send_or_keep(self.render_mail(template_prefix, email, {**site, **context})):
+            return
+        if request is not None and not self._quiet and not getattr(request, "mail_is_kept", False):
+            request.mail_is_kept = True
+            messages.warning(request, NOT_SENT_YET)
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        *rest: Any,
+        **options: Any,
+    ) -> None:
+        if message_template == CONFIRMATION_SENT and getattr(request, "mail_is_kept", False):
+            return  # it was not
+        super().add_message(request, level, message_template, *rest, **options)

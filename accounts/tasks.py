@@ -7,6 +7,7 @@ from celery import shared_task
 from accounts.models import Account
 from accounts.oauth import services
 from accounts.security import services as security
+from accounts.services import mails
 from accounts.services.addresses import sweep_unverified
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
@@ -18,6 +19,12 @@ def sweep_connections() -> None:
     for a week are deleted."""
     services.sweep()
     sweep_unverified()
+
+
+@shared_task(name="accounts.send_unsent_mails")
+def send_unsent_mails() -> None:
+    """Every 15 seconds: mails that the mail server did not take."""
+    mails.send_unsent()
 
 
 @shared_task(name="accounts.send_invitations_due")

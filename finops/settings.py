@@ -318,6 +318,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.tidy_all_usage": 86_400,
         "lake.sweep": 3_600,
         "lake.summarise_due": 60,
+        "accounts.send_unsent_mails": 15,
         "accounts.sweep_connections": 3_600,
         "accounts.send_invitations_due": 60,
         "accounts.sweep_security": 86_400,

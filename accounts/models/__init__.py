@@ -2,6 +2,7 @@ from accounts.models.audit import AuditEntry
 from accounts.models.glossary import GlossaryTerm
 from accounts.models.invitation import Invitation
 from accounts.models.keys import MCPKey
+from accounts.models.mail import UnsentMail
 from accounts.models.oauth import (
     OAuthAccessToken,
     OAuthApplication,
@@ -31,5 +32,6 @@ __all__ = [
     "Role",
     "SecurityEvent",
     "Session",
+    "UnsentMail",
     "User",
 ]

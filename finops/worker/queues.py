@@ -51,6 +51,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "ingestion.flush_usage": FLUSH,
     "alerts.evaluate": ALERTS,
     "alerts.send_delivery": DELIVERIES,
+    "accounts.send_unsent_mails": DELIVERIES,
     "accounts.send_invitation": DELIVERIES,
     "costs.run_import": JOBS,
     "ingestion.run_upload": JOBS,

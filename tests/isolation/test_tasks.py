@@ -22,6 +22,7 @@ TASKS = {name: task.run for name, task in app.tasks.items() if task.run.__module
 SWEEPS = {
     "accounts.sweep_connections": "deletes what has ended, by its own dates, and clients of no account",
     "accounts.send_invitations_due": "asks the database which invitations are to be mailed, and queues them by account",
+    "accounts.send_unsent_mails": "sends the mails of sign-up and reset that are kept, which are of no account",
     "finops.note_worker": "notes that a worker of its queue lives, which is nobody's",
     "accounts.sweep_security": "deletes sessions and events of people by age, and seals second factors anew",
     "lake.sweep": "removes files that no account's manifest names",

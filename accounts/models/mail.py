@@ -1,0 +1,21 @@
+"""Mails that the mail server did not take yet."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+
+class UnsentMail(models.Model):
+    """Of no account: sign-up and password reset come before one."""
+
+    sealed = models.TextField()
+    """The message. It holds links that let people in, so it is sealed."""
+    attempts = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now)
+    next_attempt_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]

@@ -1,0 +1,110 @@
+"""Mails to people that a page sends: at once, or as soon as the mail server answers again.
+
+A mail is sent at least once. When the process dies between the server's word and ours it goes out again, under the same
+Message-ID, which mail programs show once.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Mapping
+from datetime import timedelta
+from email.utils import make_msgid
+from smtplib import SMTPException
+from typing import Any, Final
+
+from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
+
+from accounts.models import UnsentMail
+from finops.lib import clock
+from finops.lib.alone import alone
+from finops.lib.sealing import Unsealable, seal, unseal
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT: Final = timedelta(seconds=15)
+LONGEST_WAIT: Final = timedelta(minutes=5)
+KEPT: Final = timedelta(days=3)
+"""As long as the links in them work."""
+AT_ONCE: Final = 100
+_PURPOSE: Final = "unsent mail"
+_HTML: Final = "text/html"
+
+
+def send_or_keep(message: EmailMessage) -> bool:
+    """Send a mail; False when the mail server did not take it, and it is kept until it does.
+
+    While mails wait that were tried a moment ago, the next ones join them: nobody waits ten seconds at a page to learn
+    the same again. Cost: one query, and the mail server's time.
+    """
+    message.extra_headers.setdefault("Message-ID", make_msgid(domain="finops.invalid"))
+    if not UnsentMail.objects.filter(next_attempt_at__gt=clock.now()).exists():
+        try:
+            message.send()
+        except (OSError, SMTPException) as error:
+            log.warning("a mail could not be sent, and is kept: %s", error)
+        else:
+            return True
+    UnsentMail.objects.create(
+        sealed=seal(_fields(message), purpose=_PURPOSE), next_attempt_at=clock.now() + FIRST_WAIT
+    )
+    return False
+
+
+def send_unsent() -> int:
+    """Try again what is due; how many were sent. What is older than three days goes: its links are dead."""
+    UnsentMail.objects.filter(created_at__lt=clock.now() - KEPT).delete()
+    sent = 0
+    with alone("unsent mails") as mine:
+        for row in UnsentMail.objects.filter(next_attempt_at__lte=clock.now())[:AT_ONCE] if mine else ():
+            outcome = _try(row)
+            if outcome is None:
+                break
+            sent += outcome
+    return sent
+
+
+def _try(row: UnsentMail) -> bool | None:
+    """Whether it was sent; None when the server takes none at all."""
+    try:
+        message = _message(unseal(row.sealed, purpose=_PURPOSE))
+    except Unsealable:
+        log.warning("a mail of %s was dropped: the secret key that sealed it is gone", row.created_at)
+        row.delete()
+        return False
+    try:
+        with get_connection() as server:
+            message.connection = server
+            message.send()
+    except (OSError, SMTPException) as error:
+        # SMTPException is an OSError too: an address that is refused is no word about the others.
+        wait = min(FIRST_WAIT * 2 ** min(row.attempts, 10), LONGEST_WAIT)
+        row.attempts += 1
+        row.next_attempt_at = clock.now() + wait * random.uniform(0.5, 1)  # noqa: S311 - spreads, hides nothing
+        row.save(update_fields=["attempts", "next_attempt_at"])
+        log.warning("a mail could not be sent for the time %s: %s", row.attempts, error)
+        return False if isinstance(error, SMTPException) else None
+    row.delete()
+    return True
+
+
+def _fields(message: EmailMessage) -> dict[str, Any]:
+    bodies = getattr(message, "alternatives", [])
+    return {
+        "subject": str(message.subject),
+        "body": str(message.body),
+        "from": message.from_email,
+        "to": message.to,
+        "headers": {name: str(value) for name, value in message.extra_headers.items()},
+        "html": next((str(content) for content, kind in bodies if kind == _HTML), ""),
+    }
+
+
+def _message(fields: Mapping[str, Any]) -> EmailMultiAlternatives:
+    made = EmailMultiAlternatives(
+        fields["subject"], fields["body"], fields["from"], fields["to"], headers=fields["headers"]
+    )
+    if fields["html"]:
+        made.attach_alternative(fields["html"], _HTML)
+    return made

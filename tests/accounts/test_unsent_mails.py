@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import UnsentMail, User
+from accounts.services import mails
+from accounts.tasks import send_unsent_mails
+from tests.servers import free_port
+
+pytestmark = pytest.mark.django_db
+WORKS = "django.core.mail.backends.locmem.EmailBackend"
+NOT_YET = "We could not send the e-mail yet. It is sent as soon as the mail server answers."
+
+
+@pytest.fixture(autouse=True)
+def _one_confirmation_in_three_minutes() -> None:
+    """allauth counts them in the cache, and all of these are for one address."""
+    cache.clear()
+
+
+@pytest.fixture
+def away(settings: Settings) -> None:
+    """No mail server listens."""
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+
+
+def sign_up(client: Client, email: str = "ann@example.com") -> Any:
+    return client.post(
+        reverse("account_signup"), {"email": email, "password1": "correct horse battery"}, follow=True
+    )
+
+
+def due() -> None:
+    UnsentMail.objects.update(next_attempt_at=timezone.now())
+
+
+def test_without_a_mail_server_the_sign_up_is_kept_and_the_mail_goes_out_when_it_is_back(
+    away: None, client: Client, settings: Settings
+) -> None:
+    answer = sign_up(client)
+
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert NOT_YET in page
+    assert "email sent" not in page.lower()
+    assert User.objects.filter(email="ann@example.com").exists()
+    assert "example.com" not in UnsentMail.objects.get().sealed
+
+    due()
+    send_unsent_mails()  # still away
+    assert UnsentMail.objects.get().attempts == 2
+
+    settings.EMAIL_BACKEND = WORKS
+    send_unsent_mails()  # not due yet
+    assert UnsentMail.objects.count() == 1
+    due()
+    send_unsent_mails()
+    send_unsent_mails()
+    (sent,) = mail.outbox
+    assert sent.to == ["ann@example.com"]
+    assert "/confirm-email/" in str(sent.body)
+    assert not UnsentMail.objects.exists()
+
+
+def test_a_password_reset_says_the_same_whoever_it_is_for(away: None, client: Client) -> None:
+    for email in ("nobody@example.com", User.objects.create_user("ann@example.com", "x" * 12).email):
+        page = client.post(reverse("account_reset_password"), {"email": email}, follow=True).content.decode()
+        assert NOT_YET in page
+    assert UnsentMail.objects.count() == 2
+
+
+def test_who_comes_next_waits_for_no_mail_server(
+    away: None, client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_up(client)
+
+    def tried(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("django.core.mail.backends.smtp.EmailBackend.open", tried)
+    assert NOT_YET in sign_up(Client(), "ben@example.com").content.decode()
+
+
+def test_a_mail_whose_links_are_dead_is_dropped(away: None, client: Client) -> None:
+    sign_up(client)
+    UnsentMail.objects.update(created_at=timezone.now() - mails.KEPT - timedelta(seconds=1))
+    send_unsent_mails()
+    assert not UnsentMail.objects.exists()
+
+
+def test_where_the_mail_server_answers_nothing_is_kept_and_the_page_says_sent(
+    client: Client, settings: Settings
+) -> None:
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    page = sign_up(client).content.decode()
+    assert "Confirmation email sent to ann@example.com" in page
+    assert NOT_YET not in page
+    assert len(mail.outbox) == 1
+    assert not UnsentMail.objects.exists()
