@@ -1,5 +1,6 @@
 """Writes on cost sources, their imports and the account's cost view. Who may call them is the door's matter."""
 
+from finops.costs.services.claims import check_import_room
 from finops.costs.services.completeness import refresh_completeness, refresh_if_due
 from finops.costs.services.cost_view import change_cost_view
 from finops.costs.services.files import remove_forgotten_uploads
@@ -33,6 +34,7 @@ __all__ = [
     "change_cost_view",
     "change_import_review",
     "change_settle_days",
+    "check_import_room",
     "confirm_import",
     "create_cost_source",
     "delete_cost_source",

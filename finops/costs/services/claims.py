@@ -18,7 +18,7 @@ from accounts.models import Account
 from finops.costs.models import CostImport
 from finops.lib import clock
 from finops.lib.alone import alone
-from finops.lib.jobs import Canceled
+from finops.lib.jobs import Canceled, check_room
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
@@ -62,10 +62,12 @@ def waiting() -> list[CostImport]:
     return list(CostImport.objects.unscoped().filter(status=CostImport.Status.WAITING).order_by("pk"))
 
 
-def unfinished_of(account: Account) -> int:
-    """How many imports of an account wait for a worker or run; one that needs review waits for a person."""
+def check_import_room(*, account: Account) -> None:
+    """Raise UserError while as many imports of the account wait for a worker and run as may. One that needs review waits
+    for a person, and is not counted."""
     # Unscoped: the account is named.
-    return CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
+    unfinished = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
+    check_room(unfinished, "import", field="files")
 
 
 def earlier_unfinished(job: CostImport) -> list[int]:

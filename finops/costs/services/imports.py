@@ -40,7 +40,7 @@ from finops.lake.segments import NewSegment
 from finops.lib import children, clock, disk
 from finops.lib.children import End
 from finops.lib.errors import UserError
-from finops.lib.jobs import Canceled, Clock, check_room
+from finops.lib.jobs import Canceled, Clock
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ def _create_where_room(
 ) -> CostImport:
     # Writers wait for each other, so that the count holds until the commit.
     Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
-    check_room(claims.unfinished_of(source.account), "import", field="files")
+    claims.check_import_room(account=source.account)
     return _create(source, kept, defaults, actor, formats=formats)
 
 

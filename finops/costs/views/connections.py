@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
-from accounts.models import Role
+from accounts.models import Account, Role
 from finops.costs import services
 from finops.costs.answers import SourceHealth
 from finops.costs.completeness import settle_words
@@ -230,8 +230,21 @@ def _sent(request: AccountRequest, job: CostImport) -> HttpResponse:
 def _upload_page(request: AccountRequest, form: UploadForm) -> HttpResponse:
     if form.errors and _wants_json(request):
         return JsonResponse({"errors": form.errors}, status=422)
-    context = {"form": form, "max_bytes": settings.UPLOAD_MAX_BYTES, "low_disk": disk.low_disk()}
+    context = {
+        "form": form,
+        "max_bytes": settings.UPLOAD_MAX_BYTES,
+        # Said before somebody sends a large file for nothing.
+        "refusals": [why for why in (disk.low_disk(), _no_room(request.account)) if why],
+    }
     return render(request, "costs/upload.html", context, status=422 if form.errors else 200)
+
+
+def _no_room(account: Account) -> str:
+    try:
+        services.check_import_room(account=account)
+    except UserError as error:
+        return error.message
+    return ""
 
 
 @account_page()

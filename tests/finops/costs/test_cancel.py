@@ -107,6 +107,10 @@ def test_more_than_may_wait_are_refused_to_that_account_alone(
     client = signed_in(cast.member)
     form = {"source": source.pk, "uploads": SimpleUploadedFile("focus.csv", MAY.encode())}
 
+    assert (
+        "This account has 2 imports waiting"
+        in client.get(f"/a/{cast.account.slug}/connections/upload/").content.decode()
+    )
     refused = client.post(f"/a/{cast.account.slug}/connections/upload/", form)
 
     assert refused.status_code == 422
