@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from accounts.views import accounts, audit, connected_apps, glossary, keys, members, security
+from accounts.views import accounts, audit, connected_apps, glossary, keys, members, ownership, security
 
 urlpatterns = [
     path("settings/mcp-keys/", keys.index, name="mcp_keys"),
@@ -31,6 +31,12 @@ urlpatterns = [
     path("settings/members/<int:membership_id>/role/", members.change, name="member_change"),
     path("settings/members/<int:membership_id>/remove/", members.remove, name="member_remove"),
     path("settings/account/", accounts.settings, name="account_settings"),
+    path("settings/account/delete/", ownership.delete, name="account_delete"),
+    path("settings/account/restore/", ownership.restore, name="account_restore"),
+    path("settings/account/transfer/", ownership.transfer, name="ownership_transfer"),
+    path("settings/account/transfer/withdraw/", ownership.withdraw, name="ownership_withdraw"),
+    path("settings/account/transfer/accept/", ownership.accept, name="ownership_accept"),
+    path("settings/account/transfer/decline/", ownership.decline, name="ownership_decline"),
     path("settings/glossary/", glossary.index, name="glossary"),
     path("settings/security/", security.index, name="account_security"),
     path("settings/audit-log/", audit.index, name="audit_log"),

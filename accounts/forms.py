@@ -76,6 +76,19 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices)
 
 
+class DeletionForm(forms.Form):
+    name = forms.CharField(
+        label="Name of the account",
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": "Type the name of the account."},
+    )
+
+
+class TransferForm(forms.Form):
+    membership_id = forms.IntegerField()
+
+
 class AccountForm(forms.Form):
     name = forms.CharField(max_length=100, error_messages={"required": "Give the account a name."})
     fiscal_start_month = forms.TypedChoiceField(

@@ -9,6 +9,8 @@ from accounts.oauth import services
 from accounts.security import services as security
 from accounts.services import mails
 from accounts.services.addresses import sweep_unverified
+from accounts.services.deletion import DELETE_TASK, due_deletions
+from accounts.services.deletion import delete_account as delete_account_for_good
 from accounts.services.invitations import SEND_TASK, due_invitations
 from accounts.services.invitations import send_invitation as send_invitation_mail
 
@@ -44,3 +46,16 @@ def send_invitation(account_id: int, invitation_id: int) -> None:
 def sweep_security() -> None:
     """Daily: expired sessions and old security events are deleted, secrets of second factors sealed under the key of now."""
     security.sweep()
+
+
+@shared_task(name="accounts.delete_due_accounts")
+def delete_due_accounts() -> None:
+    """Hourly: accounts whose owner wanted them deleted 14 days ago become a task each."""
+    for account_id in due_deletions():
+        delete_account.apply_async([account_id], expires=3_600)
+
+
+@shared_task(name=DELETE_TASK)
+def delete_account(account_id: int) -> None:
+    """Remove an account with every row and file; one that is not due is left alone. Goes on where another run ended."""
+    delete_account_for_good(account_id=account_id)

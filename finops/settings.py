@@ -321,6 +321,7 @@ CELERY_BEAT_SCHEDULE = {
         "accounts.send_unsent_mails": 15,
         "accounts.sweep_connections": 3_600,
         "accounts.send_invitations_due": 60,
+        "accounts.delete_due_accounts": 3_600,
         "accounts.sweep_security": 86_400,
         "costs.remove_forgotten_uploads": 86_400,
         "ingestion.prune_rejected": 300,

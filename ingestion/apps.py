@@ -12,6 +12,10 @@ class IngestionConfig(AppConfig):
     verbose_name = "Ingestion"
 
     def ready(self) -> None:
+        from accounts.services.deletion import register_files
+        from ingestion.services.upload_files import remove_of_account
+
+        register_files(remove_of_account)
         pre_delete.connect(_end_pushes, sender="accounts.Account", dispatch_uid="ingestion.pushes")
 
 

@@ -85,6 +85,19 @@ class Account(models.Model):
         default=False, help_text="Members without a second factor see only where to set one up."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    delete_after = models.DateTimeField(
+        null=True,
+        blank=True,
+        db_index=True,
+        editable=False,
+        help_text="When it is deleted, if an owner wants it.",
+    )
+    transfer_to = models.ForeignKey(
+        User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    transfer_by = models.ForeignKey(
+        User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
 
     class Meta:
         ordering = ["name"]

@@ -1,6 +1,7 @@
 """Writes on accounts and memberships. Who may call them is the door's matter."""
 
 from accounts.services.accounts import change_account, create_account
+from accounts.services.deletion import ask_for_deletion, restore_account
 from accounts.services.glossary import MAX_TERMS, replace_glossary
 from accounts.services.invitations import (
     accept_invitation,
@@ -14,11 +15,14 @@ from accounts.services.invitations import (
     withdraw_invitation,
 )
 from accounts.services.members import add_member, change_role, remove_member
+from accounts.services.ownership import accept_ownership, offer_ownership, withdraw_ownership_offer
 
 __all__ = [
     "MAX_TERMS",
     "accept_invitation",
+    "accept_ownership",
     "add_member",
+    "ask_for_deletion",
     "change_account",
     "change_role",
     "create_account",
@@ -27,9 +31,12 @@ __all__ = [
     "invitation_of",
     "invite",
     "may_accept",
+    "offer_ownership",
     "remove_member",
     "replace_glossary",
     "resend_invitation",
+    "restore_account",
     "send_invitation",
     "withdraw_invitation",
+    "withdraw_ownership_offer",
 ]

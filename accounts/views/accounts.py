@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -10,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
+from accounts import queries
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import AccountForm, NewAccountForm, take_error
 from accounts.models import Account, Role, User
@@ -62,4 +65,7 @@ def settings(request: AccountRequest) -> HttpResponse:
 
 
 def _settings_page(request: AccountRequest, form: AccountForm) -> HttpResponse:
-    return render(request, "accounts/settings.html", {"form": form}, status=422 if form.errors else 200)
+    context: dict[str, Any] = {"form": form}
+    if request.membership.may(Role.OWNER):
+        context |= {"is_owner": True, "successors": queries.successors(request.account)}
+    return render(request, "accounts/settings.html", context, status=422 if form.errors else 200)

@@ -7,3 +7,9 @@ class CostsConfig(AppConfig):
     name = "finops.costs"
     label = "costs"
     verbose_name = "Costs"
+
+    def ready(self) -> None:
+        from accounts.services.deletion import register_files
+        from finops.costs.services.files import remove_of_account
+
+        register_files(remove_of_account)

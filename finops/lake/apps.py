@@ -12,6 +12,10 @@ class LakeConfig(AppConfig):
     verbose_name = "Lake"
 
     def ready(self) -> None:
+        from accounts.services.deletion import register_files
+        from finops.lake.sweeping import remove_files
+
+        register_files(remove_files)
         pre_delete.connect(_wait_for_flush, sender="accounts.Account", dispatch_uid="lake.flush")
         # The inbox has no foreign keys, so nothing cascades into it.
         post_delete.connect(_discard_waiting, sender="accounts.Account", dispatch_uid="lake.inbox")

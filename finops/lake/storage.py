@@ -64,8 +64,8 @@ class Storage(ABC):
         """Remove a file; one already gone is fine."""
 
     @abstractmethod
-    def files(self) -> Iterator[StoredFile]:
-        """Every file in the lake, unfinished ones too."""
+    def files(self, below: str = "") -> Iterator[StoredFile]:
+        """Every file in the lake, or in a folder of it; unfinished ones too."""
 
     @property
     @abstractmethod
@@ -95,8 +95,8 @@ class LocalStorage(Storage):
     def delete(self, path: str) -> None:
         (self._root / path).unlink(missing_ok=True)
 
-    def files(self) -> Iterator[StoredFile]:
-        for folder, _, names in os.walk(self._root):
+    def files(self, below: str = "") -> Iterator[StoredFile]:
+        for folder, _, names in os.walk(self._root / below):
             for name in names:
                 yield from self._stored(Path(folder, name))
 
@@ -149,10 +149,10 @@ class RemoteStorage(Storage):
         except FileNotFoundError:
             return
 
-    def files(self) -> Iterator[StoredFile]:
+    def files(self, below: str = "") -> Iterator[StoredFile]:
         filesystem, root = self._filesystem()
         filesystem.invalidate_cache()
-        for name in filesystem.find(root):
+        for name in filesystem.find(f"{root}/{below}".rstrip("/")):
             yield StoredFile(name.removeprefix(root).lstrip("/"), filesystem.modified(name))
 
     @property

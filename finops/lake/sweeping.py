@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Final
 
+from accounts.models import Account
 from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.segments import ORPHANS_STAY, named_paths
 from finops.lake.storage import storage
@@ -32,6 +33,15 @@ def sweep() -> Swept:
     swept = Swept(retired=_sweep_retired(), orphans=_sweep_orphans())
     storage().trim()
     return swept
+
+
+def remove_files(account: Account) -> int:
+    """Remove every file of an account that is being deleted, whether or not a row names it: how many went."""
+    count = 0
+    for file in list(storage().files(f"{account.pk}/")):
+        storage().delete(file.path)
+        count += 1
+    return count
 
 
 def _sweep_retired() -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
+from accounts.models import Account
 from finops.lib import clock
 from ingestion.models import UsageUpload
 
@@ -46,6 +47,15 @@ def keep(upload: UploadedFile[Any]) -> Kept:
 
 def remove(path: str) -> None:
     Path(path).unlink(missing_ok=True)
+
+
+def remove_of_account(account: Account) -> int:
+    """Remove the files of uploads of an account that is being deleted: how many uploads had one."""
+    # Unscoped: the account is being deleted by a task.
+    paths = list(UsageUpload.objects.unscoped().filter(account=account).values_list("path", flat=True))
+    for path in paths:
+        remove(path)
+    return len(paths)
 
 
 def remove_forgotten() -> int:

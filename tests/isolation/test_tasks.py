@@ -25,6 +25,7 @@ SWEEPS = {
     "accounts.send_unsent_mails": "sends the mails of sign-up and reset that are kept, which are of no account",
     "finops.note_worker": "notes that a worker of its queue lives, which is nobody's",
     "accounts.sweep_security": "deletes sessions and events of people by age, and seals second factors anew",
+    "accounts.delete_due_accounts": "asks the database which accounts are to be deleted, and queues them by account",
     "lake.sweep": "removes files that no account's manifest names",
     "lake.summarise_due": "asks the database which accounts' cost is to be summarised, and queues them by account",
     "costs.remove_forgotten_uploads": "removes files that no import of any account will read",

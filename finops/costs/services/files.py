@@ -12,7 +12,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
+from accounts.models import Account
 from finops.costs.focus.errors import printable
+from finops.costs.models import CostImport
 from finops.costs.services import claims
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -51,6 +53,15 @@ def remove(files: Sequence[Mapping[str, Any]]) -> None:
     for file in files:
         if file["remove"]:
             Path(file["path"]).unlink(missing_ok=True)
+
+
+def remove_of_account(account: Account) -> int:
+    """Remove the files that imports of an account that is being deleted wait with: how many."""
+    # Unscoped: the account is being deleted by a task.
+    waiting = list(CostImport.objects.unscoped().filter(account=account).values_list("files", flat=True))
+    for files in waiting:
+        remove(files)
+    return sum(len(files) for files in waiting)
 
 
 def uploads() -> Path:

@@ -1,0 +1,139 @@
+"""Deletion of an account by its owner: everything in the database and the lake, after a time to think again.
+
+Until then the account works and says on each page when it ends; any owner restores it. Rooms above say which files of
+theirs go with an account (`register_files`), since nothing here knows them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import IntegrityError, connection, transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, MCPKey, Membership, OAuthConnection
+from finops.lib import clock
+from finops.lib.errors import UserError
+
+GRACE: Final = timedelta(days=14)
+DELETE_TASK: Final = "accounts.delete_account"
+PIECE: Final = 10_000
+"""Rows a transaction: under a second, so nothing waits long for a lock."""
+
+log = logging.getLogger(__name__)
+
+_files: list[Callable[[Account], int]] = []
+
+
+def register_files(remove: Callable[[Account], int]) -> Callable[[Account], int]:
+    """Add what removes files of an account and says how many went. It runs before the rows go, and may run twice."""
+    _files.append(remove)
+    return remove
+
+
+@transaction.atomic
+def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
+    """Delete the account in 14 days: when that is. Raises UserError unless `name` is the account's, letter by letter."""
+    account = Account.objects.select_for_update().get(pk=account.pk)
+    if name.strip() != account.name:
+        raise UserError("Type the name of the account exactly as it is.", field="name")
+    if account.delete_after is None:
+        account.delete_after = clock.now() + GRACE
+        account.save(update_fields=["delete_after"])
+        detail = {"delete_after": account.delete_after.isoformat()}
+        audit.record(
+            account=account, actor=actor, action="account.delete", target=account.name, detail=detail
+        )
+    return account.delete_after
+
+
+@transaction.atomic
+def restore_account(*, account: Account, actor: Actor) -> None:
+    """Keep an account that was to be deleted. Raises UserError when its deletion has begun."""
+    account = Account.objects.select_for_update().get(pk=account.pk)
+    if account.delete_after is None:
+        return
+    if account.delete_after <= clock.now():
+        raise UserError("The deletion of this account has begun.")
+    account.delete_after = None
+    account.save(update_fields=["delete_after"])
+    audit.record(account=account, actor=actor, action="account.restore", target=account.name)
+
+
+def due_deletions() -> list[int]:
+    """Accounts whose time to think again is over."""
+    return list(Account.objects.filter(delete_after__lte=clock.now()).values_list("pk", flat=True))
+
+
+def delete_account(*, account_id: int) -> bool:
+    """Remove an account whose time is over, with every row and file: False when there is none.
+
+    In pieces, each a transaction of its own; killed anywhere, another run goes on, and two at once do no harm. Files
+    that an import writes at this very moment are named by no row, and go with the lake's next sweeps.
+    """
+    account = Account.objects.filter(pk=account_id, delete_after__lte=clock.now()).first()
+    if account is None:
+        return False
+    with transaction.atomic():  # nobody comes in from now on
+        Membership.objects.filter(account=account).delete()
+        MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
+        OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens
+    files = sum(remove(account) for remove in _files)
+    rows = _delete_rows(account_id)
+    with transaction.atomic():
+        Account.objects.filter(
+            pk=account_id
+        ).delete()  # what no piece could take, and what hangs on rows of it
+        for table in _tables():
+            rows += _delete_piece(table, account_id, limit=None)  # of tables without foreign keys
+    files += sum(remove(account) for remove in _files)
+    log.warning("account %s is deleted: %s rows and %s files", account_id, rows, files)
+    return True
+
+
+def _tables() -> list[str]:
+    """Every table of rows of accounts, partitions one by one: also those that no model describes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT c.oid::regclass::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+              AND a.attname = 'account_id' AND a.atttypid = 'bigint'::regtype AND NOT a.attisdropped
+            ORDER BY 1
+            """
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _delete_rows(account_id: int) -> int:
+    """Table by table, those that others point to after them: found by trying, until nothing more goes."""
+    left, count = _tables(), 0
+    while left:
+        refused = []
+        for table in left:
+            try:
+                while gone := _delete_piece(table, account_id, limit=PIECE):
+                    count += gone
+            except IntegrityError:
+                refused.append(table)
+        if len(refused) == len(left):  # they point to one another
+            break
+        left = refused
+    return count
+
+
+def _delete_piece(table: str, account_id: int, *, limit: int | None) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(
+            f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("  # noqa: S608 a table's name from the catalogue
+            f"SELECT ctid FROM {table} WHERE account_id = %s LIMIT %s))",
+            [account_id, limit],
+        )
+        gone = cursor.rowcount
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        return int(gone)

@@ -1,0 +1,66 @@
+"""Handing an account over: its owner names a member or admin, who accepts."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, Membership, Role, User
+from finops.lib.errors import UserError
+
+
+@transaction.atomic
+def offer_ownership(*, account: Account, to: User, by: User) -> None:
+    """Name who becomes owner when she accepts; a second offer replaces the first. Raises UserError for somebody who is
+    no member or admin of the account, and when `by` does not own it."""
+    account = _locked(account)
+    if _role(account, by) != Role.OWNER:
+        raise UserError("Only an owner hands an account over.")
+    if _role(account, to) not in (Role.MEMBER, Role.ADMIN):
+        raise UserError("Choose a member or admin of the account.", field="membership_id")
+    _set(account, to, by)
+    _record(account, Actor.of_user(by), "offer", to)
+
+
+@transaction.atomic
+def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
+    """End an offer: by an owner, or by the person who was named and declines. Without one nothing happens."""
+    account = _locked(account)
+    if account.transfer_to is not None:
+        to = account.transfer_to
+        _set(account, None, None)
+        _record(account, actor, "decline" if actor.user == to else "withdraw", to)
+
+
+@transaction.atomic
+def accept_ownership(*, account: Account, user: User) -> None:
+    """Become owner; who offered it becomes an admin. Raises UserError for who was not named, and when she who offered it
+    owns the account no more."""
+    account = _locked(account)
+    by = account.transfer_by
+    if account.transfer_to != user or by is None or _role(account, by) != Role.OWNER:
+        raise UserError("This account is not offered to you any more.")
+    if _role(account, user) not in (Role.MEMBER, Role.ADMIN):
+        raise UserError("Only a member or admin becomes owner.")
+    Membership.objects.filter(account=account, user=user).update(role=Role.OWNER)
+    Membership.objects.filter(account=account, user=by).update(role=Role.ADMIN)
+    _set(account, None, None)
+    _record(account, Actor.of_user(user), "accept", user)
+
+
+def _locked(account: Account) -> Account:
+    return Account.objects.select_for_update().get(pk=account.pk)
+
+
+def _role(account: Account, user: User) -> str | None:
+    return Membership.objects.filter(account=account, user=user).values_list("role", flat=True).first()
+
+
+def _set(account: Account, to: User | None, by: User | None) -> None:
+    account.transfer_to, account.transfer_by = to, by
+    account.save(update_fields=["transfer_to", "transfer_by"])
+
+
+def _record(account: Account, actor: Actor, verb: str, to: User) -> None:
+    audit.record(account=account, actor=actor, action=f"ownership.{verb}", target=to.email)

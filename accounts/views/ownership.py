@@ -1,0 +1,115 @@
+"""Settings → Account, for owners: hand the account over, delete it, restore it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
+from allauth.core.exceptions import ReauthenticationRequired
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import services
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import DeletionForm, TransferForm, take_error
+from accounts.models import Membership, Role
+from finops.lib.errors import UserError
+
+
+def _ask_for_password(request: AccountRequest) -> None:
+    """Once more, unless it was given in the last minutes; the form that was sent goes on after it."""
+    if not did_recently_reauthenticate(request):
+        raise ReauthenticationRequired
+
+
+@account_page(Role.OWNER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: AccountRequest) -> HttpResponse:
+    form = DeletionForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        _ask_for_password(request)
+        try:
+            when = services.ask_for_deletion(
+                account=request.account, actor=request.actor, name=form.cleaned_data["name"]
+            )
+        except UserError as error:
+            take_error(form, error)
+        else:
+            messages.success(
+                request, f"The account is deleted on {when:%Y-%m-%d}. Until then you can restore it."
+            )
+            return redirect("account_settings", slug=request.account.slug)
+    return render(request, "accounts/delete.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@account_page(Role.OWNER)
+@require_POST
+def restore(request: AccountRequest) -> HttpResponse:
+    return _done(
+        request,
+        lambda: services.restore_account(account=request.account, actor=request.actor),
+        "The account stays.",
+    )
+
+
+@account_page(Role.OWNER)
+@require_POST
+def transfer(request: AccountRequest) -> HttpResponse:
+    form = TransferForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose a member or admin of the account.")
+        return redirect("account_settings", slug=request.account.slug)
+    rows = Membership.objects.select_related("user").filter(account=request.account)
+    to = get_object_or_404(rows, pk=form.cleaned_data["membership_id"]).user
+    _ask_for_password(request)
+    return _done(
+        request,
+        lambda: services.offer_ownership(account=request.account, to=to, by=request.user),
+        f"{to.label} becomes owner when they accept, which each page offers them now. You become an admin then.",
+    )
+
+
+@account_page(Role.OWNER)
+@require_POST
+def withdraw(request: AccountRequest) -> HttpResponse:
+    return _done(
+        request,
+        lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
+        "The account stays with its owner.",
+    )
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def accept(request: AccountRequest) -> HttpResponse:
+    return _done(
+        request,
+        lambda: services.accept_ownership(account=request.account, user=request.user),
+        f"You own {request.account.name} now.",
+    )
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def decline(request: AccountRequest) -> HttpResponse:
+    """Of the person who was named alone; anybody else changes nothing."""
+    if request.account.transfer_to_id != request.user.pk:
+        messages.error(request, "This account is not offered to you.")
+        return redirect("account_settings", slug=request.account.slug)
+    return _done(
+        request,
+        lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
+        "You declined.",
+    )
+
+
+def _done(request: AccountRequest, write: Callable[[], None], success: str) -> HttpResponse:
+    try:
+        write()
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, success)
+    return redirect("account_settings", slug=request.account.slug)
