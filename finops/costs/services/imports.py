@@ -140,8 +140,7 @@ def run_import(import_id: int, *, told: Told | None = None, in_child: bool = Fal
     Safe to call twice, at once, and after kill -9 at any moment: what an attempt leaves behind is not visible, and
     the last step is one transaction. A failure is kept in the import's `error`. With `in_child` the files are read in
     a process of their own, which may end as it likes: too much memory is this import's failure, and any other end too
-    when it was the third. While there is
-    little room on disk, an import waits.
+    when it was the third. While there is little room on disk, an import waits.
     """
     if disk.low_disk():
         return False
@@ -186,6 +185,9 @@ def end_import_process(import_id: int) -> bool:
     return children.end(_child_name(import_id))
 
 
+_DIED: Final = "The process that imported it ended three times by itself, the last time while {stage} ({cause}). Nothing was changed."
+
+
 def _child_name(import_id: int) -> str:
     return f"cost import {import_id}"
 
@@ -201,6 +203,7 @@ def _attempt_in_child(job: CostImport) -> None:
         name=_child_name(job.pk),
         wanted=lambda: claims.is_wanted(job) and not limit.is_over,
     )
+    _remove_work(job)
     if ending.end is End.ENDED and claims.is_canceled(job):
         _cancel(job)
     elif ending.end is End.ENDED and limit.is_over:
@@ -208,15 +211,10 @@ def _attempt_in_child(job: CostImport) -> None:
     elif ending.end is not End.DONE and claims.is_ours(job):
         job.refresh_from_db(fields=["stage"])
         logger.warning("costs: the child of import %s ended: %s, %s", job.pk, ending.end.value, ending.cause)
-        stage = job.stage or "reading"
         if ending.end is End.MEMORY:
-            _fail(job, too_much_memory(stage))
+            _fail(job, too_much_memory(job.stage))
         elif _attempts_of(job) >= claims.MAX_ATTEMPTS:
-            _fail(
-                job,
-                f"The process that imported it ended three times by itself, the last time while {stage} "
-                f"({ending.cause}). Nothing was changed.",
-            )
+            _fail(job, _DIED.format(stage=job.stage, cause=ending.cause))
 
 
 def attempt(import_id: int, attempt_number: int) -> None:
@@ -246,9 +244,7 @@ def _attempts_of(job: CostImport) -> int:
 def _refuse_interrupted(job: CostImport) -> bool:
     if _attempts_of(job) <= claims.MAX_ATTEMPTS:
         return False
-    _fail(
-        job, "The import was interrupted three times, the last time while " + (job.stage or "reading") + "."
-    )
+    _fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
     return True
 
 
@@ -258,8 +254,7 @@ def _attempt(job: CostImport, told: Told | None) -> None:
     if job.cancel_requested_at is not None:  # while nobody ran it
         _cancel(job)
         return
-    for left in files.work().glob(f"{job.pk}-*"):
-        shutil.rmtree(left)
+    _remove_work(job)
     folder = files.work() / f"{job.pk}-{job.attempts}"
     folder.mkdir()
     try:
@@ -271,12 +266,18 @@ def _attempt(job: CostImport, told: Told | None) -> None:
     except UserError as error:
         _wait_or_fail(job, error)
     except MemoryError:  # pyarrow's too
-        _fail(job, too_much_memory(job.stage or "reading"))
+        _fail(job, too_much_memory(job.stage))
     except Exception:
         _fail(job, "Something went wrong while importing; nothing was changed. The server's log says what.")
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_work(job: CostImport) -> None:
+    """What an attempt that was killed has left."""
+    for left in files.work().glob(f"{job.pk}-*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _wait_or_fail(job: CostImport, error: UserError) -> None:
@@ -288,8 +289,7 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
 
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
-    paths = [Path(file["path"]) for file in job.files]
-    names = [file["name"] for file in job.files]
+    paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
     with hashing(paths) as hashes:
         found = normalise(
             [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
