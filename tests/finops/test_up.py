@@ -16,13 +16,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 from django.conf import settings
 
 from finops.processes import group_alive, process_name
-from tests.waiting import threads, wait_until
+from tests.waiting import threads
 
 PATIENCE = 90
 pytestmark = pytest.mark.xdist_group("up")
@@ -85,13 +84,6 @@ class Console:
     def get(self, path: str) -> str:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
             return str(answer.read().decode())
-
-    def is_ready(self) -> bool:
-        try:
-            return bool(json.loads(self.get("/readyz"))["ready"])
-        except HTTPError as error:
-            error.close()
-            return False
 
 
 def free_port() -> int:
@@ -235,4 +227,4 @@ class TestWhileItRuns:
         os.kill(killed, signal.SIGKILL)
         kept.wait_for("PostgreSQL ended")
         kept.wait_for("PostgreSQL answers again")
-        wait_until(kept.is_ready)
+        assert json.loads(kept.get("/readyz"))["ready"] is True
