@@ -23,7 +23,8 @@ from django.conf import settings
 from finops.processes import group_alive, process_name
 from tests.waiting import threads
 
-PATIENCE = 90
+# Some 100 migrations on a machine that has other things to do.
+PATIENCE = 240
 pytestmark = pytest.mark.xdist_group("up")
 
 
@@ -104,10 +105,12 @@ def var_dir() -> Iterator[Path]:
 @contextmanager
 def started(var_dir: Path) -> Iterator[Console]:
     running = Console(var_dir, free_port())
-    running.wait_for("Ready after")
-    yield running
-    if running.process.poll() is None:
-        running.end()
+    try:
+        running.wait_for("Ready after")
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.end()
 
 
 @contextmanager
