@@ -12,6 +12,9 @@ import pytest
 
 from finops.embedded import Cluster, EmbeddedError, Owner, development_cluster, prepare
 from finops.embedded.places import SOCKET_DIR_LIMIT, may_enter, short_socket_dir, unprivileged_owner
+from finops.embedded.watch import ServerWatch
+from finops.supervisor import Backoff
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +167,27 @@ def test_a_closed_folder_anywhere_above_keeps_others_out(tmp_path: Path) -> None
     (tmp_path / "closed").chmod(0o700)
     assert not may_enter(inner, stranger)
     assert may_enter(Path("/"), stranger)
+
+
+@pytest.mark.xdist_group("embedded")
+def test_a_server_that_cannot_start_is_tried_until_it_can(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a full disk: it panics, and no start succeeds before there is room."""
+    said: list[str] = []
+    watch = ServerWatch(cluster, said.append)
+    monkeypatch.setattr(Backoff, "wait", lambda self, lasted: 0.1)
+    with psycopg.connect(cluster.url(), autocommit=True) as connection:
+        connection.execute("CREATE TABLE pushed AS SELECT generate_series(1, 1000)")
+    control = cluster.data / "global" / "pg_control"
+
+    def looks(word: str, times: int = 1) -> bool:
+        watch.look()
+        return sum(word in line for line in said) >= times
+
+    kill(cluster)
+    control.rename(control.with_suffix(".aside"))
+    wait_until(lambda: looks("ended with code", 3))
+    control.with_suffix(".aside").rename(control)
+    wait_until(lambda: looks("PostgreSQL answers again"))
+    assert ask(cluster, "SELECT count(*) FROM pushed") == 1000

@@ -1,0 +1,71 @@
+"""Several web processes behind one socket: one that ends takes nobody with it, and nobody is refused meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from finops.web.server import answers, command
+from tests.servers import free_port
+from tests.waiting import wait_until
+
+
+class Web:
+    def __init__(self, folder: Path) -> None:
+        self.port, self.log = free_port(), folder / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command(host="127.0.0.1", port=self.port, processes=2),
+                cwd=settings.BASE_DIR,
+                # Health asks nothing of it.
+                env={
+                    **os.environ,
+                    "VAR_DIR": str(folder),
+                    "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
+                },
+                stdout=log,
+                stderr=log,
+            )
+
+    def processes(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in children.split()]
+
+    def get(self) -> bytes:
+        """By a connection of its own."""
+        wire = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            wire.request("GET", "/healthz")
+            return wire.getresponse().read()
+        finally:
+            wire.close()
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    made = Web(tmp_path)
+    try:
+        wait_until(lambda: made.process.poll() is not None or answers(f"http://127.0.0.1:{made.port}"))
+        yield made
+    finally:
+        made.process.send_signal(signal.SIGTERM)
+        assert made.process.wait(60) == 0
+
+
+def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused(web: Web) -> None:
+    first, second = web.processes()
+    os.kill(first, signal.SIGKILL)
+    assert [web.get() for _ in range(20)] == [b"ok"] * 20
+    wait_until(lambda: len(web.processes()) == 2 and first not in web.processes())
+    assert second in web.processes()
+    for pid in web.processes():
+        os.kill(pid, signal.SIGKILL)
+    # Nobody is there to accept: the queue of the socket holds it.
+    assert web.get() == b"ok"
