@@ -79,7 +79,7 @@ def pieces(file: BinaryIO, *, skip: int = 0) -> Iterator[Piece]:
 class _Reader:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._bytes = 0
+        self._bytes = self._begun = 0
         first = self._checked_start()
         self._rows = csv.reader(chain([first], self._lines()), delimiter=_delimiter(first), strict=True)
         self.header = _checked_header(self._header_cells())
@@ -106,7 +106,8 @@ class _Reader:
     def _lines(self) -> Iterator[str]:
         while line := self._file.readline(MAX_LINE + 1):
             self._bytes += len(line)
-            if len(line) > MAX_LINE:
+            # A record of many lines, each in quotes, is held whole.
+            if len(line) > MAX_LINE or self._bytes - self._begun > PIECE_BYTES:
                 raise csv.Error("line too long")
             yield _text(line)
 
@@ -130,7 +131,7 @@ class _Reader:
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Lines with something on them, each with the number that it begins at."""
         while True:
-            line = self._rows.line_num + 1
+            line, self._begun = self._rows.line_num + 1, self._bytes
             try:
                 cells = next(self._rows, None)
             except csv.Error:
