@@ -12,7 +12,7 @@ NODE_READY := node_modules/.ready
 NODE_DEV_READY := node_modules/.ready-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench soak chaos screenshots chromium clean clean-data
+.PHONY: help run test lint format bench soak setups chaos screenshots chromium pooler clean clean-data
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 
 chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30)
 	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30)
+
+setups: $(DEV_READY) $(NODE_READY) pooler ## Start each documented setup from nothing: embedded, Redis, S3, pooler (minutes)
+	SETUPS=1 $(BIN)/python -m pytest tests/finops/test_setups.py
 
 screenshots: $(DEV_READY) $(NODE_READY) chromium ## Take the README's screenshots from the demo account
 	$(BIN)/python -m tests.browser.screenshots
@@ -92,4 +95,11 @@ chromium:
 	  echo "Installing Debian's chromium for the browser tests (once, about a minute) …"; \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	    || echo "apt-get could not install chromium."; \
+	fi
+
+# Without it the test of several machines speaks to PostgreSQL itself.
+pooler:
+	@if ! test -x /usr/sbin/pgbouncer && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null; } \
+	    || echo "apt-get could not install pgbouncer."; \
 	fi
