@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from finops.lib.spoken import visible
+
 MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
 
 NOT_JSON = "The body is not JSON, or nested too deeply. NaN, numbers beyond 1e308 and half a surrogate pair are no JSON."
@@ -142,7 +144,7 @@ def encode_result(id_: Id, result: Any) -> bytes:
 
 
 def encode_error(error: RpcError, id_: Id | None = None) -> bytes:
-    shown: dict[str, Any] = {"code": int(error.code), "message": error.message}
+    shown: dict[str, Any] = {"code": int(error.code), "message": visible(error.message)}
     if error.data is not None:
         shown["data"] = error.data
     known = {} if id_ is None else {"id": id_}

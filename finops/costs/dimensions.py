@@ -18,6 +18,7 @@ from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
+from finops.lib.spoken import choice_words
 
 EXTENSION = "x_"
 """What the names of providers' own columns begin with, as dimensions too."""
@@ -165,7 +166,7 @@ class DimensionRegistry:
                 value=name,
             )
         close = nearest(unknown[0], context.tag_keys)
-        advice = f" Nearest: {', '.join(f'tag:{key}' for key in close)}." if close else ""
+        advice = f" Nearest: {', '.join(choice_words(f'tag:{key}') for key in close)}." if close else ""
         raise UserError(
             f"{field}: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
             "another dimension.",
@@ -307,9 +308,11 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
     alike = [known for known in names if known == key] or [
         known for known in names if known.casefold() == key.casefold()
     ]
-    found, warning = (alike[0], "") if len(alike) == 1 else (key, f"No cost line has column x_{key}.")
+    found, warning = (
+        (alike[0], "") if len(alike) == 1 else (key, f"No cost line has column {choice_words(f'x_{key}')}.")
+    )
     if warning and (close := alike or nearest(key, names)):
-        warning += f" Nearest: {', '.join(f'x_{name}' for name in close)}."
+        warning += f" Nearest: {', '.join(choice_words(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{found}",
         title=f"x_{found}",
@@ -327,7 +330,7 @@ def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
     if len(alike) == 1:
         return alike[0], f"Tag key {key!r} was read as {alike[0]!r}, as the data has it."
     close = alike or nearest(key, context.tag_keys)
-    advice = f" Nearest: {', '.join(close)}." if close else ""
+    advice = f" Nearest: {', '.join(map(choice_words, close))}." if close else ""
     return key, f"No cost line has tag key {key!r}.{advice} getAccountContext lists the keys."
 
 

@@ -18,7 +18,7 @@ from finops.dashboards.layouts import layout_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, quoted
 
 SHOWN_NAMES = 20
 
@@ -34,7 +34,7 @@ def shared_dashboard(dashboard_id: int) -> Dashboard:
     found = Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
     if found is None:
         names = Dashboard.objects.filter(owner=None).values_list("pk", "name")[:SHOWN_NAMES]
-        valid = ", ".join(f"{pk} ({cut(name, 40)})" for pk, name in names) or "none"
+        valid = ", ".join(f"{pk} ({quoted(name, 40)})" for pk, name in names) or "none"
         raise UserError(
             f"dashboard_id: {dashboard_id} is not known. Valid: {valid}. listDashboards lists them.",
             field="dashboard_id",
@@ -70,7 +70,7 @@ def list_dashboards(
     asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
     return DashboardsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{account.name} has {len(every)} shared {noun}{asked}.",
+        summary=f"{quoted(account.name)} has {len(every)} shared {noun}{asked}.",
         dashboards=[_row(each) for each in page],
         places_left=max(0, settings.DASHBOARDS_PER_ACCOUNT - len(every)),
         cursor=next_cursor(following, "dashboards", search) if rest else "",
@@ -110,7 +110,7 @@ def no_board_answer(account: Account) -> BoardAnswer:
     """For an account that has no shared dashboard."""
     return BoardAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{account.name} has no shared dashboard.",
+        summary=f"{quoted(account.name)} has no shared dashboard.",
         dashboard=None,
         warnings=[],
         hint="create_dashboard makes one; listWidgetTypes says what it can show.",

@@ -38,6 +38,7 @@ from finops.insights.queries import list_anomalies
 from finops.insights.savings.queries import list_savings
 from finops.insights.spend_change.queries import explain_spend_change
 from finops.lib.errors import UserError
+from finops.lib.spoken import quoted
 from finops.unitcosts.charts import trends
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.queries.cards import per_unit
@@ -137,7 +138,7 @@ def known_budgets(ids: list[int]) -> None:
     known = dict(Budget.objects.values_list("pk", "name"))
     missing = [pk for pk in ids if pk not in known]
     if missing:
-        valid = ", ".join(f"{pk} ({name})" for pk, name in list(known.items())[:20]) or "none"
+        valid = ", ".join(f"{pk} ({quoted(name, 60)})" for pk, name in list(known.items())[:20]) or "none"
         raise UserError(
             f"budgets: {missing[0]} is not known. Valid: {valid}. listBudgets lists them.",
             field="budgets",

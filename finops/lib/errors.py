@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import choice_words, cut, listed
 
 MAX_CHOICE = 300
 """Characters of a value that are shown: names of tags and customers may have any length."""
@@ -33,8 +33,10 @@ class UserError(Exception):
 
 def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
     """The choices that most resemble value, best first; an empty list when none does."""
+    value = value[:MAX_CHOICE]
     by_fold = {choice.casefold(): choice for choice in choices}
-    found = difflib.get_close_matches(value.casefold(), by_fold, n=limit, cutoff=0.5)
+    alike = [fold for fold in by_fold if len(fold) <= MAX_CHOICE]
+    found = difflib.get_close_matches(value.casefold(), alike, n=limit, cutoff=0.5)
     inside = [fold for fold in by_fold if value and value.casefold() in fold]
     return [by_fold[fold] for fold in dict.fromkeys([*found, *inside])][:limit]
 
@@ -55,9 +57,9 @@ def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: 
     close = [cut(choice, MAX_CHOICE) for choice in nearest(value, known)]
     parts = [f"{field}: {cut(value, MAX_CHOICE)!r} is not known."]
     if close:
-        parts.append(f"Nearest: {', '.join(close)}.")
+        parts.append(f"Nearest: {', '.join(map(choice_words, close))}.")
     if len(known) <= 20 and not (close and listed_by):
-        parts.append(f"Valid: {', '.join(known)}.")
+        parts.append(f"Valid: {', '.join(map(choice_words, known))}.")
     if listed_by:
         parts.append(f"{listed_by} lists them.")
     return UserError(" ".join(parts), field=field, value=value)

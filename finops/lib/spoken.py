@@ -1,7 +1,9 @@
-"""Amounts and shares as a sentence says them."""
+"""Amounts, shares and values of others as a sentence says them."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
@@ -31,16 +33,19 @@ Part = tuple[str, Decimal, Decimal | None]
 def largest_parts(
     parts: Sequence[Part], count: int, write: Callable[[Decimal], str], *, most: str = "most of it on "
 ) -> str:
-    """`most of it on A (60.0 %) and B (40.0 %)`: the largest parts of a total with their shares.
+    """`most of it on 'A' (60.0 %) and 'B' (40.0 %)`: the largest parts of a total with their shares.
 
     Where one is below zero, amounts cancel out and shares of the net mislead: the largest by size then stand with
-    their signs, `the largest parts are Credits (-900.00 USD) and A (20.00 USD)`. Empty without parts.
+    their signs, `the largest parts are 'Credits' (-900.00 USD) and 'A' (20.00 USD)`. Empty without parts.
     """
     named = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
     if any(amount < 0 for _name, amount, _share in named):
-        signed = listed([f"{name} ({write(amount)})" for name, amount, _share in named])
+        signed = listed([f"{quoted(name)} ({write(amount)})" for name, amount, _share in named])
         return f"the largest part{' is' if len(named) == 1 else 's are'} {signed}"
-    shares = [name if share is None else f"{name} ({percent(share)})" for name, _amount, share in named]
+    shares = [
+        quoted(name) if share is None else f"{quoted(name)} ({percent(share)})"
+        for name, _amount, share in named
+    ]
     return f"{most}{listed(shares)}" if shares else ""
 
 
@@ -49,6 +54,41 @@ def by_currency(values: Sequence[tuple[str, str]]) -> str:
     if len(values) == 1:
         return repr(values[0][0])
     return listed([f"{value!r} in {currency}" for value, currency in values])
+
+
+SHOWN_LENGTH = 300
+"""Characters of a value that a sentence shows: names of tags and customers may have any length."""
+
+HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Control characters, line breaks among them, what changes the direction of writing, and what is drawn as nothing."""
+
+
+def visible(text: str) -> str:
+    """The text with its HIDDEN characters as JSON escapes them, such as backslash, u202e."""
+    return HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def quoted(value: str, length: int = SHOWN_LENGTH) -> str:
+    """A value of others within a sentence of ours: `'EC2'`. It cannot end the quotation, and is cut after `length`.
+
+    Bills, events and clients may say anything in a value; quoted, an assistant reads it as data and no word of ours.
+    """
+    return repr(cut(value, length))
+
+
+_TOKEN = re.compile(r"[\w.:<>@/-]{1,60}")
+
+
+def choice_words(choice: str) -> str:
+    """One of several that could have been meant: as it is where it is one word, such as a dimension's name, else quoted."""
+    return choice if _TOKEN.fullmatch(choice) else quoted(choice)
+
+
+def dimension_words(name: str) -> str:
+    """A dimension within a sentence: `service`, and quoted where a part of it is of others, as in `'tag:env'`."""
+    return name if name.isidentifier() else quoted(name)
 
 
 def cut(text: str, length: int) -> str:

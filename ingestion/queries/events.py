@@ -23,7 +23,7 @@ from finops.lib.cursors import foreign, key_cursor, key_of
 from finops.lib.errors import UserError
 from finops.lib.money import rounded
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, quoted
 from ingestion.answers import EventsAnswer, UsageEvent
 from ingestion.models import UsageSource
 from ingestion.queries import usage_words as words
@@ -96,7 +96,9 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
     after = _after(query.cursor, question)
     metrics = metrics_of(account)
     if not metrics:
-        return _answer(account, [], hint=words.HOW_TO_PUSH, summary=f"{account.name} has no usage yet.")
+        return _answer(
+            account, [], hint=words.HOW_TO_PUSH, summary=f"{quoted(account.name)} has no usage yet."
+        )
     customers, warnings = find_customers(account, [query.customer] if query.customer else [])
     page = _Page(
         metric=find_metric(metrics, query.metric).name if query.metric else "",
@@ -212,10 +214,10 @@ def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]
     of = f" of {cut(query.metric, words.NAME_LENGTH)!r}" if query.metric else ""
     by = f" of customer {cut(query.customer, words.NAME_LENGTH)!r}" if query.customer else ""
     if not rows:
-        return f"{account.name} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
+        return f"{quoted(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
     first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
-    return f"{account.name}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
+    return f"{quoted(account.name)}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
 
 
 def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:

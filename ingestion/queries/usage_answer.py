@@ -15,7 +15,7 @@ from finops.lib.answers import AccountRef, PeriodUsed
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, bucket_start, cut_buckets, next_bucket
-from finops.lib.spoken import percent
+from finops.lib.spoken import percent, quoted
 from ingestion.answers import QuantitySeries, UsageAnswer, UsageRow
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_words as words
@@ -308,7 +308,7 @@ def _nothing_pushed(account: Account, query: UsageQuery) -> UsageAnswer:
     days = asked_days(account, query)
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{account.name} has no usage yet: nothing has been pushed.",
+        summary=f"{quoted(account.name)} has no usage yet: nothing has been pushed.",
         metric=query.metric,
         label="",
         aggregation=UsageMetric.Aggregation.SUM.value,

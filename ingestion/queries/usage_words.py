@@ -9,7 +9,7 @@ from functools import partial
 from accounts.models import Account
 from finops.lib.amounts import grouped
 from finops.lib.money import rounded
-from finops.lib.spoken import cut, largest_parts
+from finops.lib.spoken import cut, largest_parts, quoted
 from ingestion.answers import UsageRow
 from ingestion.models import UsageMetric
 from ingestion.queries.metrics import MetricInfo, usage_metrics
@@ -33,12 +33,12 @@ AGGREGATIONS = {
 
 
 def said(quantity: Decimal, unit: str | None) -> str:
-    """`1,234.5 calls`, at most six places."""
-    return f"{grouped(rounded(quantity))} {cut(unit, NAME_LENGTH)}" if unit else grouped(rounded(quantity))
+    """`1,234.5 'calls'`, at most six places."""
+    return f"{grouped(rounded(quantity))} {quoted(unit, NAME_LENGTH)}" if unit else grouped(rounded(quantity))
 
 
 def title(metric: UsageMetric) -> str:
-    return cut(metric.label or metric.name, NAME_LENGTH)
+    return quoted(metric.label or metric.name, NAME_LENGTH)
 
 
 def summary(
@@ -49,11 +49,11 @@ def summary(
     narrowed = bool(asked.customers or asked.dimensions)
     if read.total is None:
         what = "no event that matches" if narrowed and read.days_with_data else "no event"
-        return f"{account.name} has {what} of {title(metric)} {when}."
+        return f"{quoted(account.name)} has {what} of {title(metric)} {when}."
     count = f"{read.days_with_data} days" if read.days_with_data != 1 else "one day"
     how = AGGREGATIONS[read.aggregation].format(days=count)
     of = " of what the filters choose" if narrowed else ""
-    return f"{account.name}, {title(metric)}{of} {when}: {said(read.total, read.unit)} {how}{_most(rows, read.unit)}."
+    return f"{quoted(account.name)}, {title(metric)}{of} {when}: {said(read.total, read.unit)} {how}{_most(rows, read.unit)}."
 
 
 def _most(rows: Sequence[UsageRow], unit: str | None) -> str:
@@ -70,7 +70,7 @@ def metric_chosen(metric: UsageMetric, metrics: Sequence[UsageMetric]) -> list[s
     """What was taken when the question names no metric."""
     if len(metrics) == 1:
         return []
-    others = [cut(one.name, NAME_LENGTH) for one in metrics if one != metric]
+    others = [quoted(one.name, NAME_LENGTH) for one in metrics if one != metric]
     more = f" and {len(others) - 10} more" if len(others) > 10 else ""
     return [f"metric was left out, so this is {metric.name!r}; there is also {', '.join(others[:10])}{more}."]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from finops.lib.periods import DateRange
+from finops.lib.spoken import visible
 from mcpserver.prompting.asked import Asked
 from mcpserver.registry import Registry
 
@@ -75,7 +76,7 @@ def rendered(script: Script, asked: Asked, tools: Registry) -> str:
 
 def quoted(value: Any) -> str:
     """As JSON, so that a name stays one value whatever is in it."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return visible(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def dates(days: DateRange) -> dict[str, str]:

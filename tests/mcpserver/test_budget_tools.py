@@ -70,7 +70,7 @@ def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(cast: Cast, 
         assert answer["truncated"]
 
     assert asked.call_count == 1
-    assert first["summary"].startswith("Acme has 50 budgets: ")
+    assert first["summary"].startswith("'Acme' has 50 budgets: ")
     assert len({row["id"] for row in found}) == len(found) == 50
     order = [row["status"] for row in found]
     assert order == sorted(order, key=["exceeded", "warning", "ok"].index)
@@ -125,5 +125,5 @@ def test_another_accounts_budgets_are_not_there(cast: Cast, spending: Account) -
     answer = answer_of(Door(mint(cast)))
 
     assert answer["budgets"] == []
-    assert answer["summary"] == "Acme has no budget."
+    assert answer["summary"] == "'Acme' has no budget."
     assert "Theirs" not in json.dumps(answer)

@@ -66,7 +66,7 @@ def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
     assert (tag["key"], tag["dimension"], tag["rules_count"]) == ("environment", "cost_tag:environment", 2)
     assert tag["rules"][0] == "1. Live: tag:env is prod or live → Production"
     assert tag["rules"][1].startswith("2. every line → copy of tag env, else stage, without spaces around it")
-    assert answer["summary"].startswith("Acme: cost tag environment (2 rules).")
+    assert answer["summary"].startswith("'Acme': cost tag 'environment' (2 rules).")
 
 
 def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:

@@ -89,7 +89,7 @@ def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_fi
 
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
     assert "(billed, all charge categories)" in answer["summary"]
-    assert "most moved Compute (+700.00 USD" in answer["summary"]
+    assert "most moved 'Compute' (+700.00 USD" in answer["summary"]
     assert "Disk (+14.00 EUR" in answer["summary"]
     assert answer["hint"].startswith("'Compute' in USD and 'Disk' in EUR moved most")
 
@@ -240,7 +240,7 @@ def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(d
     said = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
     other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
 
-    assert "no cost has cost_tag:environment 'Prod'. Nearest: Production" in said
+    assert "no cost has 'cost_tag:environment' 'Prod'. Nearest: Production" in said
     assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 

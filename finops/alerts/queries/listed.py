@@ -22,7 +22,7 @@ from finops.budgets.models import Budget
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import cut, listed, quoted
 
 MAX_NAME = 60
 MAX_ANSWER = 160
@@ -41,7 +41,7 @@ def list_alert_channels(
     asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
     return AlertChannelsAnswer(
         account=_account(account),
-        summary=f"{account.name} has {_counted(len(every), 'alert channel')}{asked}.",
+        summary=f"{quoted(account.name)} has {_counted(len(every), 'alert channel')}{asked}.",
         channels=[_channel(each) for each in page],
         cursor=next_cursor(following, "channels", search) if rest else "",
         truncated=f"{rest} more channels: ask again with cursor." if rest else "",
@@ -65,7 +65,7 @@ def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Ale
     chosen = " of those asked for" if query.trigger or query.channel_id or query.budget_id else ""
     return AlertSubscriptionsAnswer(
         account=_account(account),
-        summary=f"{account.name} has {noun}{chosen}{f'; {paused} of those listed paused' if paused else ''}.",
+        summary=f"{quoted(account.name)} has {noun}{chosen}{f'; {paused} of those listed paused' if paused else ''}.",
         subscriptions=[_subscription(each) for each in page.subscriptions],
         cursor=page.cursor,
         truncated="More subscriptions: ask again with cursor." if page.cursor else "",
@@ -81,7 +81,7 @@ def new_subscription_answer(
     row = one_subscription(account, subscription_id)
     return AlertSubscriptionAnswer(
         account=_account(account),
-        summary=f"Alert subscription {row.id} is made: {cut(row.about, 300)}.",
+        summary=f"Alert subscription {row.id} is made: {cut(row.said, 300)}.",
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
         hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
@@ -132,7 +132,7 @@ def _channel(row: ChannelRow) -> ChannelLine:
 def _subscription(row: SubscriptionRow) -> SubscriptionLine:
     return SubscriptionLine(
         id=row.id,
-        about=cut(row.about, 4 * MAX_NAME),
+        about=cut(row.said, 4 * MAX_NAME),
         channel_id=row.channel_id,
         channel_name=row.channel_name,
         trigger=row.trigger,
@@ -178,4 +178,4 @@ def _delivered(account: Account, query: DeliveriesQuery, total: int, page: list[
         (label, sum(each.status == value for each in page)) for value, label in AlertDelivery.Status.choices
     ]
     parts = listed([f"{count} {label.lower()}" for label, count in states if count])
-    return f"{account.name} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")
+    return f"{quoted(account.name)} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")

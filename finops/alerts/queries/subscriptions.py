@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -18,16 +18,17 @@ from finops.costs.numbers import folded
 from finops.insights.models.anomalies import SERVICE
 from finops.insights.queries import anomaly_settings
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.spoken import listed, money
+from finops.lib.spoken import listed, money, quoted
 
 Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
 
 
 class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`about` says all of it in words. `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
+    """`about` says all of it in words; `said` the same, its names quoted as an assistant reads them. `last_fired_at`: when it last sent something. `warning`: why it will not fire."""
 
     id: int
     about: str
+    said: str
     channel_id: int
     channel_name: str
     channel_kind: str
@@ -109,6 +110,7 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
     return SubscriptionRow(
         id=row.pk,
         about=in_words(row),
+        said=in_words(row, quoted),
         channel_id=row.channel_id,
         channel_name=row.channel.name,
         channel_kind=row.channel.kind,
@@ -138,24 +140,29 @@ def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
     return f"The account does not look for anomalies by {dimension} any more: Anomalies, Settings, turns that on."
 
 
-def in_words(row: AlertSubscription) -> str:
-    """`Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. What it names must be loaded, else each is a query."""
-    return f"{about_words(row)}, to {row.channel.name}"
+def in_words(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
+    """`Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. What it names must be loaded, else each is a query.
+
+    `named` writes the names; `quoted` for assistants.
+    """
+    return f"{about_words(row, named)}, to {named(row.channel.name)}"
 
 
-def about_words(row: AlertSubscription) -> str:
+def about_words(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
     """The same without the channel."""
     if row.budget is not None:
         percents = listed([f"{each} %" for each in row.thresholds])
         measured = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
-        return f"Budget {row.budget.name} at {percents} {measured}"
+        return f"Budget {named(row.budget.name)} at {percents} {measured}"
     if row.trigger == Trigger.DIGEST:
         return f"{row.frequency.capitalize()} digest"
     if row.trigger == Trigger.IMPORT:
         return "Imports that need review"
     of = scope_name(row)
     where = (
-        "the whole account" if of == WHOLE_ACCOUNT else f"{row.get_scope_display().removeprefix('One ')} {of}"
+        "the whole account"
+        if of == WHOLE_ACCOUNT
+        else f"{row.get_scope_display().removeprefix('One ')} {named(of)}"
     )
     smallest = row.minimum_impact
     return f"Anomalies of {where}{'' if smallest is None else f' from {money(smallest, row.currency)} on'}"

@@ -22,7 +22,7 @@ from finops.budgets.scopes import FoundScope
 from finops.costs.numbers import folded
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut, money
+from finops.lib.spoken import cut, money, quoted
 
 
 @transaction.atomic
@@ -77,7 +77,7 @@ def _check_stays(row: AlertSubscription, found: Found) -> None:
     has = (row.trigger, row.budget_id, row.scope, row.cost_source_id, row.team_id, row.cost_tag_id)
     if asked != has or folded(scope.cost_tag_value) != folded(row.cost_tag_value):
         raise UserError(
-            f"What a subscription is about stays: {cut(about_words(row), 200)}. Make another subscription for something else."
+            f"What a subscription is about stays: {cut(about_words(row, quoted), 200)}. Make another subscription for something else."
         )
 
 

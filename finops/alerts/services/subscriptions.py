@@ -32,6 +32,7 @@ from finops.insights.queries import anomaly_settings
 from finops.insights.services.anomalies import MAX_WATCHES
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.lib.spoken import quoted
 
 logger = logging.getLogger(__name__)
 
@@ -152,7 +153,7 @@ def check_is_new(found: Found, *, but: int = 0) -> None:
         return
     paused = ", which is paused," if same.paused_at else ""
     raise UserError(
-        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same)}. "
+        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same, quoted)}. "
         f"{_advice(same, found, is_new=not but)}",
         field="thresholds" if found.trigger == Trigger.BUDGET else "channel",
         value=same.pk,

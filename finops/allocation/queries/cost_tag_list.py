@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from accounts.models import Account
@@ -12,7 +13,7 @@ from finops.allocation.rules import Rule, read_rules
 from finops.costs.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import cut, listed, quoted
 
 MAX_LINES = 100
 SHOWN_RULE = 400
@@ -91,14 +92,18 @@ def _listed(row: CostTag, first: int) -> ListedCostTag:
 
 def _summary(account: Account, rows: Sequence[CostTag]) -> str:
     if not rows:
-        return f"{account.name} has no cost tags."
-    named = [f"{row.key} ({len(row.rules)} rule{'' if len(row.rules) == 1 else 's'})" for row in rows[:5]]
+        return f"{quoted(account.name)} has no cost tags."
+    named = [
+        f"{quoted(row.key)} ({len(row.rules)} rule{'' if len(row.rules) == 1 else 's'})" for row in rows[:5]
+    ]
     more = [f"{len(rows) - 5} more"] if len(rows) > 5 else []
     noun = "cost tag" if len(rows) == 1 else "cost tags"
-    return f"{account.name}: {noun} {listed([*named, *more])}. The first rule that catches a line gives its value."
+    return f"{quoted(account.name)}: {noun} {listed([*named, *more])}. The first rule that catches a line gives its value."
 
 
 def _hint(rows: Sequence[CostTag]) -> str:
     if not rows:
         return "A member makes cost tags on the Cost tags page."
-    return f'queryCostTag {{"cost_tag": "{rows[0].key}"}} has the cost; querySpend takes cost_tag:{rows[0].key} too.'
+    key = rows[0].key
+    question = json.dumps({"cost_tag": key}, ensure_ascii=False)
+    return f"queryCostTag {question} has the cost; querySpend takes {quoted(f'cost_tag:{key}')} too."

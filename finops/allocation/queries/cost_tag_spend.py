@@ -30,7 +30,7 @@ from finops.costs.spend_query import Filter, SpendQuery
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.money import added, most_first, ratio, subtracted
-from finops.lib.spoken import cut, largest_parts, listed, money, percent
+from finops.lib.spoken import cut, largest_parts, listed, money, percent, quoted
 
 OTHER = "other"
 NAMED = 3
@@ -145,7 +145,7 @@ def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
     days = asked_days(account, SpendQuery(**_days(query)))
     return CostTagAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{account.name} has no cost tags.",
+        summary=f"{quoted(account.name)} has no cost tags.",
         cost_tag="",
         view=view_used(cost_view(account), basis=query.basis, charge_categories=()),
         period=PeriodUsed(
@@ -254,13 +254,11 @@ def _summary(
     account: Account, read: CostRead, totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]
 ) -> str:
     when = f"from {read.period.start_date} to {read.period.end_date}"
-    name = read.facts.plan.dimensions[0].name
+    name = quoted(read.facts.plan.dimensions[0].name)
     if not totals:
-        return f"{account.name} has no cost by {name} {when}."
+        return f"{quoted(account.name)} has no cost by {name} {when}."
     said = listed([_said(total) for total in totals])
-    return (
-        f"{account.name} spent {said} {when} ({read.facts.view.label}); by {name}{_largest(totals, values)}."
-    )
+    return f"{quoted(account.name)} spent {said} {when} ({read.facts.view.label}); by {name}{_largest(totals, values)}."
 
 
 def _said(total: CostTagTotal) -> str:

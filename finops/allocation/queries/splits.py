@@ -32,7 +32,7 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange, month_end, month_start
-from finops.lib.spoken import listed, money
+from finops.lib.spoken import listed, money, quoted
 
 SHOWN_TARGETS = 20
 NAMED = 3
@@ -169,14 +169,14 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
 
 def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange) -> str:
     if not splits:
-        return f"{account.name} has no shared-cost splits."
+        return f"{quoted(account.name)} has no shared-cost splits."
     named = [
         f"{split.name!r} moved {listed([money(part.amount, part.currency) for part in split.moved]) or 'nothing'}"
         for split in sorted(splits, key=lambda split: _size(split.moved) if split.moved else (Decimal(1), ""))
     ]
     noun = "split" if len(splits) == 1 else "splits"
     return (
-        f"{account.name} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
+        f"{quoted(account.name)} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
         f"{listed(named[:NAMED])}."
     )
 

@@ -18,7 +18,7 @@ from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.periods import add_months, month_end
-from finops.lib.spoken import cut, listed, money
+from finops.lib.spoken import cut, listed, money, quoted
 
 SHOWN_VALUES = 30
 SHOWN_MEMBERS = 20
@@ -95,13 +95,13 @@ def _summary(
     account: Account, infos: Sequence[TeamInfo], found: Sequence[TeamInfo], spent: SpendAnswer
 ) -> str:
     if not infos:
-        return f"{account.name} has no teams yet."
+        return f"{quoted(account.name)} has no teams yet."
     counted = f"{len(infos)} team{'' if len(infos) == 1 else 's'}"
     what = counted if len(found) == len(infos) else f"{len(found)} of {counted} that match"
     days = f"from {spent.period.start_date} to {spent.period.end_date}"
     left = [money(each.amount, each.currency) for each in _costs(spent, NO_TEAM)]
     whose = f"{listed(left)} of its cost {days} has no team" if left else f"all of its cost {days} has a team"
-    return f"{account.name} has {what}; {whose}."
+    return f"{quoted(account.name)} has {what}; {whose}."
 
 
 def _hint(infos: Sequence[TeamInfo], key: str) -> str:

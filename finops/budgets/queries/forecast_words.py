@@ -14,7 +14,7 @@ from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed, money, percent
+from finops.lib.spoken import listed, money, percent, quoted
 
 TWO_MONTHS: Final = 62
 
@@ -26,13 +26,17 @@ def summary_of(
     when = f"from {span.period.start} to {span.period.end}"
     filtered = " on what the filters choose" if facts.plan.filters else ""
     if not totals:
-        what = "No cost line matches the filters" if facts.plan.filters else f"{account.name} has no cost"
+        what = (
+            "No cost line matches the filters"
+            if facts.plan.filters
+            else f"{quoted(account.name)} has no cost"
+        )
         return f"{what}, so nothing can be forecast {when}."
     known = [total for total in totals if total.expected is not None]
     if not known:
-        return f"{account.name}'s spend{filtered} {when} cannot be forecast: {totals[0].reason}"
+        return f"The spend of {quoted(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason}"
     said = listed([_said(total) for total in known])
-    return f"{account.name} is expected to spend {said}{filtered} {when} ({facts.view.label}){not_final}."
+    return f"{quoted(account.name)} is expected to spend {said}{filtered} {when} ({facts.view.label}){not_final}."
 
 
 def _said(total: ForecastTotal) -> str:

@@ -22,7 +22,7 @@ from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange, month_start
-from finops.lib.spoken import cut, listed, money
+from finops.lib.spoken import cut, listed, money, quoted
 
 MAX_NAME = 60
 NAMED = 3
@@ -124,12 +124,12 @@ def _row(status: BudgetStatus) -> BudgetRow:
 
 def _summary(account: Account, every: Sequence[BudgetStatus], found: Sequence[BudgetStatus]) -> str:
     if not every:
-        return f"{account.name} has no budget."
+        return f"{quoted(account.name)} has no budget."
     counts = Counter(each.status for each in every)
     parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
     noun = "budget" if len(every) == 1 else "budgets"
     asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
-    return f"{account.name} has {len(every)} {noun}: {listed(parts)}{asked}{_not_final(found)}."
+    return f"{quoted(account.name)} has {len(every)} {noun}: {listed(parts)}{asked}{_not_final(found)}."
 
 
 def _not_final(found: Sequence[BudgetStatus]) -> str:

@@ -32,6 +32,7 @@ from finops.lake.manifest import cost_tag_keys
 from finops.lake.schema import Kind, tag_column
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
+from finops.lib.spoken import quoted
 
 RECENT_DAYS = 30
 SHOWN_KEYS = 50
@@ -159,11 +160,11 @@ def _run(
 def _summary(account: Account, sources: Sources, currencies: Sequence[str]) -> str:
     first, through = sources.coverage.first_day, sources.coverage.complete_through
     if first is None or through is None:
-        return f"{account.name} has no cost data yet."
+        return f"{quoted(account.name)} has no cost data yet."
     count = len(sources.coverage.sources)
     noun = "source" if count == 1 else "sources"
     money = ", ".join(currencies)
-    return f"{account.name} has cost data from {first} to {through} of {count} {noun}, in {money}."
+    return f"{quoted(account.name)} has cost data from {first} to {through} of {count} {noun}, in {money}."
 
 
 def _truncated(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: Sources) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
 from finops.lib.money import added, most_first
-from finops.lib.spoken import listed, money
+from finops.lib.spoken import listed, money, quoted
 
 NAMED = 3
 
@@ -16,7 +16,9 @@ NAMED = 3
 def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) -> str:
     """The differences first, with their amounts; then what could not be compared, with its amount."""
     if not rows:
-        return f"{account} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
+        return (
+            f"{quoted(account)} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
+        )
     counts = Counter(row.status for row in rows)
     parts = [_differing([row for row in rows if row.status in ("differs", "no_lines")])]
     if counts["matches"]:
@@ -28,7 +30,7 @@ def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) 
     parts.append(_amounts(rows, "no_invoice_detail", "on invoices without Invoice Detail or entered total"))
     parts.append(_amounts(rows, "not_invoiced", "on no invoice"))
     said = "; ".join(part for part in parts if part)
-    return f"{account}, billing {_months(months)}: {said}.{_not_final(rows)}"
+    return f"{quoted(account)}, billing {_months(months)}: {said}.{_not_final(rows)}"
 
 
 def _differing(rows: Sequence[InvoiceRow]) -> str:
@@ -45,7 +47,7 @@ def _difference(row: InvoiceRow) -> str:
     amount = row.difference or Decimal(0)
     more = "more" if amount > 0 else "less"
     lines = ", no lines" if row.status == "no_lines" else ""
-    return f"{row.invoice or 'no id'} was invoiced {money(abs(amount), row.currency)} {more} ({row.billing_period:%Y-%m}{lines})"
+    return f"{quoted(row.invoice) if row.invoice else 'no id'} was invoiced {money(abs(amount), row.currency)} {more} ({row.billing_period:%Y-%m}{lines})"
 
 
 def _amounts(rows: Sequence[InvoiceRow], status: str, words: str) -> str:
@@ -81,14 +83,19 @@ def _span(months: Sequence[str]) -> str:
 def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:
     """What a row means that a reader may take for something else."""
     voided = [row.invoice for row in rows if row.invoice_status == "Voided"]
-    return [f"Voided, so 0 was invoiced: {listed(voided[:NAMED])}."] if voided else []
+    return (
+        [f"Voided, so 0 was invoiced: {listed([quoted(each) for each in voided[:NAMED]])}."] if voided else []
+    )
 
 
 def twice(invoices: Sequence[str]) -> list[str]:
     """That two sources have the details of the same invoice."""
     if not invoices:
         return []
-    named = listed([*invoices[:NAMED]] + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else []))
+    named = listed(
+        [quoted(each) for each in invoices[:NAMED]]
+        + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else [])
+    )
     return [f"Two sources have Invoice Detail of {named}: it counts once, from the one imported last."]
 
 

@@ -9,7 +9,7 @@ from finops.costs.queries.incomplete_words import incomplete_amounts, incomplete
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import SpendSum
 from finops.lib.money import most_first
-from finops.lib.spoken import cut, listed, money
+from finops.lib.spoken import listed, money, quoted
 
 NAMED_GAINS = 3
 NAME_LENGTH = 80
@@ -35,7 +35,7 @@ def shared_words(facts: SpendFacts) -> str:
     for each in facts.after_splits.gains:
         gains.setdefault(each.name, []).append(money(each.amount, each.currency))
     named = [
-        f"{listed(found)} to {cut(name, NAME_LENGTH)}" for name, found in list(gains.items())[:NAMED_GAINS]
+        f"{listed(found)} to {quoted(name, NAME_LENGTH)}" for name, found in list(gains.items())[:NAMED_GAINS]
     ]
     others = len(gains) - len(named)
     more = f", and more to {others} other{'s' if others > 1 else ''}" if others else ""

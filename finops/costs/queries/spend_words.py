@@ -13,7 +13,7 @@ from finops.costs.queries.one_sided import one_sided_words
 from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan
 from finops.costs.spend_query import SpendQuery
 from finops.lib.money import added, subtracted
-from finops.lib.spoken import by_currency, cut, largest_parts, listed, money, percent
+from finops.lib.spoken import by_currency, cut, dimension_words, largest_parts, listed, money, percent, quoted
 
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
@@ -34,7 +34,7 @@ def summary_of(
     """One plain sentence: who spent how much when, what moved, what of it is not final, on what most of it went."""
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
-        what = "No cost line matches the filters" if plan.filters else f"{account.name} has no cost"
+        what = "No cost line matches the filters" if plan.filters else f"{quoted(account.name)} has no cost"
         if plan.basis not in COST_COLUMNS:
             what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
         return f"{what} {when}{incomplete}."
@@ -46,13 +46,11 @@ def summary_of(
                 f"amounts in {len(totals) - len(said)} more {'units' if plan.basis in UNITS else 'currencies'}"
             )
         return (
-            f"{account.name} had a {view.measure} of {listed(said)}{filtered} {when} "
+            f"{quoted(account.name)} had a {view.measure} of {listed(said)}{filtered} {when} "
             f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest(totals, rows)}."
         )
     spent = listed([_said(total) for total in totals])
-    return (
-        f"{account.name} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest(totals, rows)}."
-    )
+    return f"{quoted(account.name)} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest(totals, rows)}."
 
 
 def _said(total: SpendTotal) -> str:
@@ -152,7 +150,7 @@ def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
     other = next(name for name in DEEPER if name not in most[0].group)
     which = "it" if len(most) == 1 else "one"
     values = by_currency([(cut(row.group[dimension], NAME_LENGTH), row.currency) for row in most])
-    return f"{values} moved most: filter {dimension} by {which} and group by {other} to see why."
+    return f"{values} moved most: filter {dimension_words(dimension)} by {which} and group by {other} to see why."
 
 
 def _size_of_change(row: SpendRow) -> Decimal:

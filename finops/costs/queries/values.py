@@ -30,7 +30,7 @@ from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, resolve_range
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import cut, dimension_words, listed, quoted
 
 MAX_LIMIT = 200
 DEFAULT_DAYS = 365
@@ -239,7 +239,11 @@ def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
 def _summary(page: _Page, total: int) -> str:
     said = f" with {cut(page.search, 60)!r} in them" if page.search else ""
     noun = "value" if total == 1 else "values"
-    return f"{page.dimension.title} has {total} {noun}{said} in the cost lines from {page.days.start} to {page.days.end}."
+    return f"{_title(page.dimension)} has {total} {noun}{said} in the cost lines from {page.days.start} to {page.days.end}."
+
+
+def _title(dimension: Dimension) -> str:
+    return f"Tag {quoted(dimension.name[4:])}" if dimension.name.startswith("tag:") else dimension.title
 
 
 def _truncated(page: _Page, shown: int, total: int) -> str:
@@ -249,7 +253,7 @@ def _truncated(page: _Page, shown: int, total: int) -> str:
 
 
 def _hint(page: _Page, values: list[DimensionValue]) -> str:
-    name = page.dimension.name
+    name = dimension_words(page.dimension.name)
     if values:
         names = listed([repr(value.value[:60]) for value in values[:2]])
         return f"Use them in querySpend as a filter on {name}, such as {names}, or group by {name}."

@@ -12,7 +12,7 @@ from finops.costs.queries.sources import Sources
 from finops.insights.commitments.answers import CommitmentRow, CommitmentTotal
 from finops.insights.commitments.question import CommitmentQuery
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed, money, percent
+from finops.lib.spoken import cut, listed, money, percent, quoted
 
 ELIGIBLE = (
     "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
@@ -42,8 +42,8 @@ def summary_of(
     of = f" of type {cut(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
     of += f" that end before {query.expires_before}" if query.expires_before else ""
     if not totals:
-        return f"{account} has no commitment{of} in its bills {when}."
-    return f"{account}'s commitments{of} {when}: {'; '.join(_said(total) for total in totals)}."
+        return f"{quoted(account)} has no commitment{of} in its bills {when}."
+    return f"The commitments of {quoted(account)}{of} {when}: {'; '.join(_said(total) for total in totals)}."
 
 
 def without_end(count: int) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from finops.lake.engine import LakeTooLarge, LakeUnavailable
 from finops.lake.flushing import Stuck
 from finops.lib import clock, disk
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed
+from finops.lib.spoken import listed, quoted
 from ingestion.queries.deliveries import usage_deliveries
 
 SHOWN = 50
@@ -136,17 +136,17 @@ def _summary(
 ) -> str:
     count = len(connections)
     if not count:
-        return f"{account.name} has no connection yet."
+        return f"{quoted(account.name)} has no connection yet."
     through = sources.coverage.complete_through
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     noun = "connection" if count == 1 else "connections"
     if not unwell:
         well = "all delivering" if notices.summary else "all well"
-        return f"{account.name} has {count} {noun}, {well}; {data}{notices.summary}."
-    names = listed([f"{each.name} ({_word(each)})" for each in unwell[:NAMED]])
+        return f"{quoted(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
+    names = listed([f"{quoted(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
     more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
     verb = "needs" if len(unwell) == 1 else "need"
-    return f"{len(unwell)} of {count} {noun} of {account.name} {verb} attention: {names}{more}; {data}{notices.summary}."
+    return f"{len(unwell)} of {count} {noun} of {quoted(account.name)} {verb} attention: {names}{more}; {data}{notices.summary}."
 
 
 def _truncated(count: int, shown: int) -> str:

@@ -32,6 +32,7 @@ from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import DateRange
+from finops.lib.spoken import quoted
 
 SHOWN_CAUSES = 3
 RECENT_DAYS = 30
@@ -294,15 +295,17 @@ def _summary(
 ) -> str:
     state = "" if query.state == "all" else f"{query.state} "
     if not total:
-        return f"{account.name} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
+        return (
+            f"{quoted(account.name)} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
+        )
     noun = "anomaly" if total == 1 else "anomalies"
     worst = shown[0] if shown else None
     if worst is None:
-        return f"{account.name} has {total} {state}{noun}{query.scope_text}{incomplete}."
+        return f"{quoted(account.name)} has {total} {state}{noun}{query.scope_text}{incomplete}."
     sign = "+" if worst.impact > 0 else ""
     return (
-        f"{account.name} has {total} {state}{noun}{query.scope_text}; listed first: {worst.label or worst.value} of "
-        f"{worst.source.name}, {worst.first_day} to {worst.last_day}, {sign}"
+        f"{quoted(account.name)} has {total} {state}{noun}{query.scope_text}; listed first: {quoted(worst.label or worst.value)} of "
+        f"{quoted(worst.source.name)}, {worst.first_day} to {worst.last_day}, {sign}"
         f"{spoken.money(worst.impact, worst.currency)} against what was expected"
         f"{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
@@ -316,7 +319,7 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
 
 def _overlapping(shown: Sequence[Anomaly]) -> list[str]:
     return [
-        f"{each.label or each.value}: {spoken.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
+        f"{quoted(each.label or each.value)}: {spoken.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
         f"services as well; do not add it twice."
         for each in shown
         if each.shared_impact

@@ -27,7 +27,7 @@ from finops.insights.savings.generations import AWS, AZURE, GOOGLE, cloud_of
 from finops.insights.savings.rules import ON_DEMAND, UNUSED
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange
-from finops.lib.spoken import money, percent
+from finops.lib.spoken import money, percent, quoted
 
 FLOOR_SHARE: Final = Decimal("0.8")
 UNUSED_SHARE: Final = Decimal("0.02")
@@ -118,7 +118,7 @@ def _unused(group: Sequence[DailySum]) -> Candidate:
     return Candidate(
         rule=UNUSED.name,
         unit=(first.commitment,),
-        title=f"Use what is paid for: {name}",
+        title=f"Use what is paid for: {quoted(name)}",
         advice="Move on-demand usage that fits under it, exchange, modify or sell it where the provider allows, and do not renew what is unused.",
         formula="Amortized cost of the lines with CommitmentDiscountStatus Unused.",
         provider=first.provider,
@@ -161,7 +161,7 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
     return Candidate(
         rule=ON_DEMAND.name,
         unit=(cloud,),
-        title=f"Commit to the steady part of on-demand compute: {first.provider}",
+        title=f"Commit to the steady part of on-demand compute: {quoted(first.provider)}",
         advice=f"A savings plan of {money(_hourly(floor, discount.rate), first.currency)} an hour for one year, shared by all accounts.",
         formula=(
             f"Smallest day's on-demand compute ({money(floor, first.currency)}, less unused commitment and what other "

@@ -15,7 +15,7 @@ from finops.insights.savings.resource_rules import line_of
 from finops.insights.savings.rules import GROWTH
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange, add_months, month_end, month_start
-from finops.lib.spoken import money, percent
+from finops.lib.spoken import money, percent, quoted
 
 MONTHS: Final = 4
 """Complete months: three times more than the month before."""
@@ -93,7 +93,7 @@ def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candi
     return Candidate(
         rule=GROWTH.name,
         unit=(first.service,),
-        title=f"Review what only grows: {first.service}",
+        title=f"Review what only grows: {quoted(first.service)}",
         advice="Set a retention or lifecycle rule, or move what nobody reads to a colder class.",
         formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
         provider=first.provider,

@@ -26,7 +26,7 @@ from finops.insights.savings.realised import outcomes
 from finops.insights.savings.rules import PRECEDENCE, RULES
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.money import added
-from finops.lib.spoken import listed, money
+from finops.lib.spoken import listed, money, quoted
 
 OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
 GONE = "The bills of the last 30 days do not show it any more."
@@ -286,10 +286,10 @@ def _could_save(
 ) -> str:
     if not totals:
         which = _narrowed(query)
-        return f"{account.name} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
+        return f"{quoted(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
     count = sum(total.recommendations for total in totals)
     if not count:
-        return f"{account.name} has no open recommendation that would save{_narrowed(query)}.{_waste(totals)}"
+        return f"{quoted(account.name)} has no open recommendation that would save{_narrowed(query)}.{_waste(totals)}"
     amounts = listed(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
     )
@@ -299,7 +299,7 @@ def _could_save(
     first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
     largest = f" Largest: {first.title}." if first else ""
     return (
-        f"{account.name} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
+        f"{quoted(account.name)} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
         f"{_narrowed(query)}{rest}.{largest}{_waste(totals)}"
     )
 

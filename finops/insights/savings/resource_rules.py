@@ -13,7 +13,7 @@ from finops.insights.savings.generations import Successor, successor_of
 from finops.insights.savings.rules import WEEKENDS
 from finops.lib.money import added, ratio, subtracted
 from finops.lib.periods import DateRange
-from finops.lib.spoken import percent
+from finops.lib.spoken import percent, quoted
 
 WEEKEND_SHARE: Final = Decimal("0.9")
 """A weekend day that costs at least this share of a weekday: nothing is turned off."""
@@ -101,7 +101,7 @@ def _weekends(group: Sequence[ResourceSum]) -> Candidate:
     return Candidate(
         rule=WEEKENDS.name,
         unit=(first.line.account, first.service),
-        title=f"Turn dev and test off at weekends: {first.service} in {first.account_name}",
+        title=f"Turn dev and test off at weekends: {quoted(first.service)} in {quoted(first.account_name)}",
         advice="Stop it from Friday evening to Monday morning by a schedule; nights would save more still.",
         formula="2/7 of the month's on-demand cost: two days of seven off. Weekend days cost at least 90 % of weekdays.",
         provider=first.provider,
@@ -151,7 +151,7 @@ def _successor(one: Successor, group: Sequence[ResourceSum]) -> Candidate:
     return Candidate(
         rule=one.rule,
         unit=(first.line.account, first.service, one.old),
-        title=f"Move {one.old} to {one.new}: {first.service} in {first.account_name}",
+        title=f"Move {quoted(one.old)} to {quoted(one.new)}: {quoted(first.service)} in {quoted(first.account_name)}",
         advice=f"Change {one.old} to the same size of {one.new}.",
         formula=formula if known else "Month's on-demand cost, of which the bills prove no part as saved.",
         provider=first.provider,

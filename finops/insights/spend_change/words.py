@@ -8,7 +8,7 @@ from finops.costs.answers import ViewUsed
 from finops.costs.queries.one_sided import one_sided_words
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
-from finops.lib.spoken import by_currency, cut, listed, money, percent
+from finops.lib.spoken import by_currency, cut, dimension_words, listed, money, percent, quoted
 
 NAMED = 3
 NAMED_OF_SEVERAL = 2
@@ -42,13 +42,13 @@ def summary_of(
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
-        return f"The change of {account}'s spend cannot be explained: {reason}"
+        return f"The change of the spend of {quoted(account)} cannot be explained: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
-        return f"{account} has no cost {when} nor before that matches{left_out}."
+        return f"{quoted(account)} has no cost {when} nor before that matches{left_out}."
     said = listed([_said(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{account} spent {said} {when} than from {before} ({view.label}){left_out}{_most(totals, moves)}."
+    return f"{quoted(account)} spent {said} {when} than from {before} ({view.label}){left_out}{_most(totals, moves)}."
 
 
 def _said(total: ChangeTotal) -> str:
@@ -79,7 +79,7 @@ def _moved(moves: Sequence[Move], currency: str) -> list[Move]:
 
 def _named(move: Move) -> str:
     sign = "+" if move.change > 0 else "-"  # a plain hyphen, as numbers have it
-    return f"{name_of(move)} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
+    return f"{quoted(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
 
 
 def name_of(move: Move) -> str:
@@ -141,4 +141,4 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     which = "it" if len(moved) == 1 else "one"
     named = moved[:NAMED_CURRENCIES]
     values = by_currency([(cut(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
-    return f"{values} moved most: filter {dimension} by {which} and group by {' or '.join(other)}."
+    return f"{values} moved most: filter {dimension_words(dimension)} by {which} and group by {' or '.join(other)}."

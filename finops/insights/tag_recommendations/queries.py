@@ -42,7 +42,7 @@ from finops.lake.manifest import cost_tag_keys
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, quoted
 
 COUNTED_KEYS = 300
 """Keys whose cost is counted; each is a column to read."""
@@ -163,7 +163,7 @@ def _evaluated(
         try:
             found.append(_Evaluated(draft, _subject(dimension_of(context, draft))))
         except UserError as problem:
-            warnings.append(words.NOT_READ.format(key=draft.key, problem=problem.message))
+            warnings.append(words.NOT_READ.format(key=quoted(draft.key), problem=problem.message))
     return found, warnings
 
 

@@ -29,6 +29,7 @@ from finops.insights.tag_recommendations.drafts import (
 )
 from finops.insights.tag_recommendations.lake import Together
 from finops.insights.tag_recommendations.question import Kind
+from finops.lib.spoken import quoted
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Subject:
 
     @property
     def named(self) -> str:
-        return f"cost tag {self.owner.key}" if self.owner else f"tag {self.group.keys[0]}"
+        return f"cost tag {quoted(self.owner.key)}" if self.owner else f"tag {quoted(self.group.keys[0])}"
 
     @property
     def together(self) -> Together | None:

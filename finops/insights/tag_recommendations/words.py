@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from finops.insights.tag_recommendations.alike import KeyGroup, Merge
 from finops.insights.tag_recommendations.answers import KeyCoverage, TagRecommendation
 from finops.insights.tag_recommendations.associations import Association
-from finops.lib.spoken import cut, listed, percent
+from finops.lib.spoken import dimension_words, listed, percent, quoted
 
 SHOWN = 4
 LENGTH = 60
@@ -20,9 +20,9 @@ NOT_READ = "Cost tag {key} cannot be evaluated, so it is not compared: {problem}
 
 
 def few(names: Sequence[str], shown: int = SHOWN) -> str:
-    """`a, b and 3 more`."""
+    """`'a', 'b' and 3 more`."""
     more = len(names) - shown
-    parts = [cut(name, LENGTH) for name in names[:shown]]
+    parts = [quoted(name, LENGTH) for name in names[:shown]]
     return listed([*parts, f"{more} more"] if more > 0 else parts)
 
 
@@ -34,10 +34,8 @@ def same_keys(group: KeyGroup) -> str:
 def more_keys(missing: Sequence[str], cost_tag: str, copies: Sequence[str]) -> str:
     noun, verb = ("Tag", "means") if len(missing) == 1 else ("Tags", "mean")
     if not copies:
-        return f"{noun} {few(missing)} {verb} the same as cost tag {cost_tag}, which does not copy it yet."
-    return (
-        f"{noun} {few(missing)} {verb} the same as {few(copies)}, which cost tag {cost_tag} copies already."
-    )
+        return f"{noun} {few(missing)} {verb} the same as cost tag {quoted(cost_tag)}, which does not copy it yet."
+    return f"{noun} {few(missing)} {verb} the same as {few(copies)}, which cost tag {quoted(cost_tag)} copies already."
 
 
 def same_values(named: str, merged: Sequence[Merge]) -> str:
@@ -49,12 +47,12 @@ def same_values(named: str, merged: Sequence[Merge]) -> str:
 
 
 def untagged_cost(named: str, association: Association) -> str:
-    names, value = few(association.names), cut(association.value, LENGTH)
+    names, value = few(association.names), quoted(association.value, LENGTH)
     plural = "" if len(association.names) == 1 else "s"
     if association.dimension == "resource":
         place = f"Where the resource's name or id begins with {names.replace(' and ', ' or ')}"
     else:
-        place = f"In {association.dimension}{plural} {names}"
+        place = f"In {dimension_words(association.dimension)}{plural} {names}"
     return f"{place}, at least 95 % of the cost that has {named} is {value}; what has none is likely {value} too."
 
 
@@ -62,14 +60,14 @@ def summary_of(
     account: str, recommendations: Sequence[TagRecommendation], keys: Sequence[KeyCoverage]
 ) -> str:
     if not keys:
-        return f"{account}'s cost of the last 30 days with data has no tags."
+        return f"The cost of {quoted(account)} of the last 30 days with data has no tags."
     first = next((each for each in keys[0].covers if each.share is not None), None)
-    best = f" Key {cut(keys[0].key, LENGTH)} covers most"
+    best = f" Key {quoted(keys[0].key, LENGTH)} covers most"
     best += f": {percent(first.share)} of {first.currency} usage cost." if first and first.share else "."
     if not recommendations:
-        return f"{account}'s tags have nothing to put right.{best}"
+        return f"The tags of {quoted(account)} have nothing to put right.{best}"
     noun = "recommendation" if len(recommendations) == 1 else "recommendations"
-    return f"{account}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
+    return f"{quoted(account)}: {len(recommendations)} tag {noun}.{best} {recommendations[0].sentence}"
 
 
 def hint_of(recommendations: Sequence[TagRecommendation]) -> str:

@@ -14,7 +14,7 @@ from finops.costs.spend_query import CostFilter
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
-from finops.lib.spoken import cut
+from finops.lib.spoken import cut, quoted
 from finops.unitcosts.answers import UnitMetricInfo, UnitMetricsAnswer
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.customers import needed_customer_key
@@ -94,7 +94,7 @@ def list_unit_metrics(
     noun = "saved unit metric" if len(found) == 1 else "saved unit metrics"
     return UnitMetricsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{account.name} has {len(found) or 'no'} {noun}{' that match' if wanted else ''}.",
+        summary=f"{quoted(account.name)} has {len(found) or 'no'} {noun}{' that match' if wanted else ''}.",
         unit_metrics=[_info(metric) for metric in page],
         total_unit_metrics=len(found),
         cursor=next_cursor(after, search) if after < len(found) else "",

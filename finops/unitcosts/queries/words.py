@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
 from finops.lib.money import ratio
-from finops.lib.spoken import cut, listed, money, percent
+from finops.lib.spoken import dimension_words, listed, money, percent, quoted
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
 from finops.unitcosts.queries.reading import Facts
 from ingestion.models import UsageMetric
@@ -53,13 +53,13 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
             if plan.filters or facts.query.customers
             else "There is no cost"
         )
-        return f"{facts.account.name}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {cut(facts.metric, NAME_LENGTH)}."
+        return f"{quoted(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quoted(facts.metric, NAME_LENGTH)}."
     said = listed([_equation(facts, total) for total in totals])
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     parts = [
-        f"{facts.account.name} {when} ({view}{_filtered(facts)}): {said}{facts.cost.not_final}.{why}",
+        f"{quoted(facts.account.name)} {when} ({view}{_filtered(facts)}): {said}{facts.cost.not_final}.{why}",
         meaning,
         _rows_said(rows, facts.query.units),
     ]
@@ -68,12 +68,12 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
 
 def _filtered(facts: Facts) -> str:
     """Whether cost and usage are of the same: in the first sentence, because else the quotient misleads."""
-    scope, metric = facts.scope, cut(facts.metric, NAME_LENGTH)
-    both = listed([each.dimension.removeprefix("dimension:") for each in scope.applied])
+    scope, metric = facts.scope, quoted(facts.metric, NAME_LENGTH)
+    both = listed([dimension_words(each.dimension.removeprefix("dimension:")) for each in scope.applied])
     filtered = f"; usage filtered by {both}" if both else ""
     if not scope.unfiltered:
         return filtered
-    alone = listed([cut(name, NAME_LENGTH) for name in scope.unfiltered])
+    alone = listed([dimension_words(name) for name in scope.unfiltered])
     whole = f"{filtered}, not by {alone} as the cost is" if both else ""
     return whole or f"; only the cost is filtered by {alone}, the usage is all of {metric}"
 
@@ -94,7 +94,7 @@ def for_units(per: int) -> str:
 
 def unit_of(facts: Facts) -> str:
     """What is counted, in the sender's word where there is one."""
-    return cut(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
+    return quoted(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
 
 
 def _moved(total: UnitCostTotal) -> str:
@@ -112,7 +112,7 @@ def _moved(total: UnitCostTotal) -> str:
 
 def _rows_said(rows: Sequence[UnitCostRow], per: int) -> str:
     named = [
-        f"{cut(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
+        f"{quoted(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
         for row in rows
         if row.status == MATCHED and row.unit_cost is not None
     ][:NAMED_ROWS]
@@ -135,7 +135,7 @@ def warnings_of(
 def _units(facts: Facts) -> list[str]:
     if len(facts.usage.units) < 2:
         return []
-    names = listed([cut(unit, 40) for unit in facts.usage.units[:5]])
+    names = listed([quoted(unit, 40) for unit in facts.usage.units[:5]])
     return [
         f"Events of {facts.metric!r} have {len(facts.usage.units)} units ({names}), which are added up as they are."
     ]
@@ -162,7 +162,7 @@ def _unmatched(facts: Facts, total: UnitCostTotal) -> str:
     share = ratio(amount, total.cost)
     part = f" ({percent(share)})" if share is not None else ""
     return (
-        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {facts.key}; it is in the "
+        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {dimension_words(facts.key)}; it is in the "
         "total and in no customer's unit cost."
     )
 

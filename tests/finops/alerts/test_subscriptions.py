@@ -227,8 +227,8 @@ def test_the_same_again_names_the_subscription_that_is_there(acme: Account) -> N
     problem = refused(acme, "budget", budget="Cloud", thresholds=(100, 80))
 
     assert problem.message == (
-        f"Subscription {first.pk} has the channel told of this already: Budget Cloud at 80 % and 100 % of the actual "
-        "cost, to Ops. Nothing needs to be made."
+        f"Subscription {first.pk} has the channel told of this already: Budget 'Cloud' at 80 % and 100 % of the actual "
+        "cost, to 'Ops'. Nothing needs to be made."
     )
     assert problem.value == first.pk
 
@@ -256,7 +256,7 @@ def test_anomalies_of_one_scope_are_told_to_a_channel_once(acme: Account) -> Non
 
     assert refused(acme, "anomaly", minimum_impact=Decimal(500), currency="USD").message == (
         f"Subscription {first.pk}, which is paused, has the channel told of this already: Anomalies of the whole account "
-        "from 100.00 USD on, to Ops. Change that one on its page to have another minimum_impact."
+        "from 100.00 USD on, to 'Ops'. Change that one on its page to have another minimum_impact."
     )
     assert "has the channel told" in refused(acme, "anomaly").message
     assert subscribe(acme, "anomaly", minimum_impact=Decimal(500), currency="EUR").pk

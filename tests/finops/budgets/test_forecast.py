@@ -46,7 +46,7 @@ def test_a_month_is_what_was_spent_and_what_its_other_days_will_cost(acme: Accou
     assert (answer.period.start_date, answer.period.end_date) == (date(2026, 3, 1), date(2026, 3, 31))
     assert answer.data_through == YESTERDAY
     assert answer.summary == (
-        "Acme is expected to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD of it spent, "
+        "'Acme' is expected to spend 310.00 USD (80 % band 309.40 USD to 310.60 USD, 190.00 USD of it spent, "
         "10.7 % more than the period before) from 2026-03-01 to 2026-03-31 (amortized, all charge categories)."
     )
 
@@ -148,7 +148,7 @@ def test_no_cost_at_all_says_so(acme: Account) -> None:
     answer = ask(acme)
 
     assert answer.totals == []
-    assert answer.summary == "Acme has no cost, so nothing can be forecast from 2026-03-01 to 2026-03-31."
+    assert answer.summary == "'Acme' has no cost, so nothing can be forecast from 2026-03-01 to 2026-03-31."
     assert "Connections" in answer.hint
 
 

@@ -148,12 +148,12 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     assert said in expected.summary
     assert anomalies.total_anomalies == 0
     assert anomalies.summary == (
-        "Acme has no open anomaly of that kind; no day is complete from 2026-11-19 on."
+        "'Acme' has no open anomaly of that kind; no day is complete from 2026-11-19 on."
     )
     assert anomalies.data_through == date(2026, 11, 18)
     assert "Complete days only; no day is complete from 2026-11-19 on." in page
     assert health.connections[0].status == "partial"
-    assert "1 of 1 connection of Acme needs attention: AWS (partial)" in health.summary
+    assert "1 of 1 connection of 'Acme' needs attention: 'AWS' (partial)" in health.summary
 
 
 def test_the_forecast_with_one_slow_source_is_the_one_without_lateness(bills: Bills) -> None:
@@ -369,7 +369,7 @@ def test_what_changed_gives_what_is_left_out_by_currency_and_as_far_as_the_filte
     assert {total.currency: total.change for total in answer.totals} == {"USD": 0, "EUR": 0}
     one = explained(CostFilter(dimension="service", values=["Young"]))
     assert one.summary == (
-        "Acme has no cost from 2026-11-14 to 2026-11-18 nor before that matches; "
+        "'Acme' has no cost from 2026-11-14 to 2026-11-18 nor before that matches; "
         "7.00 USD on 2026-11-14 to 2026-11-20 left out, not complete; "
         "left out of the comparison, without a complete day in the period: 'Slow'."
     )

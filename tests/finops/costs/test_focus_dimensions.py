@@ -141,7 +141,7 @@ def test_what_lacks_a_list_cost_is_said_with_what_it_costs(acme: Account) -> Non
     add_source(acme, lines())
     answer = query_spend(acme, SpendQuery(period="month_to_date", measure="list_cost", group_by=["service"]))
     assert [(row.group["service"], row.amount) for row in answer.rows] == [("VM", Decimal(20))]
-    assert answer.summary.startswith("Acme had a list cost of 20.00 USD")
+    assert answer.summary.startswith("'Acme' had a list cost of 20.00 USD")
     assert (
         "list cost is missing on lines of 8.00 EUR billed and 6.00 USD billed"
         in answer.summary.split(". ")[0]

@@ -60,7 +60,7 @@ def test_a_new_account_counts_what_is_billed_and_all_of_it(bill: Account) -> Non
 def test_credits_refunds_tax_and_one_time_fees_inside_are_listed(bill: Account) -> None:
     assert parts(bill, MARCH) == {"credits": -100, "refunds": -10, "tax": 19, "one_time_fees": 500}
     assert query_spend(bill, MARCH).summary.startswith(
-        "Acme spent 551.00 USD (661.00 USD of charges less 100.00 USD of credits and 10.00 USD of refunds) from"
+        "'Acme' spent 551.00 USD (661.00 USD of charges less 100.00 USD of credits and 10.00 USD of refunds) from"
     )
 
 
@@ -89,7 +89,7 @@ def test_credits_and_refunds_read_plainly_with_any_sign(
         cost(DAY, refund, charge_class="Correction"),
     ]
     add_source(acme, [line for line in lines if line["billed_cost"]])
-    assert query_spend(acme, MARCH).summary.startswith(f"Acme spent {words} from")
+    assert query_spend(acme, MARCH).summary.startswith(f"'Acme' spent {words} from")
 
 
 def test_what_is_left_out_is_listed_and_adds_up_to_the_whole(bill: Account) -> None:
@@ -208,7 +208,7 @@ def test_an_account_without_data_is_told_how_to_begin(acme: Account) -> None:
     )
 
     assert (answer.totals, answer.rows, answer.data_through) == ([], [], None)
-    assert answer.summary == "Acme has no cost from 2026-02-18 to 2026-03-19."
+    assert answer.summary == "'Acme' has no cost from 2026-02-18 to 2026-03-19."
     assert "The account has no cost data yet." in answer.warnings
     assert "Connections page" in answer.hint
 

@@ -57,7 +57,7 @@ def test_the_unhealthy_come_first_each_with_its_reason(acme: Account) -> None:
     assert health.connections[0].last_error == "row 7: no BilledCost"
     assert health.connections[1].reason == "Its newest cost line is of 2026-03-10, 10 days ago."
     assert health.summary == (
-        "3 of 5 connections of Acme need attention: C failing (failing), B stale (stale) and E empty (no data); "
+        "3 of 5 connections of 'Acme' need attention: 'C failing' (failing), 'B stale' (stale) and 'E empty' (no data); "
         "cost data is complete through 2026-03-19."
     )
 
@@ -94,7 +94,7 @@ def test_a_source_that_ended_long_ago_is_no_news(acme: Account) -> None:
 def test_an_account_without_connections_is_told_how_to_begin(acme: Account) -> None:
     health = data_health(acme)
 
-    assert health.summary == "Acme has no connection yet."
+    assert health.summary == "'Acme' has no connection yet."
     assert "Connections page" in health.hint
 
 

@@ -64,7 +64,7 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
         "(untagged)": ("no_customer", 42, None, None),
     }
     assert answer.summary == (
-        "Acme from 2026-03-01 to 2026-03-10 (amortized, all charge categories): 150.00 USD ÷ 750 requests = 0.20 USD "
+        "'Acme' from 2026-03-01 to 2026-03-10 (amortized, all charge categories): 150.00 USD ÷ 750 'requests' = 0.20 USD "
         "for each."
     )
 
@@ -79,7 +79,7 @@ def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(ac
     assert "No usage has been pushed yet" in total.reason
     assert "POST events with this metric to /api/usage/events" in total.reason
     assert total.reason in answer.summary
-    assert "60.00 USD of cost and no unit cost for orders" in answer.summary
+    assert "60.00 USD of cost and no unit cost for 'orders'" in answer.summary
     assert rows_of(acme) == {"acme": ("unknown_customer", 60, None, None)}
 
 
@@ -223,7 +223,7 @@ def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
     answer = ask(acme, by_customer())
 
     assert (answer.totals[0].cost, answer.totals[0].unmatched_cost) == (100, 40)
-    assert "40.00 USD (40.0 %) of the cost belongs to no known customer by tag:customer" in " ".join(
+    assert "40.00 USD (40.0 %) of the cost belongs to no known customer by 'tag:customer'" in " ".join(
         answer.warnings
     )
 
@@ -238,7 +238,7 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
 
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
     assert (total.usage, total.unit_cost) == (Decimal("12.5"), 10)
-    assert "125.00 USD ÷ 12.5 seat = 10.00 USD for each." in answer.summary
+    assert "125.00 USD ÷ 12.5 'seat' = 10.00 USD for each." in answer.summary
     assert "the cost of one for the whole period, not for a day" in answer.summary
     assert rows_of(acme, metric="seats") == {
         "acme": ("matched", 100, 10, 10),

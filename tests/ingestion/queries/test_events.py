@@ -119,11 +119,11 @@ def test_filters_are_joined(acme: Account) -> None:
     assert {one.quantity for one in ask(acme, customer="a", metric="seats").events} == {3}
     assert ask(acme, period="yesterday").events == []
     assert ask(acme, start_date=DAY, end_date=DAY).summary == (
-        "Acme: 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
+        "'Acme': 3 usage events from 2026-03-09 12:00:00 to 2026-03-09 12:00:00 UTC."
     )
     nobody = ask(acme, customer="gamma")
     assert nobody.warnings == ["No customer has the id or name 'gamma'."]
-    assert nobody.summary == "Acme has no usage event of customer 'gamma' here."
+    assert nobody.summary == "'Acme' has no usage event of customer 'gamma' here."
 
 
 @pytest.mark.parametrize("change", [{"metric": "requests"}, {"customer": "a"}, {"period": "last_7_days"}])

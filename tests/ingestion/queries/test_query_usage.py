@@ -51,7 +51,7 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
     assert sum(row.share for row in answer.rows) == pytest.approx(Decimal(1))
     assert (answer.days_with_data, answer.data_from, answer.data_through) == (3, FIRST, THIRD)
     assert answer.summary == (
-        "Acme, requests from 2026-03-01 to 2026-03-31: 100.5 call in total; most of it: Globex GmbH (69.7 %), "
+        "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'call' in total; most of it: 'Globex GmbH' (69.7 %), "
         "initech (24.9 %) and ümläut/株 (5.5 %)."
     )
 
@@ -105,7 +105,7 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
     answer = ask(usage, customers=["init"])
     assert answer.quantity is None
     assert answer.warnings == ["No customer has the id or name 'init'. Nearest: initech."]
-    assert answer.summary == "Acme has no event that matches of requests from 2026-03-01 to 2026-03-31."
+    assert answer.summary == "'Acme' has no event that matches of requests from 2026-03-01 to 2026-03-31."
 
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:
@@ -155,7 +155,7 @@ def test_days_with_today_are_said_to_be_unfinished(usage: Account) -> None:
 def test_a_metric_left_out_is_the_first_and_the_others_are_named(usage: Account) -> None:
     answer = query_usage(usage, UsageQuery())
     assert answer.metric == "requests"
-    assert answer.warnings[0] == "metric was left out, so this is 'requests'; there is also seats."
+    assert answer.warnings[0] == "metric was left out, so this is 'requests'; there is also 'seats'."
 
 
 def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> None:
@@ -180,7 +180,7 @@ def test_days_without_events_say_which_have_some(usage: Account) -> None:
 def test_before_any_push_the_answer_says_how_to_push(acme: Account) -> None:
     answer = query_usage(acme, UsageQuery(metric="requests", group_by="customer"))
     assert (answer.quantity, answer.rows, answer.aggregation) == (None, [], "sum")
-    assert answer.summary == "Acme has no usage yet: nothing has been pushed."
+    assert answer.summary == "'Acme' has no usage yet: nothing has been pushed."
     assert "generate its API key" in answer.hint
 
 

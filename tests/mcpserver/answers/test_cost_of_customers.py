@@ -114,7 +114,7 @@ def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) ->
         return summary.split(". ")[0]
 
     added = (
-        "; shared-cost splits (splits: after) would add 150.00 USD and 25.00 EUR to Halden Freight, "
+        "; shared-cost splits (splits: after) would add 150.00 USD and 25.00 EUR to 'Halden Freight', "
         "150.00 USD and 25.00 EUR to Other"
     )
     assert added in first()
@@ -132,7 +132,9 @@ def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None
     def refused(dimension: str, value: str) -> str:
         return ask.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
 
-    assert "no cost line of any day has tag:customer 'c-77'. Nearest: c-7" in refused("tag:customer", "c-77")
+    assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: c-7" in refused(
+        "tag:customer", "c-77"
+    )
     assert "no cost line of any day has customer 'Halden Frieght'" in refused("customer", "Halden Frieght")
     assert "no cost line of any day has currency 'GBP'. These days have: EUR, USD" in refused(
         "currency", "GBP"

@@ -31,10 +31,10 @@ def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> No
     door = Door(mint(cast))
 
     channels = answered(door, "listAlertChannels")
-    assert (channels["summary"], channels["channels"]) == ("Acme has no alert channels.", [])
+    assert (channels["summary"], channels["channels"]) == ("'Acme' has no alert channels.", [])
     assert "A person makes a channel on the page Alerts" in channels["hint"]
-    assert answered(door, "listAlertSubscriptions")["summary"] == "Acme has no alert subscriptions."
-    assert answered(door, "listAlertDeliveries")["summary"] == "Acme has no alert deliveries."
+    assert answered(door, "listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
+    assert answered(door, "listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 
 
 def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
@@ -76,12 +76,12 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
     first = answered(writer, "listAlertSubscriptions", limit=2)
     rest = answered(writer, "listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
 
-    assert every["summary"] == "Acme has 3 alert subscriptions."
+    assert every["summary"] == "'Acme' has 3 alert subscriptions."
     assert [row["trigger"] for row in every["subscriptions"]] == ["digest", "anomaly", "budget"]
     assert [(row["id"], row["thresholds"], row["measure"]) for row in of_one] == [
         (mine.pk, [80, 100], "actual")
     ]
-    assert of_one[0]["about"] == "Budget Cloud at 80 % and 100 % of the actual cost, to Ops"
+    assert of_one[0]["about"] == "Budget 'Cloud' at 80 % and 100 % of the actual cost, to 'Ops'"
     row = next(each for each in every["subscriptions"] if each["id"] == anomalies.pk)
     assert (row["minimum_impact"], row["currency"]) == (50, "USD")
     assert [each["id"] for each in rest] == [mine.pk]
@@ -110,7 +110,7 @@ def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertCha
         cursor=failed["cursor"],
     )
 
-    assert every["summary"] == "Acme has 5 alert deliveries; of the 5 listed: 1 delivered and 4 failed."
+    assert every["summary"] == "'Acme' has 5 alert deliveries; of the 5 listed: 1 delivered and 4 failed."
     assert [row["id"] for row in every["deliveries"]] == [other, delivered, *reversed(ids)]
     assert [row["id"] for row in failed["deliveries"] + last["deliveries"]] == ids[::-1]
     row = failed["deliveries"][0]

@@ -47,23 +47,23 @@ def writer(cast: Cast, ops: AlertChannel) -> Door:
     [
         (
             {"trigger": "budget", "budget": "cloud"},
-            "Budget Cloud at 80 % and 100 % of the actual cost, to Ops",
+            "Budget 'Cloud' at 80 % and 100 % of the actual cost, to 'Ops'",
         ),
         (
             {"trigger": "budget", "budget": "Cloud", "thresholds": "[50, 120]", "measure": "forecast"},
-            "Budget Cloud at 50 % and 120 % by the forecast, to Ops",
+            "Budget 'Cloud' at 50 % and 120 % by the forecast, to 'Ops'",
         ),
-        ({"trigger": "anomaly"}, "Anomalies of the whole account, to Ops"),
+        ({"trigger": "anomaly"}, "Anomalies of the whole account, to 'Ops'"),
         (
             {"trigger": "anomaly", "cost_source": "Bills", "minimum_impact": "12.50", "currency": "eur"},
-            "Anomalies of cost source Bills from 12.50 EUR on, to Ops",
+            "Anomalies of cost source 'Bills' from 12.50 EUR on, to 'Ops'",
         ),
-        ({"trigger": "anomaly", "scope": "team", "team": "Core"}, "Anomalies of team Core, to Ops"),
+        ({"trigger": "anomaly", "scope": "team", "team": "Core"}, "Anomalies of team 'Core', to 'Ops'"),
         (
             {"trigger": "anomaly", "cost_tag": "Unit", "cost_tag_value": "web"},
-            "Anomalies of cost tag value Unit: web, to Ops",
+            "Anomalies of cost tag value Unit: web, to 'Ops'",
         ),
-        ({"trigger": "digest", "frequency": "Monthly"}, "Monthly digest, to Ops"),
+        ({"trigger": "digest", "frequency": "Monthly"}, "Monthly digest, to 'Ops'"),
     ],
     ids=["budget", "forecast", "anomaly", "source", "team", "cost tag", "digest"],
 )
@@ -264,8 +264,8 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")
     assert [(entry.actor_label, entry.target) for entry in entries] == [
-        (f"MCP key {key.name} ({key.masked})", "Weekly digest, to Ops"),
-        ("member@example.com by Helper", "Monthly digest, to Ops"),
+        (f"MCP key {key.name} ({key.masked})", "Weekly digest, to 'Ops'"),
+        ("member@example.com by Helper", "Monthly digest, to 'Ops'"),
     ]
 
 

@@ -43,7 +43,7 @@ def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account)
     (row,) = found(acme, old("10"), "previous_generation")
 
     assert [row.monthly_cost, row.monthly_saving, row.currency] == [300, 12, "USD"]
-    assert row.title == "Move m4 to m6i: Amazon Elastic Compute Cloud in prod"
+    assert row.title == "Move 'm4' to 'm6i': 'Amazon Elastic Compute Cloud' in 'prod'"
     assert "0.960 is m6i ÷ m4 by AWS list prices" in row.formula
     (evidence,) = row.evidence
     assert (evidence.resource, evidence.usage_type) == ("i-old", "BoxUsage:m4.xlarge")
@@ -150,7 +150,7 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
     assert [row.monthly_saving, row.monthly_waste, row.title] == [
         None,
         30,
-        "Use what is paid for: Compute SP",
+        "Use what is paid for: 'Compute SP'",
     ]
     assert row.saving_reason.startswith("Waste, no saving")
     assert row.evidence[0].note == "90.0 % used; something unused on 30 days"
@@ -166,7 +166,7 @@ def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
     answer = asked(acme, committed("1", "Unused", service_category="Other"))
 
     assert [answer.totals[0].monthly_saving, answer.totals[0].monthly_waste] == [0, 30]
-    assert answer.summary.startswith("Acme has no open recommendation that would save.")
+    assert answer.summary.startswith("'Acme' has no open recommendation that would save.")
 
 
 def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
