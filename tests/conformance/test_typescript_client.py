@@ -98,7 +98,7 @@ def test_it_gets_every_prompt_and_reads_why_one_was_refused(said: dict[str, Any]
     assert [prompt["messages"][0]["role"] for prompt in given] == ["user"] * len(PROMPTS)
     assert all("`console_url`" in prompt["messages"][0]["content"]["text"] for prompt in given)
     assert refused["rpcError"]["code"] == -32602
-    assert f"Nearest: {MARK} bill." in refused["rpcError"]["message"]
+    assert f"Nearest: '{MARK} bill'." in refused["rpcError"]["message"]
 
 
 @requirement("clients:typescript", "completion:complete", "completion:context")

@@ -133,7 +133,7 @@ def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
     (said,) = set(answer_of(door)["warnings"]) - set(alone)
-    assert said.startswith("Edge: 1.50 USD of its impact is in anomalies of services as well")
+    assert said.startswith("'Edge': 1.50 USD of its impact is in anomalies of services as well")
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:

@@ -90,7 +90,7 @@ def test_a_risen_bill_is_explained_by_what_moved_in_each_currency_the_largest_fi
     assert [total["currency"] for total in answer["totals"]] == ["USD", "EUR"]
     assert "(billed, all charge categories)" in answer["summary"]
     assert "most moved 'Compute' (+700.00 USD" in answer["summary"]
-    assert "Disk (+14.00 EUR" in answer["summary"]
+    assert "'Disk' (+14.00 EUR" in answer["summary"]
     assert answer["hint"].startswith("'Compute' in USD and 'Disk' in EUR moved most")
 
 
@@ -103,8 +103,8 @@ def test_spend_in_two_currencies_says_what_most_of_each_went_on(door: Door) -> N
         "currency": "USD",
         "share": 0,
     }
-    assert "most of USD on Compute (87.0 %) and Mail" in answer["summary"]
-    assert "most of EUR on Disk (100.0 %)" in answer["summary"]
+    assert "most of USD on 'Compute' (87.0 %) and 'Mail" in answer["summary"]
+    assert "most of EUR on 'Disk' (100.0 %)" in answer["summary"]
 
 
 def test_the_most_wasteful_commitment_of_each_currency_is_named_with_what_it_wastes(door: Door) -> None:
@@ -240,7 +240,7 @@ def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(d
     said = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
     other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
 
-    assert "no cost has 'cost_tag:environment' 'Prod'. Nearest: Production" in said
+    assert "no cost has cost_tag:environment 'Prod'. Nearest: Production" in said
     assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 

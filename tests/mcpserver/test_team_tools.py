@@ -114,7 +114,7 @@ def test_a_unit_metric_is_listed_and_asked_by_name(cast: Cast, door: Door) -> No
     page = signed_in(cast.viewer).get(answer["console_url"])
     assert page.status_code == 200
     assert 'value="2" selected' in page.content.decode()
-    assert "Nearest: Cost per call" in door.problem("queryUnitCost", unit_metric="Cost per cal")
+    assert "Nearest: 'Cost per call'" in door.problem("queryUnitCost", unit_metric="Cost per cal")
 
 
 @pytest.mark.usefixtures("billed")

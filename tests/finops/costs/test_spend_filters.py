@@ -102,7 +102,7 @@ def test_a_value_that_is_not_in_the_data_is_said_with_the_nearest(lines: Account
 
     assert answer.totals[0].amount == 3
     assert answer.warnings[0] == (
-        "No cost line of these days has service 'Amazon S33'. Nearest: Amazon S3, amazon ec2. "
+        "No cost line of these days has service 'Amazon S33'. Nearest: 'Amazon S3', 'amazon ec2'. "
         "listDimensionValues lists the values."
     )
 

@@ -64,7 +64,7 @@ def csv_of(client: Client, **query: Any) -> list[dict[str, str]]:
 def test_the_first_visit_ranks_customers_by_the_first_metric(cast: Cast, sold: Account) -> None:
     page = text_of(signed_in(cast.viewer), PAGE)
 
-    assert "105.50 USD ÷ 45 'call' = 2.344 USD for each" in page
+    assert "105.50 USD ÷ 45 &#x27;call&#x27; = 2.344 USD for each" in page
     assert "Customers, by tag:customer" in page
     assert "Globex Corporation globex 30.00 USD 10 3.00 USD" in page
     assert "acme-corp 60.00 USD 30 2.00 USD" in page
@@ -81,7 +81,7 @@ def test_a_metric_of_blanks_breaks_the_page_for_nobody(cast: Cast, sold: Account
 
     first = text_of(client, PAGE)
 
-    assert ("÷ 45 'call'" in first) is not alone
+    assert ("÷ 45 &#x27;call&#x27;" in first) is not alone
     assert "(blank)" in first
     assert "(blank)" in text_of(client, PAGE, usage_metric="  ")
 
@@ -187,7 +187,7 @@ def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
 def test_a_metric_without_any_push_shows_cost_and_the_reason(cast: Cast, sold: Account) -> None:
     page = text_of(signed_in(cast.viewer), PAGE, usage_metric="orders", period="last_30_days")
 
-    assert "105.50 USD of cost and no unit cost for 'orders'" in page
+    assert "105.50 USD of cost and no unit cost for &#x27;orders&#x27;" in page
     assert "Create a usage source on the Connections page" in page
 
 

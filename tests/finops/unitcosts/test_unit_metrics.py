@@ -144,7 +144,7 @@ def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, s
 def test_an_unknown_name_is_refused_with_the_nearest(cast: Cast, sold: Account) -> None:
     save(cast, sold)
 
-    with pytest.raises(UserError, match=r"Nearest: Cost per request\. listUnitMetrics lists them"):
+    with pytest.raises(UserError, match=r"Nearest: 'Cost per request'\. listUnitMetrics lists them"):
         ask(sold, unit_metric="Cost per reqest")
 
 

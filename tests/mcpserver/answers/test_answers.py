@@ -34,7 +34,7 @@ def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, ask:
     said = answer_of(ask, "querySpend", **WEEK, group_by=["service"])["summary"]
 
     assert "the largest parts are 'Compute credits' (-400.00 USD) and 'Compute' (90.00 USD)" in said
-    assert "most of EUR on Mail (100.0 %)" in said
+    assert "most of EUR on 'Mail' (100.0 %)" in said
     assert "most of USD" not in said
 
 

@@ -90,7 +90,7 @@ def test_cost_by_customer_needs_no_usage_and_has_names(ask: Door) -> None:
     rows = {row["group"]["customer"]: row for row in answer["rows"] if row["currency"] == "USD"}
     assert {name: row["amount"] for name, row in rows.items()} == {"shared": 300, "c-7": 100, "c-8": 7}
     assert rows["c-7"]["labels"] == {"customer": "Halden Freight"}
-    assert "Halden Freight (24.6 %)" in answer["summary"]
+    assert "'Halden Freight' (24.6 %)" in answer["summary"]
     assert {
         row["group"]["tag:customer"]: row["labels"]["tag:customer"]
         for row in by_tag["rows"]
@@ -115,7 +115,7 @@ def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) ->
 
     added = (
         "; shared-cost splits (splits: after) would add 150.00 USD and 25.00 EUR to 'Halden Freight', "
-        "150.00 USD and 25.00 EUR to Other"
+        "150.00 USD and 25.00 EUR to 'Other"
     )
     assert added in first()
     assert added in first(granularity="day", compare_to="previous_period")

@@ -99,7 +99,7 @@ def test_a_filter_that_usage_lacks_is_said_in_the_first_sentence(ask: Door) -> N
     assert alone["totals"][0]["unit_cost"] == 37
     assert alone["unfiltered_dimensions"] == ["service"]
     assert (
-        "only the cost is filtered by service, the usage is all of requests"
+        "only the cost is filtered by service, the usage is all of 'requests'"
         in alone["summary"].split(": ")[0]
     )
     assert both["totals"][0]["unit_cost"] == 30

@@ -161,7 +161,7 @@ def test_amounts_become_numbers_and_empty_arguments_are_left_out(door: Door) -> 
             {"filter_by": "region", "value": "eu-centrall-1"},
             "value: 'eu-centrall-1' is not known. Nearest: eu-central-1, us-east-1. listDimensionValues",
         ),
-        ("commitment_review", {"provider": "Azur"}, "provider: 'Azur' is not known. Valid: Google Cloud, AWS."),
+        ("commitment_review", {"provider": "Azur"}, "provider: 'Azur' is not known. Valid: 'Google Cloud', AWS."),
         ("anomaly_check", {"minimum_impact": "100 USD"}, "'100 USD' is no amount. Write a number"),
         ("anomaly_check", {"minimum_impact": "-1"}, "is no amount"),
         ("anomaly_check", {"minimum_impact": "1e400"}, "is no amount"),

@@ -61,7 +61,7 @@ def writer(cast: Cast, ops: AlertChannel) -> Door:
         ({"trigger": "anomaly", "scope": "team", "team": "Core"}, "Anomalies of team 'Core', to 'Ops'"),
         (
             {"trigger": "anomaly", "cost_tag": "Unit", "cost_tag_value": "web"},
-            "Anomalies of cost tag value Unit: web, to 'Ops'",
+            "Anomalies of cost tag value 'Unit: web', to 'Ops'",
         ),
         ({"trigger": "digest", "frequency": "Monthly"}, "Monthly digest, to 'Ops'"),
     ],
@@ -264,8 +264,8 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")
     assert [(entry.actor_label, entry.target) for entry in entries] == [
-        (f"MCP key {key.name} ({key.masked})", "Weekly digest, to 'Ops'"),
-        ("member@example.com by Helper", "Monthly digest, to 'Ops'"),
+        (f"MCP key {key.name} ({key.masked})", "Weekly digest, to Ops"),
+        ("member@example.com by Helper", "Monthly digest, to Ops"),
     ]
 
 

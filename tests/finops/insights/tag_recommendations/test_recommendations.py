@@ -70,7 +70,7 @@ def test_keys_that_mean_the_same_become_one_cost_tag(acme: Account) -> None:
 
     (found,) = by_kind(acme)["same_keys"]
 
-    assert found.row.sentence.startswith("Tags env, Env and user:env mean the same")
+    assert found.row.sentence.startswith("Tags 'env', 'Env' and 'user:env' mean the same")
     assert covers(found) == {"USD": Decimal(90)}
     assert found.row.covers[0].share == Decimal("0.9")
     (rule,) = found.suggestion.draft.rules
@@ -84,7 +84,7 @@ def test_values_that_mean_the_same_are_put_right(acme: Account) -> None:
 
     (found,) = by_kind(acme)["same_values"]
 
-    assert "prod and Production" in found.row.sentence
+    assert "'prod' and 'Production'" in found.row.sentence
     assert covers(found) == {"USD": Decimal(80)}
     (rule,) = found.suggestion.draft.rules
     assert rule.copy
@@ -161,7 +161,7 @@ def test_keys_with_the_same_values_become_one_cost_tag(acme: Account) -> None:
 
     (found,) = by_kind(acme)["same_keys"]
 
-    assert "Tags stage and tier mean the same, by the values" in found.row.sentence
+    assert "Tags 'stage' and 'tier' mean the same, by the values" in found.row.sentence
     assert covers(found) == {"USD": Decimal(114)}
 
 
