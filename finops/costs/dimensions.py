@@ -305,12 +305,10 @@ def _tag(context: DimensionContext, key: str) -> Dimension:
 
 def _extension(context: DimensionContext, key: str) -> Dimension:
     names = context.tag_keys.extensions
-    alike = [known for known in names if known == key] or [
-        known for known in names if known.casefold() == key.casefold()
-    ]
-    found, warning = (
-        (alike[0], "") if len(alike) == 1 else (key, f"No cost line has column {choice_words(f'x_{key}')}.")
-    )
+    folded = [known for known in names if known.casefold() == key.casefold()]
+    alike = [known for known in names if known == key] or folded
+    no_column = f"No cost line has column {choice_words(f'x_{key}')}."
+    found, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
     if warning and (close := alike or nearest(key, names)):
         warning += f" Nearest: {', '.join(choice_words(f'x_{name}') for name in close)}."
     return Dimension(
