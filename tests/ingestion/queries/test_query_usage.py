@@ -52,7 +52,7 @@ def test_rows_by_customer_add_up_and_say_names_and_shares(usage: Account) -> Non
     assert (answer.days_with_data, answer.data_from, answer.data_through) == (3, FIRST, THIRD)
     assert answer.summary == (
         "'Acme', 'requests' from 2026-03-01 to 2026-03-31: 100.5 'call' in total; most of it: 'Globex GmbH' (69.7 %), "
-        "initech (24.9 %) and ümläut/株 (5.5 %)."
+        "'initech' (24.9 %) and 'ümläut/株' (5.5 %)."
     )
 
 
@@ -105,7 +105,7 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
     answer = ask(usage, customers=["init"])
     assert answer.quantity is None
     assert answer.warnings == ["No customer has the id or name 'init'. Nearest: initech."]
-    assert answer.summary == "'Acme' has no event that matches of requests from 2026-03-01 to 2026-03-31."
+    assert answer.summary == "'Acme' has no event that matches of 'requests' from 2026-03-01 to 2026-03-31."
 
 
 def test_a_dimension_is_found_in_any_case_and_filters_are_joined_by_and(usage: Account) -> None:
@@ -166,7 +166,7 @@ def test_an_average_of_days_is_over_the_days_of_the_metric(usage: Account) -> No
     assert answer.quantity == Decimal("33.5")
     assert sum(row.quantity for row in answer.rows) == pytest.approx(answer.quantity)
     assert (
-        "Requests a day from 2026-03-01 to 2026-03-31: 33.5 call on average a day, over the 3 days"
+        "'Requests a day' from 2026-03-01 to 2026-03-31: 33.5 'call' on average a day, over the 3 days"
         in answer.summary
     )
 
