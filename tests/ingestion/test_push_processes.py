@@ -13,6 +13,7 @@ import pytest
 
 from accounts.audit import Actor
 from accounts.models import User
+from finops.web.admission import SMALL_BODY
 from ingestion import services
 from ingestion.models import UsageSource
 from tests.ingestion.pushing import PATH, event
@@ -86,15 +87,17 @@ def test_half_a_body_then_the_key_is_replaced_then_the_rest_is_401_and_nothing_i
 ) -> None:
     name = "halfway"
     old = place.call(KEY, name)
+    # Longer than what is read before the key is looked at.
+    body = BODY + b" " * 2 * SMALL_BODY
     head = (
         f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {old}\r\nConnection: close\r\n"
-        f"Content-Length: {len(BODY)}\r\n\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", webs[1].port), timeout=60) as wire:
-        wire.sendall(head.encode() + BODY[: len(BODY) // 2])
+        wire.sendall(head.encode() + body[: len(BODY) // 2])
         assert_key_was_used(place, name)
         place.call(REGENERATE, f"{name}@example.com")
-        wire.sendall(BODY[len(BODY) // 2 :])
+        wire.sendall(body[len(BODY) // 2 :])
         answer = b"".join(iter(lambda: wire.recv(65_536), b""))
 
     assert answer.startswith(b"HTTP/1.1 401 ")
