@@ -206,14 +206,14 @@ def test_a_form_that_came_back_begins_at_what_it_refuses(new_page: NewPage) -> N
     page = new_page("admin")
     page.goto("/a/acme/settings/members/")
     email = page.get_by_label("E-mail")
-    email.fill("nobody@example.com")
+    email.fill("owner@example.com")
 
-    page.get_by_role("button", name="Add member").click()
+    page.get_by_role("button", name="Send invitation").click()
 
-    expect(page.get_by_text("Nobody has signed up as nobody@example.com yet")).to_be_visible()
+    expect(page.get_by_text("owner@example.com is a member already.")).to_be_visible()
     expect(email).to_be_focused()
     expect(email).to_have_accessible_description(
-        "Of a person who has signed up here. Nobody has signed up as nobody@example.com yet. Ask them to sign up here first, then add them."
+        "They get a mail with a link, which works for 7 days. owner@example.com is a member already."
     )
 
 
