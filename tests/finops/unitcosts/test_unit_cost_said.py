@@ -111,7 +111,7 @@ def test_units_that_differ_are_warned_of(acme: Account) -> None:
     answer = ask(acme, asked())
 
     assert answer.unit is None
-    assert "2 units (call and calls)" in " ".join(answer.warnings)
+    assert "2 units ('call' and 'calls')" in " ".join(answer.warnings)
 
 
 def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:

@@ -49,7 +49,7 @@ def test_the_list_shows_totals_and_each_saving(
     assert page(gp2) in html
     assert "Open (2)" in html
     assert "72.00" in html
-    assert "Move gp2 to gp3" in html
+    assert "Move &#x27;gp2&#x27; to &#x27;gp3&#x27;" in html
 
 
 def test_rule_and_service_narrow_the_list(cast: Cast, gp2: Recommendation, client_for: ClientFor) -> None:

@@ -132,9 +132,9 @@ def test_a_credit_that_begins_and_one_that_ends_are_called_so(acme: Account) -> 
         "credits ended",
         "refunds began",
     ]
-    assert "Promotions (-30.00 USD, credits began)" in answer.summary
-    assert "Startup credits (+20.00 USD, credits ended)" in answer.summary
-    assert "Compute (-5.00 USD, mostly refunds began)" in answer.summary
+    assert "'Promotions' (-30.00 USD, credits began)" in answer.summary
+    assert "'Startup credits' (+20.00 USD, credits ended)" in answer.summary
+    assert "'Compute' (-5.00 USD, mostly refunds began)" in answer.summary
 
 
 @pytest.mark.parametrize(
