@@ -37,10 +37,10 @@ def postmaster() -> int:
 
 
 def web_server(port: int | None = None) -> int:
-    """The granian that this process started, of several the one at a port."""
+    """The web server that this process started (finops.web, or granian alone), of several the one at a port."""
     for child in children(os.getpid()):
         words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-        if b"granian" in words and port in (None, _port_of(words)):
+        if {b"granian", b"finops.web"} & set(words) and port in (None, _port_of(words)):
             return child
     raise RuntimeError("no web server of ours runs")
 
