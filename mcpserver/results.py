@@ -79,16 +79,16 @@ Page = TypeVar("Page", bound=msgspec.Struct)
 
 
 def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
-    """`make(limit)`, or made with half as many rows until the answer fits; `truncated` then says so and why."""
+    """`make(limit)`, or the page with half as many rows until the answer fits; `truncated` then says so and why."""
 
-    def made(count: int) -> Page:
+    def page_of(count: int) -> Page:
         answer = make(count)
         if count == limit:
             return answer
         note = f"{count} of the {limit} asked for: one answer holds {MAX_ANSWER_BYTES // 1_000} KB."
         return msgspec.structs.replace(answer, truncated=f"{note} {getattr(answer, 'truncated', '')}".strip())
 
-    return largest_that_fits(made, limit, fits)
+    return largest_that_fits(page_of, limit, fits)
 
 
 _LENGTHS = (2000, 500, 200, 80, 40)

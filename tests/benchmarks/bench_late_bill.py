@@ -71,7 +71,7 @@ def measure() -> list[Row]:
     rows: list[Row] = []
     for lateness in LATENESS:
         worlds = [_world(Random(1000 * lateness + seed), lateness) for seed in range(ACCOUNTS)]
-        rows += [_row(lateness, way, [_judged(world, way) for world in worlds]) for way in WAYS]
+        rows += [_row(lateness, way, [_outcome(world, way) for world in worlds]) for way in WAYS]
     return rows
 
 
@@ -96,7 +96,7 @@ def _service(random: Random, today: date) -> dict[date, float]:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Outcome:
     """Of one account: errors as shares of the truth, whether the band holds it, anomalies that are none, days left out."""
 
     comparison: float
@@ -106,11 +106,11 @@ class Judged:
     left_out: int
 
 
-def _judged(world: World, way: str) -> Judged:
+def _outcome(world: World, way: str) -> Outcome:
     coverage = _coverage(world, way)
     late = coverage.throughs[LATE]
     forecast, held = _forecast(world, coverage)
-    return Judged(
+    return Outcome(
         comparison=_comparison(world, coverage),
         forecast=forecast,
         held=held,
@@ -213,12 +213,12 @@ def _false_anomalies(world: World, through: date) -> int:
         return 0  # the days are whole
     seen = world.seen(LATE, world.today)
     return sum(
-        len(_found(seen[service], through) - _found(world.costs[LATE][service], through))
+        len(_anomalies(seen[service], through) - _anomalies(world.costs[LATE][service], through))
         for service in SERVICES
     )
 
 
-def _found(costs: Mapping[date, float], through: date) -> set[tuple[str, date]]:
+def _anomalies(costs: Mapping[date, float], through: date) -> set[tuple[str, date]]:
     days = sorted(day for day in costs if day <= through)
     found = find(Series(days[0], [costs[day] for day in days])).found
     recent = through - DAY * 6
@@ -230,7 +230,7 @@ def _found(costs: Mapping[date, float], through: date) -> set[tuple[str, date]]:
     }
 
 
-def _row(lateness: int, way: str, found: Sequence[Judged]) -> Row:
+def _row(lateness: int, way: str, found: Sequence[Outcome]) -> Row:
     return {
         "fills up over, days": lateness,
         "complete by": way,

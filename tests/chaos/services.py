@@ -241,11 +241,11 @@ def _make_bucket(port: int) -> None:
         region_name="us-east-1",
     )
 
-    def made() -> bool:
+    def is_created() -> bool:
         try:
             client.create_bucket(Bucket=BUCKET)
         except (BotoCoreError, ClientError):
             return False
         return True
 
-    wait_for(made, 60, "a bucket")
+    wait_for(is_created, 60, "a bucket")

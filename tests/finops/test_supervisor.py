@@ -19,14 +19,14 @@ BEATING = "from finops.heartbeat import Heart; heart = Heart('it'); heart.start(
 
 
 @pytest.fixture
-def said() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def watched(said: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
+def watched(messages: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
     monkeypatch.setattr(supervisor, "SILENT_SECONDS", 2.5)
-    made = Supervisor(say=said.append, changed=lambda: None)
+    made = Supervisor(say=messages.append, changed=lambda: None)
     yield made
     made.stop()
 
@@ -50,40 +50,47 @@ def test_waits_grow_to_a_longest_and_begin_anew_after_a_lasting_run() -> None:
 
 
 def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started_again(
-    watched: Supervisor, said: list[str], monkeypatch: pytest.MonkeyPatch
+    watched: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Backoff, "wait", lambda self, lasted: 0.0)
     lasting = program("lasting", BEATING)
     watched.start(lasting)
     watched.start(program("broken", "raise SystemExit(3)"))
     first = lasting.pid
-    wait_until(lambda: looks(watched, len(said) >= 8))
-    assert [line for line in said if "ended" in line and "The broken ended with code 3" not in line] == []
+    wait_until(lambda: looks(watched, len(messages) >= 8))
+    assert [line for line in messages if "ended" in line and "The broken ended with code 3" not in line] == []
     assert lasting.pid == first
     assert lasting.ended() is None
 
 
-def test_a_program_that_cannot_even_be_started_is_tried_again(watched: Supervisor, said: list[str]) -> None:
+def test_a_program_that_cannot_even_be_started_is_tried_again(
+    watched: Supervisor, messages: list[str]
+) -> None:
     made = program("gone", "pass")
     watched.start(made)
     made.command = ["/nowhere"]
-    wait_until(lambda: looks(watched, "cannot be started" in said[-1] if said else False))
+    wait_until(lambda: looks(watched, "cannot be started" in messages[-1] if messages else False))
     made.command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    wait_until(lambda: looks(watched, made.process is not None and "answers again" in said[-1]))
+    wait_until(lambda: looks(watched, made.process is not None and "answers again" in messages[-1]))
 
 
-def test_a_program_that_is_stopped_is_stuck_and_started_again(watched: Supervisor, said: list[str]) -> None:
+def test_a_program_that_is_stopped_is_stuck_and_started_again(
+    watched: Supervisor, messages: list[str]
+) -> None:
     made = program("web", BEATING, hearts=("it",))
     watched.start(made)
     first = made.pid
     wait_until(lambda: looks(watched, "it" in made.heard))
     os.kill(first, signal.SIGSTOP)
     wait_until(lambda: looks(watched, made.pid not in (0, first) and "it" in made.heard))
-    assert said == ["The web is stuck (no heartbeat of it); starting it again now.", "The web answers again."]
+    assert messages == [
+        "The web is stuck (no heartbeat of it); starting it again now.",
+        "The web answers again.",
+    ]
 
 
 def test_a_supervisor_that_was_stopped_itself_blames_nobody(
-    watched: Supervisor, said: list[str], monkeypatch: pytest.MonkeyPatch
+    watched: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = program("web", BEATING, hearts=("it",))
     watched.start(made)
@@ -92,7 +99,7 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)
     watched.look()
-    assert said == []
+    assert messages == []
 
 
 def test_a_program_may_end_with_its_supervisor() -> None:

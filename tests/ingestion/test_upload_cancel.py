@@ -15,7 +15,7 @@ from ingestion.models import UsageUpload
 from ingestion.services import pieces, uploads
 from tests.cast import Cast, signed_in
 from tests.ingestion.pushing import event, inbox, open_door
-from tests.ingestion.uploading import csv, line, send, taken, text_of
+from tests.ingestion.uploading import csv, line, run_new_upload, send, text_of
 
 CONTENT = csv(*[line(number) for number in range(2_500)])
 
@@ -48,7 +48,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     page = text_of(signed_in(cast.member).get(f"/a/{cast.account.slug}/connections/usage/uploads/{job.pk}/"))
     assert "Canceled 1,000 events stored" in page
     assert "Upload the same file again to go on, or void it." in page
-    done = taken(door, CONTENT, cast)
+    done = run_new_upload(door, CONTENT, cast)
     assert (done.pk, done.status, done.accepted, len(inbox())) == (job.pk, "done", 2_500, 2_500)
     with account_scope(cast.account):
         assert AuditEntry.objects.filter(action="usage_upload.cancel").count() == 1
@@ -83,7 +83,7 @@ def test_one_whose_worker_died_is_canceled_by_the_next(cast: Cast) -> None:
 def test_one_that_takes_longer_than_it_may_fails_with_what_to_do(cast: Cast, settings: Any) -> None:
     settings.JOB_MAX_SECONDS = 0
 
-    job = taken(open_door(cast), CONTENT, cast)
+    job = run_new_upload(open_door(cast), CONTENT, cast)
 
     assert job.status == "failed"
     assert job.error.startswith("The upload took longer than 0 minutes and was stopped. Split the file")

@@ -15,13 +15,13 @@ from ingestion.queries import metered
 from ingestion.services.ledger import roll_up
 from tests.cast import Cast, signed_in
 from tests.ingestion.pushing import MOMENT, event, inbox, open_door
-from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, send, taken, text_of
+from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, run_new_upload, send, text_of
 
 
 def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) -> None:
     one, two = open_door(cast, name="One"), open_door(cast, name="Two")
     content = csv(line(1), line(2))
-    job = taken(one, content, cast)
+    job = run_new_upload(one, content, cast)
 
     for door in (one, two):
         with pytest.raises(UserError, match="was uploaded already"):
@@ -30,7 +30,7 @@ def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) ->
         batch = UsageBatch.objects.get(pk=job.batch)
     services.void_usage_batch(batch=batch, actor=cast.actor)
     assert inbox() == []
-    again = taken(two, content, cast)
+    again = run_new_upload(two, content, cast)
 
     assert (again.status, again.accepted) == ("done", 2)
     assert len(inbox()) == 2
@@ -42,12 +42,12 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
     door = open_door(cast)
     pushed = door.push(event(event_id="a", quantity=5))
     content = csv(f"cust-1,requests,6,{MOMENT},a", header=f"{HEADER},event_id")
-    refused_at_first = taken(door, content, cast)
+    refused_at_first = run_new_upload(door, content, cast)
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=pushed.headers["Usage-Batch-Id"])
     services.void_usage_batch(batch=batch, actor=cast.actor)
 
-    again = taken(door, content, cast)
+    again = run_new_upload(door, content, cast)
 
     assert (refused_at_first.status, refused_at_first.stored) == ("done", 0)
     assert (again.status, again.stored) == ("done", 1)
@@ -59,9 +59,9 @@ def test_a_file_of_which_nothing_was_stored_is_taken_again(cast: Cast) -> None:
 
 def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_another(cast: Cast) -> None:
     one, two = open_door(cast, name="One"), open_door(cast, name="Two")
-    failed = taken(one, csv(line(1), '"never closed'), cast)
+    failed = run_new_upload(one, csv(line(1), '"never closed'), cast)
 
-    again = taken(two, csv(line(1), '"never closed'), cast)
+    again = run_new_upload(two, csv(line(1), '"never closed'), cast)
 
     assert (failed.status, again.status, again.source_id) == ("failed", "failed", two.source.pk)
     assert "Line 3" in again.error
@@ -69,7 +69,7 @@ def test_a_file_that_failed_in_one_source_before_anything_was_stored_may_go_to_a
 
 def test_what_has_left_the_ledger_is_not_said_to_be_voidable(cast: Cast) -> None:
     door, content = open_door(cast), csv(line(1))
-    taken(door, content, cast)
+    run_new_upload(door, content, cast)
     with clock.frozen(clock.now() + timedelta(days=36)):
         roll_up()
 
@@ -81,10 +81,10 @@ def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(ca
     ids = [f"{line(number)},id-{number}" for number in range(1_200)]
     content = csv(*ids, header=f"{HEADER},event_id")
     door = open_door(cast)
-    taken(door, content, cast)
+    run_new_upload(door, content, cast)
 
     services.delete_usage_source(source=door.source, actor=cast.actor)
-    again = taken(open_door(cast), content, cast)
+    again = run_new_upload(open_door(cast), content, cast)
 
     assert (again.stored, again.duplicates) == (1_200, 0)
     assert len(inbox()) == 1_200
@@ -92,9 +92,9 @@ def test_a_file_of_a_source_that_is_deleted_may_come_again_with_its_event_ids(ca
 
 def test_another_account_may_upload_the_same_file(cast: Cast) -> None:
     content = csv(line(1))
-    taken(open_door(cast), content, cast)
+    run_new_upload(open_door(cast), content, cast)
 
-    job = taken(open_door(cast, cast.other_account), content, cast)
+    job = run_new_upload(open_door(cast, cast.other_account), content, cast)
 
     assert (job.status, job.accepted) == ("done", 1)
 
@@ -105,7 +105,7 @@ def test_event_ids_of_a_file_are_those_of_a_push(cast: Cast) -> None:
     lines = [f"cust-1,requests,5,{MOMENT},a", f"cust-1,requests,6,{MOMENT},a"]
     lines += [f"cust-1,requests,{number},{MOMENT},n-{number % 1_200}" for number in range(1_300)]
 
-    job = taken(door, csv(*lines, header=f"{HEADER},event_id"), cast)
+    job = run_new_upload(door, csv(*lines, header=f"{HEADER},event_id"), cast)
 
     said = {number: error for number, error in refused(job).items() if number < 10}
     assert said == {3: "event_id must not be that of an event with other content"}

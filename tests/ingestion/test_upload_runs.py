@@ -28,7 +28,7 @@ from tests.cast import Cast
 from tests.finops.lake.killing import database_url
 from tests.ingestion.pushing import MOMENT, inbox, open_door
 from tests.ingestion.upload_killing import STEPS
-from tests.ingestion.uploading import HEADER, csv, line, refused, send, taken
+from tests.ingestion.uploading import HEADER, csv, line, refused, run_new_upload, send
 
 
 def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
@@ -44,7 +44,7 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
     cast: Cast, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        job = taken(open_door(cast), csv(line(1)), cast)
+        job = run_new_upload(open_door(cast), csv(line(1)), cast)
     assert not Path(job.path).exists()
     left = upload_files.folder() / "left"
     left.write_bytes(b"")
@@ -76,7 +76,7 @@ def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
     assert failed.status == "failed"
     assert "The 1,000 events before that count" in failed.error
 
-    again = taken(door, content, cast)
+    again = run_new_upload(door, content, cast)
 
     assert again.pk == job.pk
     assert (again.status, again.accepted) == ("done", 2_500)

@@ -22,7 +22,7 @@ from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
 from tests.due import run_due
 from tests.ingestion.pushing import MOMENT, Door, inbox, open_door, reasons
-from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, send, taken, text_of
+from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, run_new_upload, send, text_of
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
@@ -84,7 +84,7 @@ def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> N
     )
     body = json.dumps({"events": [{**whole, "quantity": "@"}]}).replace('"@"', digits)
 
-    job = taken(uploaded, csv(",".join(whole.values()), header=",".join(whole)), cast)
+    job = run_new_upload(uploaded, csv(",".join(whole.values()), header=",".join(whole)), cast)
     with account_scope(cast.account):  # so that the id of the one is not a duplicate of the other
         services.void_usage_batch(batch=UsageBatch.objects.get(), actor=cast.actor)
     answer = pushed.send(body)
@@ -96,7 +96,7 @@ def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> N
 
 
 def test_quantities_and_times_arrive_as_a_push_brings_them(cast: Cast) -> None:
-    taken(
+    run_new_upload(
         open_door(cast),
         csv(line(1, "0.000000000001"), "c,m,1.5E+3,2026-11-19", "c,m,-0,20261119T010203+02:00"),
         cast,
@@ -113,7 +113,7 @@ def test_lines_are_named_as_an_editor_counts_them(cast: Cast) -> None:
     content = csv(line(1), "", '"two\nlines",requests,1,never', line(3), "too,few", b"\xff".decode("latin1"))
     content = content.replace("ÿ".encode(), b"\xff,m,1,2026-01-01")
 
-    job = taken(open_door(cast), content, cast)
+    job = run_new_upload(open_door(cast), content, cast)
 
     assert refused(job) == {
         4: "timestamp must be a parseable date",
@@ -164,7 +164,7 @@ def test_a_script_gets_the_same_refusal_as_json(cast: Cast) -> None:
 def test_what_spreadsheets_write_is_read(cast: Cast, start: bytes, sign: str) -> None:
     content = csv(line(1), line(2)).decode().replace(",", sign).replace("\n", "\r\n").encode()
 
-    job = taken(open_door(cast), start + content, cast)
+    job = run_new_upload(open_door(cast), start + content, cast)
 
     assert (job.status, job.accepted, job.rejected) == ("done", 2, 0)
 
@@ -173,7 +173,7 @@ def test_what_spreadsheets_write_is_read(cast: Cast, start: bytes, sign: str) ->
 def test_a_file_that_stops_being_csv_stores_nothing(cast: Cast, bad: bytes) -> None:
     content = csv(*[line(number) for number in range(1_500)]) + bad
 
-    job = taken(open_door(cast), content, cast)
+    job = run_new_upload(open_door(cast), content, cast)
 
     assert job.status == "failed"
     assert "Line 1502" in job.error
@@ -182,7 +182,7 @@ def test_a_file_that_stops_being_csv_stores_nothing(cast: Cast, bad: bytes) -> N
 
 def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     door, client = open_door(cast), signed_in(cast.member)
-    job = taken(door, csv(*[line(number) for number in range(2_500)]), cast)
+    job = run_new_upload(door, csv(*[line(number) for number in range(2_500)]), cast)
     flush_usage(cast.account)
     page = f"/a/acme/connections/usage/uploads/{job.pk}/"
 
@@ -198,7 +198,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
 
 
 def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
-    job = taken(open_door(cast), csv(line(1)), cast)
+    job = run_new_upload(open_door(cast), csv(line(1)), cast)
     UsageUpload.objects.unscoped().update(status="running")
     with account_scope(cast.account):
         batch = UsageBatch.objects.get(pk=job.batch)
@@ -209,7 +209,7 @@ def test_an_upload_that_runs_is_not_voided(cast: Cast) -> None:
 
 def test_a_viewer_sees_uploads_and_may_not_send_one(cast: Cast) -> None:
     door, client = open_door(cast), signed_in(cast.viewer)
-    job = taken(door, csv(line(1), "x"), cast)
+    job = run_new_upload(door, csv(line(1), "x"), cast)
 
     page = client.get(page_of(door)).content.decode()
 
@@ -235,7 +235,7 @@ def test_refused_lines_are_kept_up_to_a_limit_and_all_counted(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestion.services.pieces.LINES_KEPT", 1_200)
-    job = taken(open_door(cast), csv(*[line(number, "?") for number in range(2_300)]), cast)
+    job = run_new_upload(open_door(cast), csv(*[line(number, "?") for number in range(2_300)]), cast)
 
     lines = (
         signed_in(cast.viewer)
@@ -253,7 +253,7 @@ def test_refused_lines_are_kept_up_to_a_limit_and_all_counted(
 def test_the_template_is_taken_as_it_is(cast: Cast) -> None:
     template = signed_in(cast.viewer).get("/a/acme/connections/usage/template/").getvalue()
 
-    job = taken(open_door(cast), template, cast)
+    job = run_new_upload(open_door(cast), template, cast)
 
     assert (job.accepted, job.rejected) == (2, 0)
     assert set(COLUMNS) - {"dimensions"} <= set(template.decode().splitlines()[0].split(","))

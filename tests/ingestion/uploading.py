@@ -29,7 +29,7 @@ def send(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> Us
     return services.queue_upload(source=door.source, upload=file, actor=cast.actor)
 
 
-def taken(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
+def run_new_upload(door: Door, content: bytes, cast: Cast, name: str = "events.csv") -> UsageUpload:
     job = send(door, content, cast, name)
     services.run_upload(job.pk)
     return UsageUpload.objects.unscoped().get(pk=job.pk)

@@ -76,22 +76,22 @@ def test_an_earlier_name_of_an_account_stands_for_the_account(
     if summaries:
         summarise(acme)
 
-    def asked(*values: str, op: Any = "in", start: int = 1) -> Any:
+    def spend_of(*values: str, op: Any = "in", start: int = 1) -> Any:
         item = CostFilter(dimension="account", op=op, values=list(values))
         march = {**MARCH, "start_date": date(2026, 3, start)}
         return query_spend(acme, SpendQuery(**march, filters=[item]))
 
     def amount(*values: str, op: Any = "in", start: int = 1) -> Decimal:
-        return sum((total.amount for total in asked(*values, op=op, start=start).totals), Decimal(0))
+        return sum((total.amount for total in spend_of(*values, op=op, start=start).totals), Decimal(0))
 
     for name in ("Zenith", " zenith", "ZENITH"):
-        answer = asked(name)
+        answer = spend_of(name)
         assert answer.totals[0].amount == 8
         assert EARLIER.format(name) in answer.warnings
         assert answer.resolved_filters[0].values == ["1"]
         assert not [warning for warning in answer.warnings if "No cost line" in warning]
     for name in ("Aurora", "1", "2", "Borealis", "Corona", "Corona Prime"):
-        assert "earlier name" not in " ".join(asked(name).warnings)
+        assert "earlier name" not in " ".join(spend_of(name).warnings)
     # Also in days of which no line has the earlier name.
     assert amount("Zenith", start=2) == 3
     assert [amount("Aurora"), amount("1"), amount("Corona Prime"), amount("Corona")] == [8, 8, 9, 4]

@@ -8,7 +8,7 @@ from finops.web.bulkheads import Bulkhead, Busy
 from tests.waiting import wait_until
 
 
-def taken(bulkhead: Bulkhead, client: str, times: int = 1) -> None:
+def take(bulkhead: Bulkhead, client: str, times: int = 1) -> None:
     for _ in range(times):
         bulkhead.acquire(client)
 
@@ -45,9 +45,9 @@ def test_places_go_to_clients_in_turn_and_not_to_who_asked_most() -> None:
 
 def test_one_client_holds_two_thirds_at_most_while_places_are_free() -> None:
     bulkhead, order = Bulkhead("mcp", size=6), list[str]()
-    taken(bulkhead, "greedy", 4)
+    take(bulkhead, "greedy", 4)
     Waiter(bulkhead, "greedy", order)
-    taken(bulkhead, "modest", 2)
+    take(bulkhead, "modest", 2)
     assert (bulkhead.running, bulkhead.queued, order) == (6, 1, [])
 
     bulkhead.release("modest")
@@ -97,5 +97,5 @@ def test_no_place_is_lost_or_made_by_many_threads_and_short_waits() -> None:
 
     assert (bulkhead.running, bulkhead.queued) == (0, 0)
     assert 1 <= most[0] <= 3
-    taken(bulkhead, "a", 2)
-    taken(bulkhead, "b", 1)
+    take(bulkhead, "a", 2)
+    take(bulkhead, "b", 1)

@@ -56,12 +56,12 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
     team = create_team(account=acme, actor=cast.actor, name="Platform")
     own_value(team=team, actor=cast.actor, value="prd")
 
-    def asked(value: str, **other: str) -> dict[str, Any]:
+    def answer_for(value: str, **other: str) -> dict[str, Any]:
         filters = [{"dimension": "tag:env", "values": [value]}]
         filters += [{"dimension": name, "values": [each]} for name, each in other.items()]
         return answer_of(ask, "querySpend", **WEEK, filters=filters)
 
-    whole = asked("production")
+    whole = answer_for("production")
     assert whole["totals"][0]["amount"] == 100
     assert (
         "not in it: 761.00 USD and 9.00 EUR under other spellings "
@@ -73,7 +73,7 @@ def test_other_spellings_and_what_covers_them_stand_beside_a_tag(
         "tag:env = PRD 30.00 USD, tag:env = Prod 20.00 USD, tag:Environment = Production 9.00 EUR."
     ) in whole["warnings"]
     assert "Beside tag:env = production: team = Platform 30.00 USD." in whole["warnings"]
-    mail = asked("prd", service="Mail")
+    mail = answer_for("prd", service="Mail")
     assert (
         "; not in it: 11.00 USD under other spellings (tag:Environment = prod 11.00 USD)" in mail["summary"]
     )
@@ -99,7 +99,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
         targets=[{"value": "production", "percent": None}],
     )
 
-    def asked(**more: str) -> dict[str, Any]:
+    def answer_for(**more: str) -> dict[str, Any]:
         filters = [{"dimension": "tag:env", "values": ["production"]}]
         return answer_of(ask, "querySpend", **WEEK, filters=filters, **more)
 
@@ -108,7 +108,7 @@ def test_other_spellings_beside_sums_that_were_split_or_spread_say_how_they_coun
         ({"splits": "after"}, 104, " (before shared-cost splits)"),
         ({"spread": "charge_period"}, 100, " (on the days they were charged)"),
     ):
-        answer = asked(**more)
+        answer = answer_for(**more)
         assert answer["totals"][0]["amount"] == amount
         assert f"tag:env = PRD 30.00 USD and 2 more){how}; " in answer["summary"].replace(
             " (billed", "; (billed"
