@@ -1,6 +1,7 @@
 """Deletion of an account by its owner: everything in the database and the lake, after a time to think again.
 
-Until then the account works and says on each page when it ends; any owner restores it. Rooms above say which files of
+Until then the account works and says on each page when it ends; its owner restores it. Owner and admins get a mail of
+each step. Rooms above say which files of
 theirs go with an account (`register_files`), since nothing here knows them.
 """
 
@@ -16,6 +17,7 @@ from django.db import IntegrityError, connection, transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, MCPKey, Membership, OAuthConnection
+from accounts.services.account_mails import mail_deletion, mail_deletion_cancelled, mail_deletion_scheduled
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -48,6 +50,7 @@ def ask_for_deletion(*, account: Account, actor: Actor, name: str) -> datetime:
         audit.record(
             account=account, actor=actor, action="account.delete", target=account.name, detail=detail
         )
+        mail_deletion_scheduled(account=account, actor=actor, when=account.delete_after)
     return account.delete_after
 
 
@@ -62,6 +65,7 @@ def restore_account(*, account: Account, actor: Actor) -> None:
     account.delete_after = None
     account.save(update_fields=["delete_after"])
     audit.record(account=account, actor=actor, action="account.restore", target=account.name)
+    mail_deletion_cancelled(account=account, actor=actor)
 
 
 def due_deletions() -> list[int]:
@@ -79,6 +83,7 @@ def delete_account(*, account_id: int) -> bool:
     if account is None:
         return False
     with transaction.atomic():  # nobody comes in from now on
+        mail_deletion(account=account)  # to nobody, where another run ended after this
         Membership.objects.filter(account=account).delete()
         MCPKey.objects.unscoped().filter(account=account).delete()  # the account is going
         OAuthConnection.objects.unscoped().filter(account=account).delete()  # with their tokens

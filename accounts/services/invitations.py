@@ -27,6 +27,7 @@ from accounts.keys import digest_of
 from accounts.models import Account, AuditEntry, Invitation, Membership, User
 from accounts.models.invitation import OPEN
 from accounts.services.addresses import free_address
+from accounts.services.mails import automatic_mail, quoted_name
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -177,21 +178,18 @@ def send_invitation(*, account: Account, invitation_id: int) -> bool:
 
 def _mail(invitation: Invitation, account: Account, token: str) -> EmailMessage:
     """Names that others chose stand in its text, in quotation marks, and never in its subject."""
-    name = " ".join(account.name.split())
     url = f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
     text = (
-        f"“{invitation.invited_by_label}” invites you to the account “{name}” in the FinOps Console, as "
+        f"{quoted_name(invitation.invited_by_label)} invites you to the account {quoted_name(account.name)} in the "
+        f"FinOps Console, as "
         f"{invitation.get_role_display()}.\n\n"
         f"See it, then accept or decline:\n{url}\n\n"
         f"The link works until {invitation.expires_at:%Y-%m-%d %H:%M} UTC. To accept, sign in or sign up with "
         f"{invitation.email}.\n\n"
         "You do not know them? Then decline, or do nothing: nobody is a member without accepting.\n"
     )
-    return EmailMessage(
-        subject="You are invited to an account in the FinOps Console",
-        body=text,
-        to=[invitation.email],
-        headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
+    return automatic_mail(
+        to=invitation.email, subject="You are invited to an account in the FinOps Console", text=text
     )
 
 

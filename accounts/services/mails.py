@@ -1,4 +1,4 @@
-"""Mails to people that a page sends: at once, or as soon as the mail server answers again.
+"""Mails to people: at once, or as soon as the mail server answers again.
 
 A mail is sent at least once. When the process dies between the server's word and ours it goes out again, under the same
 Message-ID, which mail programs show once.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.utils import make_msgid
 from smtplib import SMTPException
 from typing import Any, Final
@@ -38,7 +38,7 @@ def send_or_keep(message: EmailMessage) -> bool:
     While mails wait that were tried a moment ago, the next ones join them: nobody waits ten seconds at a page to learn
     the same again. Cost: one query, and the mail server's time.
     """
-    message.extra_headers.setdefault("Message-ID", make_msgid(domain="finops.invalid"))
+    _set_message_id(message)
     if not UnsentMail.objects.filter(next_attempt_at__gt=clock.now()).exists():
         try:
             message.send()
@@ -46,10 +46,25 @@ def send_or_keep(message: EmailMessage) -> bool:
             log.warning("a mail could not be sent, and is kept: %s", error)
         else:
             return True
-    UnsentMail.objects.create(
-        sealed=seal(_fields(message), purpose=_PURPOSE), next_attempt_at=clock.now() + FIRST_WAIT
-    )
+    _keep(message, attempts=1, next_attempt_at=clock.now() + FIRST_WAIT)
     return False
+
+
+def queue(message: EmailMessage) -> None:
+    """Send a mail if this transaction commits: the worker does, within 15 seconds. Cost: one insert."""
+    _set_message_id(message)
+    _keep(message, attempts=0, next_attempt_at=clock.now())
+
+
+def automatic_mail(*, to: str, subject: str, text: str) -> EmailMessage:
+    """A mail that asks for no reply by mail. The subject holds nothing that people wrote."""
+    headers = {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"}
+    return EmailMessage(subject=subject, body=text, to=[to], headers=headers)
+
+
+def quoted_name(name: str) -> str:
+    """A name that people chose, within a mail's text."""
+    return f"“{' '.join(name.split())}”"
 
 
 def send_unsent() -> int:
@@ -63,6 +78,15 @@ def send_unsent() -> int:
                 break
             sent += outcome
     return sent
+
+
+def _set_message_id(message: EmailMessage) -> None:
+    message.extra_headers.setdefault("Message-ID", make_msgid(domain="finops.invalid"))
+
+
+def _keep(message: EmailMessage, *, attempts: int, next_attempt_at: datetime) -> None:
+    sealed = seal(_fields(message), purpose=_PURPOSE)
+    UnsentMail.objects.create(sealed=sealed, attempts=attempts, next_attempt_at=next_attempt_at)
 
 
 def _try(row: UnsentMail) -> bool | None:

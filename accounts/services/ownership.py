@@ -7,12 +7,13 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
+from accounts.services.account_mails import mail_ownership_offer
 from finops.lib.errors import UserError
 
 
 @transaction.atomic
 def offer_ownership(*, account: Account, to: User, by: User) -> None:
-    """Name who becomes owner when she accepts; a second offer replaces the first. Raises UserError for somebody who is
+    """Name who becomes owner when she accepts, and mail her; a second offer replaces the first. Raises UserError for somebody who is
     no member or admin of the account, and when `by` does not own it."""
     account = _locked(account)
     if _role(account, by) != Role.OWNER:
@@ -21,6 +22,7 @@ def offer_ownership(*, account: Account, to: User, by: User) -> None:
         raise UserError("Choose a member or admin of the account.", field="membership_id")
     _set(account, to, by)
     _record(account, Actor.of_user(by), "offer", to)
+    mail_ownership_offer(account=account, to=to, by=by)
 
 
 @transaction.atomic
@@ -43,8 +45,10 @@ def accept_ownership(*, account: Account, user: User) -> None:
         raise UserError("This account is not offered to you any more.")
     if _role(account, user) not in (Role.MEMBER, Role.ADMIN):
         raise UserError("Only a member or admin becomes owner.")
+    Membership.objects.filter(account=account, user=by).update(
+        role=Role.ADMIN
+    )  # first: an account has one owner
     Membership.objects.filter(account=account, user=user).update(role=Role.OWNER)
-    Membership.objects.filter(account=account, user=by).update(role=Role.ADMIN)
     _set(account, None, None)
     _record(account, Actor.of_user(user), "accept", user)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -14,6 +15,7 @@ from django.utils import timezone
 from accounts.models import Account, AuditEntry, Membership, User
 from accounts.services import deletion
 from accounts.services.deletion import delete_account, due_deletions
+from accounts.tasks import send_unsent_mails
 from finops.lake.storage import storage
 from finops.lib import clock
 from tests.cast import Cast, reauthenticated, signed_in
@@ -58,6 +60,49 @@ def test_an_owner_names_an_admin_who_accepts(cast: Cast) -> None:
     assert (role(cast, "admin"), role(cast, "owner")) == ("owner", "admin")
     actions = AuditEntry.objects.unscoped().filter(action__startswith="ownership.").order_by("pk")
     assert list(actions.values_list("action", flat=True)) == ["ownership.offer", "ownership.accept"]
+
+
+def mails() -> list[tuple[list[str], str]]:
+    """What the worker sends, and empties: to whom, and the text."""
+    send_unsent_mails()
+    texts = [(message.to, f"{message.subject}\n{message.body}") for message in mail.outbox]
+    mail.outbox.clear()
+    return texts
+
+
+def test_an_offer_of_ownership_is_mailed_to_whom_it_is_made(cast: Cast) -> None:
+    Account.objects.filter(pk=cast.account.pk).update(name="Acme\nFrom: us")
+    offer(cast, fresh(cast.owner), "admin")
+
+    ((to, text),) = mails()
+    assert to == ["admin@example.com"]
+    assert "“Acme From: us”" in text
+    assert f"/a/{cast.account.slug}/settings/account/" in text
+    assert signed_in(cast.admin).get(SETTINGS).status_code == 200
+
+
+def test_owner_and_admins_are_mailed_each_step_of_a_deletion(cast: Cast, lake: None) -> None:
+    owner = fresh(cast.owner)
+    steps = []
+
+    owner.post(f"{SETTINGS}delete/", {"name": "Acme"})
+    owner.post(f"{SETTINGS}delete/", {"name": "Acme"})  # twice is once
+    steps.append(mails())
+    owner.post(f"{SETTINGS}restore/")
+    owner.post(f"{SETTINGS}restore/")
+    steps.append(mails())
+    Account.objects.filter(pk=cast.account.pk).update(delete_after=clock.now())
+    delete_account(account_id=cast.account.pk)
+    delete_account(account_id=cast.account.pk)
+    steps.append(mails())
+
+    assert [[to for to, _text in step] for step in steps] == [
+        [["owner@example.com"], ["admin@example.com"]]
+    ] * 3
+    for step, words in zip(
+        steps, ("scheduled the deletion", "is not deleted", "is deleted, as scheduled"), strict=True
+    ):
+        assert all(words in " ".join(text.split()) for _to, text in step)
 
 
 def test_an_offer_is_declined_or_withdrawn_and_ends_with_its_owner(cast: Cast) -> None:
