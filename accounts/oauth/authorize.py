@@ -29,8 +29,11 @@ from accounts.oauth.provider import OFFLINE_SCOPE, WRITE_SCOPE
 from accounts.oauth.redirects import host_of, is_on_this_device, origin_for_csp
 from accounts.oauth.resource import is_ours, issuer, resource
 from accounts.oauth.services import open_connection
+from accounts.security.reauthentication import is_recently_authenticated, reauthenticate_and_return
 from finops.lib.errors import UserError
 
+_CHOICE = "oauth_consent_choice"
+"""In the session while the person proves herself: what the form shows when she is back. She allows it then."""
 _S256 = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -56,7 +59,8 @@ class Asked:
 
 @method_decorator(never_cache, name="dispatch")
 class AuthorizeView(BaseAuthorizationView):
-    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`) answers the client.
+    """GET shows the consent page, POST (`decision` allow or deny, `account`, `access`) answers the client. Allowing it to
+    write needs a recent authentication, as a key that may write does.
 
     Context of templates/oauth/consent.html:
       application   OAuthApplication; `application.name` is what the client calls itself: unproven, never alone
@@ -79,7 +83,11 @@ class AuthorizeView(BaseAuthorizationView):
                 raise _refusal(asked, "consent_required", "The person is asked each time.")
         except OAuthToolkitError as error:
             return self.error_response(error, application=None)
-        return self._page(asked, ConsentForm(self._person, asked.application, asked.accesses))
+        chosen = request.session.pop(_CHOICE, {})
+        initial = chosen["form"] if chosen.get("url") == request.get_full_path() else None
+        return self._page(
+            asked, ConsentForm(self._person, asked.application, asked.accesses, initial=initial)
+        )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -91,6 +99,12 @@ class AuthorizeView(BaseAuthorizationView):
         form = ConsentForm(self._person, asked.application, asked.accesses, request.POST)
         if not form.is_valid():
             return self._page(asked, form)
+        if form.cleaned_data["access"] == OAuthConnection.Access.READ_WRITE and not is_recently_authenticated(
+            request
+        ):
+            choice = {"account": form.cleaned_data["account"].slug, "access": form.cleaned_data["access"]}
+            request.session[_CHOICE] = {"url": request.get_full_path(), "form": choice}
+            return reauthenticate_and_return(request)
         try:
             return self.redirect(self._allow(asked, form), asked.application)
         except UserError as error:

@@ -28,8 +28,10 @@ class ConsentForm(forms.Form):
         application: OAuthApplication,
         accesses: list[str],
         data: Mapping[str, Any] | None = None,
+        *,
+        initial: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(data)
+        super().__init__(data, initial=initial)
         self.memberships = list(
             Membership.objects.filter(user=user).select_related("account").order_by("account__name", "pk")
         )

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from allauth.account.internal.flows.reauthentication import is_reauthentication_required
+import time
+
+from allauth.account import app_settings
+from allauth.account.adapter import get_adapter
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
 from allauth.core.exceptions import ReauthenticationRequired
-from django.http import HttpRequest
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import urlencode
+
+
+def is_recently_authenticated(request: HttpRequest) -> bool:
+    """Whether the person proved herself within ACCOUNT_REAUTHENTICATION_TIMEOUT, by signing in or since; True too for
+    who has neither password nor second factor."""
+    records = get_authentication_records(request, request.user)
+    if records and time.time() - records[-1]["at"] < app_settings.REAUTHENTICATION_TIMEOUT:
+        return True
+    return bool(did_recently_reauthenticate(request))
 
 
 def reauthenticate_first(request: HttpRequest) -> None:
-    """Return where the person proved herself within ACCOUNT_REAUTHENTICATION_TIMEOUT; else allauth's middleware sends her to
-    do so and goes on with this very request afterwards. Call it before anything is written."""
-    if is_reauthentication_required(request, app="allauth.account"):
+    """Return where the person proved herself a moment ago; else allauth's middleware sends her to do so and goes on with
+    this very request afterwards. Call it before anything is written."""
+    if not is_recently_authenticated(request):
         raise ReauthenticationRequired
+
+
+def reauthenticate_and_return(request: HttpRequest) -> HttpResponse:
+    """To where she proves herself, and then to this URL, by GET: for a page whose answer a browser follows from its own
+    form alone."""
+    methods = get_adapter(request).get_reauthentication_methods(request.user)
+    query = urlencode({REDIRECT_FIELD_NAME: request.get_full_path()})
+    return redirect(f"{resolve_url(methods[0]['url'])}?{query}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
-from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,13 +13,8 @@ from accounts import services
 from accounts.doors import AccountRequest, account_page
 from accounts.forms import DeletionForm, TransferForm, take_error
 from accounts.models import Membership, Role
+from accounts.security.reauthentication import reauthenticate_first
 from finops.lib.errors import UserError
-
-
-def _ask_for_password(request: AccountRequest) -> None:
-    """Once more, unless it was given in the last minutes; the form that was sent goes on after it."""
-    if not did_recently_reauthenticate(request):
-        raise ReauthenticationRequired
 
 
 @account_page(Role.OWNER)
@@ -29,7 +22,7 @@ def _ask_for_password(request: AccountRequest) -> None:
 def delete(request: AccountRequest) -> HttpResponse:
     form = DeletionForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        _ask_for_password(request)
+        reauthenticate_first(request)
         try:
             when = services.ask_for_deletion(
                 account=request.account, actor=request.actor, name=form.cleaned_data["name"]
@@ -63,7 +56,7 @@ def transfer(request: AccountRequest) -> HttpResponse:
         return redirect("account_settings", slug=request.account.slug)
     rows = Membership.objects.select_related("user").filter(account=request.account)
     to = get_object_or_404(rows, pk=form.cleaned_data["membership_id"]).user
-    _ask_for_password(request)
+    reauthenticate_first(request)
     return _done(
         request,
         lambda: services.offer_ownership(account=request.account, to=to, by=request.user),

@@ -15,7 +15,7 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.oauth.resource import resource
-from tests.cast import signed_in
+from tests.cast import reauthenticated, signed_in
 
 CALLBACK = "http://127.0.0.1:7777/callback"
 
@@ -89,7 +89,7 @@ class OAuthClient:
         **changes: Any,
     ) -> Any:
         form = {"decision": "allow", "account": account, "access": access, **(post or {})}
-        return signed_in(user).post(self.authorize_url(**changes), form)
+        return reauthenticated(signed_in(user), user).post(self.authorize_url(**changes), form)
 
     def code(self, user: User, account: str = "acme", access: str = "read", **changes: Any) -> str:
         answer = answer_of(self.consent(user, account, access, **changes))

@@ -242,6 +242,40 @@ def test_signing_in_leads_back_to_the_consent_page(cast: Cast) -> None:
     assert browser.get(url).status_code == 200
 
 
+def test_a_fresh_sign_in_is_enough_to_write_and_reading_needs_none(cast: Cast) -> None:
+    read = {"decision": "allow", "account": "acme", "access": "read"}
+    assert "code" in answer_of(signed_in(cast.member).post(OAuthClient().authorize_url(), read))
+
+    browser, url = Client(), OAuthClient().authorize_url()
+    browser.post(browser.get(url)["Location"], {"login": cast.member.email, "password": PASSWORD})
+    assert "code" in answer_of(browser.post(url, {**read, "access": "read_write"}))
+
+
+def test_writing_needs_the_password_again_later_and_what_was_chosen_is_kept(cast: Cast) -> None:
+    browser, client = Client(), OAuthClient()
+    browser.post("/auth/login/", {"login": cast.both.email, "password": PASSWORD})
+    session = browser.session
+    for record in session["account_authentication_methods"]:
+        record["at"] -= 901
+    session.save()
+    url = client.authorize_url()
+    form = {"decision": "allow", "account": "elsewhere", "access": "read_write"}
+    Membership.objects.filter(account=cast.other_account, user=cast.both).update(role="member")
+
+    asked = browser.post(url, form)["Location"]
+    assert asked.startswith("/auth/reauthenticate/")
+    assert browser.post(asked, {"password": "wrong"}).status_code == 200
+    assert browser.post(url, form)["Location"] == asked
+    assert browser.post(asked, {"password": PASSWORD})["Location"] == url
+
+    back = browser.get(url).context["form"]
+    assert (back["account"].value(), back["access"].value()) == ("elsewhere", "read_write")
+    assert not OAuthConnection.objects.unscoped().exists()
+    assert browser.get(url).context["form"]["access"].value() == "read"
+    code = answer_of(browser.post(url, form))["code"]
+    assert tokens_of(client.exchange(code)).scope == "mcp:read mcp:write"
+
+
 def test_an_account_made_meanwhile_can_be_chosen(cast: Cast) -> None:
     create_account(name="Third", owner=cast.member, slug="third")
 
