@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from accounts.models import Account, GlossaryTerm, Invitation, MCPKey, Role
+from accounts.models import Account, GlossaryTerm, MCPKey, Role
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.holidays import countries
@@ -69,11 +69,11 @@ class InvitationForm(forms.Form):
     email = forms.EmailField(
         label="E-mail", max_length=254, help_text="They get a mail with a link, which works for 7 days."
     )
-    role = forms.ChoiceField(choices=Invitation.ROLES, initial=Role.VIEWER)
+    role = forms.ChoiceField(choices=Role.below_owner(), initial=Role.VIEWER)
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=Role.choices)
+    role = forms.ChoiceField(choices=Role.below_owner())
 
 
 class DeletionForm(forms.Form):

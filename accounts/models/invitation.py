@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -24,12 +22,8 @@ class Invitation(AccountOwned):
     the mail before.
     """
 
-    ROLES: ClassVar[list[tuple[str, str]]] = [
-        (role.value, role.label) for role in Role if role is not Role.OWNER
-    ]
-
     email = models.EmailField("e-mail", max_length=254, help_text="In lower case.")
-    role = models.CharField(max_length=10, choices=ROLES, default=Role.VIEWER)
+    role = models.CharField(max_length=10, choices=Role.below_owner(), default=Role.VIEWER)
     digest = models.BinaryField(max_length=32, null=True, editable=False, unique=True)
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

@@ -69,6 +69,11 @@ class Role(models.TextChoices):
         order = list(Role)
         return order.index(self) >= order.index(other)
 
+    @classmethod
+    def below_owner(cls) -> list[tuple[str, str]]:
+        """Choices of an invitation and of the list of members: ownership is transferred."""
+        return [choice for choice in cls.choices if choice[0] != cls.OWNER]
+
 
 class Account(models.Model):
     """The tenant: everything else hangs off one."""
@@ -90,7 +95,7 @@ class Account(models.Model):
         blank=True,
         db_index=True,
         editable=False,
-        help_text="When it is deleted, if an owner wants it.",
+        help_text="When it is deleted, if its owner wants it.",
     )
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
@@ -129,6 +134,12 @@ class Membership(models.Model):
                 violation_error_message="This person is a member already.",
             ),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_is_known"),
+            models.UniqueConstraint(
+                fields=["account"],
+                condition=models.Q(role=Role.OWNER),
+                name="membership_one_owner",
+                violation_error_message="An account has one owner.",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -20,8 +20,9 @@ from django.http import HttpRequest
 from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import MCPKey, Membership, Role, User
+from accounts.models import MCPKey, Membership, User
 from accounts.oauth.services import disconnect_member
+from accounts.services.ownership import withdraw_ownership_offer
 from finops.lib import clock
 
 UNVERIFIED_STAY: Final = timedelta(days=7)
@@ -67,9 +68,11 @@ def free_address(*, email: str, owner: User | None) -> None:
 def start_clean(*, user: User, email: str) -> None:
     """Take from a person who never verified an address whatever somebody else may have left there to come back by.
 
-    Memberships that an admin gave to the address stay; an account of one's own stays where nobody else owns it. Sessions
-    end with the password, which is the caller's to change.
+    Memberships stay: an admin gave them to the address, or the account is the person's own. Sessions end with the
+    password, which is the caller's to change.
     """
+    from accounts.services.invitations import withdraw_invitations_of  # which imports this
+
     Authenticator.objects.filter(user=user).delete()
     EmailAddress.objects.filter(user=user).exclude(email=email.lower()).delete()
     user.name = ""
@@ -77,14 +80,12 @@ def start_clean(*, user: User, email: str) -> None:
     actor = Actor.of_user(user)
     for key in MCPKey.objects.unscoped().select_related("account").filter(created_by=user, revoked_at=None):
         revoke_mcp_key(key=key, actor=actor)  # of every account of hers
-    others = Membership.objects.filter(account=OuterRef("account"), role=Role.OWNER).exclude(user=user)
-    for membership in (
-        Membership.objects.select_related("account").filter(user=user).annotate(others=Exists(others))
-    ):
+    for membership in Membership.objects.select_related("account").filter(user=user):
         disconnect_member(account=membership.account, user=user, actor=actor)
+        withdraw_invitations_of(account=membership.account, user=user, actor=actor)
+        if membership.account.transfer_by_id == user.pk:
+            withdraw_ownership_offer(account=membership.account, actor=actor)
         audit.record(account=membership.account, actor=actor, action="member.start_clean", target=email)
-        if membership.role == Role.OWNER and membership.others:
-            membership.delete()
 
 
 @transaction.atomic

@@ -25,18 +25,21 @@ def add_member(*, account: Account, user: User, role: str, actor: Actor) -> Memb
     return membership
 
 
-def _refuse_last_owner(membership: Membership) -> None:
-    owners = Membership.objects.select_for_update().filter(account=membership.account, role=Role.OWNER)
-    if membership.role == Role.OWNER and [owner.pk for owner in owners] == [membership.pk]:
-        raise UserError("An account keeps at least one owner; make somebody else owner first.", field="role")
+def _lock_below_owner(membership: Membership) -> None:
+    """Raises UserError for the account's owner, also who became it a moment ago."""
+    row = Membership.objects.select_for_update().get(pk=membership.pk)
+    if row.role == Role.OWNER:
+        raise UserError("An account keeps its owner: transfer the ownership first.", field="role")
 
 
 @transaction.atomic
 def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
-    """Give a member another role. Raises UserError when the account would lose its last owner."""
+    """Give a member another role below owner. Raises UserError for the owner, and for that role: ownership moves by
+    offer and acceptance (accounts.services.ownership)."""
+    if role == Role.OWNER:
+        raise UserError("Ownership is offered under Settings → Account, and accepted.", field="role")
+    _lock_below_owner(membership)
     before = membership.role
-    if role != Role.OWNER:
-        _refuse_last_owner(membership)
     membership.role = role
     membership.full_clean()
     membership.save(update_fields=["role"])
@@ -54,8 +57,8 @@ def change_role(*, membership: Membership, role: str, actor: Actor) -> None:
 @transaction.atomic
 def remove_member(*, membership: Membership, actor: Actor) -> None:
     """End a membership, whatever the person connected to the account, and her open invitations. Raises UserError for
-    the last owner."""
-    _refuse_last_owner(membership)
+    the owner."""
+    _lock_below_owner(membership)
     # First, since it waits for a consent under way, whose connection would otherwise be overlooked.
     membership.delete()
     disconnect_member(account=membership.account, user=membership.user, actor=actor)

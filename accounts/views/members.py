@@ -1,9 +1,9 @@
-"""Settings → Members: who is in, as what. Admins invite, change and remove; owners are made by owners."""
+"""Settings → Members: who is in, as what. Admins invite, change and remove; ownership is Settings → Account."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -38,18 +38,10 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
     shown = listing(request, _members(request), COLUMNS, order="name")
-    owner = request.membership.may(Role.OWNER)
-    roles = [choice for choice in Role.choices if owner or choice[0] != Role.OWNER]
-    context = {"listing": shown, "form": form, "roles": roles, "is_owner": owner}
+    context = {"listing": shown, "form": form, "roles": Role.below_owner()}
     if request.membership.may(Role.ADMIN):
         context["invitations"] = queries.open_invitations(request.account)
     return render(request, "accounts/members.html", context, status=422 if form.errors else 200)
-
-
-def _refuse_above_oneself(request: AccountRequest, *roles: str) -> None:
-    """Ownership is an owner's to give and to take; an admin could otherwise make herself one."""
-    if Role.OWNER in roles and not request.membership.may(Role.OWNER):
-        raise PermissionDenied("Only an owner may make somebody owner, or change an owner.")
 
 
 @account_page(Role.ADMIN)
@@ -108,7 +100,6 @@ def change(request: AccountRequest, membership_id: int) -> HttpResponse:
         messages.error(request, "Choose one of the roles of the list.")
         return redirect("members", slug=request.account.slug)
     role = form.cleaned_data["role"]
-    _refuse_above_oneself(request, membership.role, role)
     try:
         change_role(membership=membership, role=role, actor=request.actor)
     except UserError as error:
@@ -122,7 +113,6 @@ def change(request: AccountRequest, membership_id: int) -> HttpResponse:
 @require_POST
 def remove(request: AccountRequest, membership_id: int) -> HttpResponse:
     membership = _membership(request, membership_id)
-    _refuse_above_oneself(request, membership.role)
     label, oneself = membership.user.label, membership.user_id == request.user.pk
     try:
         remove_member(membership=membership, actor=request.actor)

@@ -14,8 +14,8 @@ from django.test import Client
 
 from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
-from accounts.models import MCPKey, Membership, User
-from accounts.services import create_account
+from accounts.models import Account, Invitation, MCPKey, Membership, User
+from accounts.services import create_account, invite, offer_ownership
 from accounts.services.addresses import sweep_unverified
 from finops.lib import clock
 from tests.cast import PASSWORD, Cast, signed_in
@@ -99,7 +99,9 @@ def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -
     sign_up(squatter)
     user = User.objects.get(email=EMAIL)
     account = create_account(name="Trap", owner=user)
-    Membership.objects.create(account=account, user=cast.stranger, role="owner")
+    Membership.objects.create(account=account, user=cast.stranger, role="admin")
+    invite(account=account, actor=Actor.of_user(user), email="accomplice@example.com", role="admin")
+    offer_ownership(account=account, to=cast.stranger, by=user)
     Membership.objects.create(account=cast.account, user=user, role="viewer")
     mint_mcp_key(account=account, actor=Actor.of_user(user), name="back door")
     Authenticator.objects.create(user=user, type="totp", data={})
@@ -113,7 +115,10 @@ def test_nothing_that_was_left_behind_leads_back(cast: Cast, settings: object) -
     assert list(EmailAddress.objects.filter(user=user).values_list("email", "verified")) == [(EMAIL, True)]
     assert not Authenticator.objects.exists()
     assert MCPKey.objects.unscoped().get(name="back door").state == "revoked"
-    assert [row.account.slug for row in Membership.objects.filter(user=user)] == ["acme"]
+    rows = Membership.objects.filter(user=user).order_by("account__slug")
+    assert list(rows.values_list("account__slug", "role")) == [("acme", "viewer"), ("trap", "owner")]
+    assert Invitation.objects.unscoped().get().state == "withdrawn"
+    assert Account.objects.get(slug="trap").transfer_to is None
 
 
 def test_an_address_that_somebody_added_is_neither_hers_nor_in_the_way(cast: Cast) -> None:
