@@ -58,7 +58,7 @@ class CostTagForm(forms.Form):
     def clean_rules(self) -> Any:
         try:
             return json.loads(self.cleaned_data["rules"] or "[]")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValidationError("The rules could not be read. Reload the page and try again.") from error
 
 

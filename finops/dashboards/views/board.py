@@ -102,7 +102,7 @@ def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
     except UserError as problem:
         messages.error(request, problem.message)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         messages.error(
             request, "That arrangement could not be read. Load the page again and arrange it anew."
         )

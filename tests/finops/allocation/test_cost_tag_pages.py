@@ -144,6 +144,15 @@ def test_the_preview_of_unfinished_rules_says_what_they_wait_for(cast: Cast, cos
     assert "The figures wait until the rules are complete. Rule 1 still needs a value to look for." in page
 
 
+@pytest.mark.parametrize("rules", ["nonsense", "[" * 100_000, '[{"value":"x","when":' + '{"not":' * 50_000])
+def test_rules_that_are_no_json_or_nested_too_deeply_are_refused(
+    cast: Cast, costly: Account, rules: str
+) -> None:
+    answer = signed_in(cast.member).post(f"{PAGE}preview/", {**form([]), "rules": rules})
+
+    assert "The rules could not be read." in text_of(answer)
+
+
 def test_a_preview_stores_nothing(cast: Cast, tagged: CostTag) -> None:
     signed_in(cast.member).post(f"{PAGE}preview/", form(RULES))
 

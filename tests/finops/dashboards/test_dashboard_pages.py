@@ -259,8 +259,9 @@ def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Cl
     assert "The arrangement is saved" in arrange((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))
     assert "have the same position" in arrange((one, 0, 0, 6, 3), (other, 0, 0, 3, 3))
     assert "That widget is gone" in arrange((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
-    answer = member.post(f"{URL}{made.pk}/layout/", {"layout": "nonsense"}, follow=True)
-    assert "could not be read" in answer.content.decode()
+    for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
+        answer = member.post(f"{URL}{made.pk}/layout/", {"layout": unreadable}, follow=True)
+        assert "could not be read" in answer.content.decode()
 
     assert [place_of(each) for each in made.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
 
