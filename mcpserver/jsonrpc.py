@@ -17,6 +17,7 @@ import msgspec
 from finops.lib.spoken import visible
 
 MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
+MAX_BATCH = 50
 
 NOT_JSON = "The body is not JSON, or nested too deeply. NaN, numbers beyond 1e308 and half a surrogate pair are no JSON."
 
@@ -72,6 +73,8 @@ Message = Request | Notification | Response | Invalid
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
+    """Of more than MAX_BATCH messages MAX_BATCH + 1: it is refused, and a MiB holds half a million."""
+
     messages: tuple[Message, ...]
 
 
@@ -88,7 +91,7 @@ def parse(body: bytes) -> Message | Batch:
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise RpcError(Code.PARSE_ERROR, f"The body is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, list):
-        return Batch(tuple(_message(item) for item in value))
+        return Batch(tuple(_message(item) for item in value[: MAX_BATCH + 1]))
     return _message(value)
 
 

@@ -16,6 +16,7 @@ import binascii
 import dataclasses
 import logging
 import re
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from mcpserver import jsonrpc
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
-from mcpserver.jsonrpc import Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
+from mcpserver.jsonrpc import MAX_BATCH, Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
 from mcpserver.methods import METHODS, Ask, Method, Result, Server
 from mcpserver.results import InsufficientScope
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
@@ -35,7 +36,9 @@ META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER = "io.modelcontextprotocol/serverInfo"
 
-MAX_BATCH = 50
+BATCH_SECONDS = 5.0
+"""No request of a batch begins later. A batch holds one place of the door and is paid for with few bytes: so it keeps
+others waiting no longer than a few questions do, and a byte of it buys no more work than a byte of one question."""
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
 
@@ -184,11 +187,12 @@ def _answer_batch(batch: Batch, headers: Headers, server: Server, call: ToolCall
         )
     if not 0 < len(batch.messages) <= MAX_BATCH:
         return _refusal(RpcError(Code.INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages."))
-    answers = [found for item in batch.messages if (found := _answer_item(item, headers, server, call))]
+    end = time.monotonic() + BATCH_SECONDS
+    answers = [found for item in batch.messages if (found := _answer_item(item, headers, server, call, end))]
     return Reply(HTTPStatus.OK, jsonrpc.encode_batch(answers)) if answers else Reply(HTTPStatus.ACCEPTED)
 
 
-def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall) -> bytes | None:
+def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall, end: float) -> bytes | None:
     if isinstance(item, Invalid):
         return jsonrpc.encode_error(item.error, item.id)
     if not isinstance(item, Request):
@@ -197,6 +201,9 @@ def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall
         return jsonrpc.encode_error(
             RpcError(Code.INVALID_REQUEST, "initialize stands alone, in no batch."), item.id
         )
+    if time.monotonic() > end:
+        late = f"Not run: the requests before it in the batch took {BATCH_SECONDS:.0f} s. Send it again."
+        return jsonrpc.encode_error(RpcError(Code.INVALID_REQUEST, late), item.id)
     return _answer_legacy(item, headers, server, call).body
 
 

@@ -19,6 +19,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key, revoke_mcp_key
 from accounts.models import MCPKey, User
 from finops.lib import clock
+from mcpserver.jsonrpc import parse
 from mcpserver.views import ID_BYTES, PATH, endpoint
 from tests.cast import Cast
 from tests.conformance import schemas
@@ -296,6 +297,22 @@ def test_a_batch_counts_as_the_requests_it_holds(cast: Cast, settings: Any) -> N
     batch = b"[" + b",".join([PING] * 6) + b"]"
 
     assert [door.http(batch).status_code for _ in range(2)] == [200, 429]
+
+
+def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpserver.protocol.BATCH_SECONDS", -1.0)
+
+    [answer] = json.loads(door.http(b"[" + PING + b"," + NOTE + b"]").content)
+
+    assert answer["id"] == 1
+    assert answer["error"]["message"].startswith("Not run:")
+
+
+def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(door: Door) -> None:
+    response = door.http(b"[" + b"0," * 500_000 + b"0]")
+
+    assert json_of(response)["error"]["message"] == "A batch has 1 to 50 messages."
+    assert len(parse(b"[" + b"0," * 500_000 + b"0]").messages) == 51  # type: ignore[union-attr]
 
 
 @requirement("http:origin")
