@@ -1,0 +1,38 @@
+"""Django's backend for PostgreSQL, whose pool gives no connection that the server has ended.
+
+Django's own check (CONN_HEALTH_CHECKS) asks the server at each request: 40 µs of CPU here, and a round trip to a database
+elsewhere. But an idle connection has nothing to read unless the server ended it, or told it of a change.
+"""
+
+from __future__ import annotations
+
+import select
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base
+from psycopg_pool import ConnectionPool
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
+        connection: psycopg.Connection[Any] = super().get_new_connection(conn_params)
+        # Once an idle connection at the most: each that is returned dead is replaced by the pool.
+        while self.pool and not is_alive(connection):
+            connection.close()
+            self.pool.putconn(connection)
+            connection = super().get_new_connection(conn_params)
+        return connection
+
+
+def is_alive(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the server keeps this idle connection. It is asked only where something waits to be read."""
+    poll = select.poll()
+    poll.register(connection.pgconn.socket, select.POLLIN)
+    if not poll.poll(0):
+        return True
+    try:
+        ConnectionPool.check_connection(connection)
+    except psycopg.OperationalError:
+        return False
+    return True
