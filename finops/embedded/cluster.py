@@ -190,7 +190,7 @@ class Cluster:
             "unix_socket_permissions": "0700",
             "timezone": "UTC",
             "log_timezone": "UTC",
-            "max_connections": "60",
+            "max_connections": "200",
             "shared_buffers": "128MB",
         }
         if not self.durable:

@@ -8,7 +8,7 @@ by one of them and not by a hundred. An acquire that finds a place costs about a
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 
 
 class Busy(Exception):
@@ -25,14 +25,14 @@ class Bulkhead:
         self._waiting, self._seconds = waiting, seconds
         self._lock = threading.Lock()
         self._free = size
-        self._running: Counter[str] = Counter()
+        self._running: dict[str, int] = {}
         self._queues: OrderedDict[str, deque[threading.Lock]] = OrderedDict()
         self._queued = 0
 
     def acquire(self, client: str) -> None:
         """Take a place, waiting for one if need be. Raises Busy."""
         with self._lock:
-            if self._free and self._running[client] < self.share and not self._queued:
+            if self._free and not self._queued and self._running.get(client, 0) < self.share:
                 self._take(client)
                 return
             turn = self._join(client)
@@ -48,10 +48,11 @@ class Bulkhead:
     def release(self, client: str) -> None:
         with self._lock:
             self._free += 1
-            self._running[client] -= 1
-            if not self._running[client]:
-                del self._running[client]
-            self._hand_on()
+            running = self._running.pop(client) - 1
+            if running:
+                self._running[client] = running
+            if self._queued:
+                self._hand_on()
 
     @property
     def running(self) -> int:
@@ -65,12 +66,11 @@ class Bulkhead:
 
     def _take(self, client: str) -> None:
         self._free -= 1
-        self._running[client] += 1
+        self._running[client] = self._running.get(client, 0) + 1
 
     def _join(self, client: str) -> threading.Lock:
         queue = self._queues.get(client)
         if self._queued >= self._waiting or (queue is not None and len(queue) >= self._waiting // 4):
-            self._forget(client)
             raise Busy(self.name)
         turn = threading.Lock()
         turn.acquire()
@@ -85,7 +85,7 @@ class Bulkhead:
         for client in list(self._queues):
             if not self._free:
                 return
-            if self._running[client] >= self.share:
+            if self._running.get(client, 0) >= self.share:
                 continue
             turn = self._queues[client][0]
             self._remove(client, turn)
@@ -100,8 +100,3 @@ class Bulkhead:
         self._queued -= 1
         if not queue:
             del self._queues[client]
-        self._forget(client)
-
-    def _forget(self, client: str) -> None:
-        if not self._running[client]:
-            del self._running[client]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
@@ -66,40 +65,45 @@ class OpenRequests:
         self._room = room
         self._lock = threading.Lock()
         self._requests: set[OpenRequest] = set()
-        self._of_client: Counter[str] = Counter()
-        self._held_by_client: Counter[str] = Counter()
+        self._of_client: dict[str, int] = {}
+        self._held_by_client: dict[str, int] = {}
         self._unknown = self._held = 0
 
     def add(self, request: OpenRequest) -> None:
         """Raises TooMany."""
+        room, client = self._room, request.client
         with self._lock:
-            if self._is_full(request):
+            of_client = self._of_client.get(client, 0)
+            if len(self._requests) >= room.requests or of_client >= room.of_client:
                 raise TooMany
-            self._count(request, 1)
+            if not request.is_known and self._unknown >= room.of_unknown:
+                raise TooMany
+            if request.held:
+                self._hold(request)
             self._requests.add(request)
+            self._of_client[client] = of_client + 1
+            self._unknown += not request.is_known
 
     def remove(self, request: OpenRequest) -> None:
+        client = request.client
         with self._lock:
             self._requests.discard(request)
-            self._count(request, -1)
-            if not self._of_client[request.client]:
-                del self._of_client[request.client], self._held_by_client[request.client]
+            self._unknown -= not request.is_known
+            if request.held:
+                self._held -= request.held
+                self._held_by_client[client] -= request.held
+            others = self._of_client.pop(client) - 1
+            if others:
+                self._of_client[client] = others
+            else:
+                self._held_by_client.pop(client, None)
 
-    def _is_full(self, request: OpenRequest) -> bool:
-        room, client = self._room, request.client
-        if len(self._requests) >= room.requests or self._of_client[client] >= room.of_client:
-            return True
-        if not request.is_known and self._unknown >= room.of_unknown:
-            return True
-        held, by_client = self._held + request.held, self._held_by_client[client] + request.held
-        return request.held > 0 and (held > room.held_bytes or by_client > room.held_bytes // 4)
-
-    def _count(self, request: OpenRequest, one: int) -> None:
-        self._of_client[request.client] += one
-        self._unknown += one * (not request.is_known)
-        if request.held:
-            self._held += one * request.held
-            self._held_by_client[request.client] += one * request.held
+    def _hold(self, request: OpenRequest) -> None:
+        held = self._held + request.held
+        by_client = self._held_by_client.get(request.client, 0) + request.held
+        if held > self._room.held_bytes or by_client > self._room.held_bytes // 4:
+            raise TooMany
+        self._held, self._held_by_client[request.client] = held, by_client
 
     def of_peers(self) -> dict[str, list[OpenRequest]]:
         """All of them by the address of their connection."""

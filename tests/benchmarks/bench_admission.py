@@ -28,7 +28,7 @@ from tests.benchmarks.cpu import cpu_seconds, web_server
 from tests.benchmarks.http_load import load
 from tests.benchmarks.push_events import BATCH, bodies
 from tests.benchmarks.table import Row, taken
-from tests.finops.web.slow_clients import slow_clients
+from tests.finops.web.slow_clients import idle_clients
 from tests.servers import ROOT, LiveServer, _wait_until_ready, free_port, serve
 
 ROUNDS = 7
@@ -130,7 +130,7 @@ def _over_http(ours: LiveServer, bare: LiveServer, cases: list[Case]) -> Iterato
 def _beside_slow_clients(server: LiveServer, cases: list[Case]) -> Iterator[Row]:
     for case in cases:
         rest = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
-        with slow_clients(server.url, SLOW, address="127.0.0.9"):
+        with idle_clients(server.url, SLOW, "127.0.0.9"):
             beside = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
         yield {
             f"beside {SLOW} slow clients": case.name,

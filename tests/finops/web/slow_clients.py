@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
+
+from tests.servers import ROOT
 
 POST = b"POST /oauth/token HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 DRIP_SECONDS = 0.2
@@ -36,15 +40,28 @@ def takes_no_answer(connection: socket.socket) -> None:
     connection.sendall(b"GET /auth/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 20)
 
 
+def takes_no_file(connection: socket.socket) -> None:
+    """As `takes_no_answer`, of answers that cost the server nothing to make and are larger than its buffers."""
+    request = b"GET /static/vendor/echarts/echarts.min.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    connection.sendall(request * 5)
+
+
 KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_closed, takes_no_answer)
+IDLE_KINDS: Sequence[Kind] = (half_headers, one_byte_of_a_body, drip, half_closed, takes_no_file)
+"""Slow, and asking for no work of the application."""
 
 
 @contextmanager
 def slow_clients(
-    url: str, count: int, *, kinds: Sequence[Kind] = KINDS, address: str = "127.0.0.1"
+    url: str,
+    count: int,
+    *,
+    kinds: Sequence[Kind] = KINDS,
+    address: str = "127.0.0.1",
+    pause: float = DRIP_SECONDS,
 ) -> Iterator[list[socket.socket]]:
     """So many connections from an address, of the kinds in turn, until the end of the block. What the server has ended is
-    opened again, as somebody who means harm would."""
+    opened again after a pause in seconds, as somebody who means harm would."""
     place = urlsplit(url)
     ended = threading.Event()
     with ExitStack() as closing:
@@ -61,7 +78,7 @@ def slow_clients(
         connections = [opened(kind) for kind in of_kinds]
 
         def go_on() -> None:
-            while not ended.wait(DRIP_SECONDS):
+            while not ended.wait(pause):
                 for number, kind in enumerate(of_kinds):
                     connections[number] = _kept_up(connections[number], kind) or opened(kind)
 
@@ -95,9 +112,26 @@ def _kept_up(connection: socket.socket, kind: Kind) -> socket.socket | None:
     try:
         if kind is drip:
             connection.sendall(b"a")
-        if kind is takes_no_answer or not is_ended(connection):
+        if kind in (takes_no_answer, takes_no_file) or not is_ended(connection):
             return connection
     except OSError:
         pass
     connection.close()
     return None
+
+
+@contextmanager
+def idle_clients(url: str, count: int, address: str) -> Iterator[None]:
+    """Connections of `IDLE_KINDS` from a process of their own, which takes no time from the one that measures."""
+    command = [sys.executable, "-m", "tests.finops.web.slow_clients", url, str(count), address]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        yield
+        process.communicate()
+
+
+if __name__ == "__main__":
+    with slow_clients(sys.argv[1], int(sys.argv[2]), address=sys.argv[3], kinds=IDLE_KINDS, pause=1.0):
+        print("connected", flush=True)  # noqa: T201
+        sys.stdin.read()
