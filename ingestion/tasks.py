@@ -8,7 +8,8 @@ from celery import shared_task
 
 from accounts.models import Account
 from finops.lake import flushing
-from finops.lake.merge import tidy_usage
+from finops.lake.merge import is_merge_due, tidy_usage
+from finops.lake.tasks import merge_usage
 from finops.lake.usage_segments import accounts_with_usage
 from finops.lib import clock
 from ingestion import retention, services
@@ -49,8 +50,12 @@ def flush_due_usage() -> None:
 
 @shared_task(name="ingestion.flush_usage")
 def flush_usage(account_id: int) -> None:
-    """Move an account's waiting events into segments; one that is not due, or is flushed elsewhere, is left alone."""
-    flushing.flush_if_due(Account.objects.get(pk=account_id))
+    """Move an account's waiting events into segments; one that is not due, or is flushed elsewhere, is left alone. What
+    became many is merged by another task: should that be lost, the month's next flush asks again, and the nightly pass."""
+    account = Account.objects.get(pk=account_id)
+    flushed = flushing.flush_if_due(account)
+    if flushed and is_merge_due(account, flushed.months):
+        merge_usage.apply_async([account_id], expires=600)
 
 
 @shared_task(name="ingestion.tidy_all_usage")
@@ -86,7 +91,7 @@ def run_upload(account_id: int, usage_upload_id: int) -> None:
     """Store one upload of an account; one that is another account's, done, or run elsewhere is left alone."""
     # Unscoped: a task names the account itself.
     if UsageUpload.objects.unscoped().filter(pk=usage_upload_id, account_id=account_id).exists():
-        services.run_upload(usage_upload_id)
+        services.run_upload(usage_upload_id, in_child=True)
 
 
 @shared_task(name="ingestion.run_due_uploads")

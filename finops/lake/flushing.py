@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from accounts.models import Account
 from finops.lake.flush import Flushed, flush_usage, waiting
-from finops.lake.merge import merge_usage
 from finops.lake.models import UsageFlushTrouble
 from finops.lib import clock
 
@@ -33,8 +32,8 @@ LAST_RETRY: Final = timedelta(minutes=10)
 """After a failure the next try comes 15 s later, after every further one twice as late, 10 minutes at most."""
 
 TURN_SECONDS: Final = 15.0
-"""An account that is pushed to all the time lets others have the thread after this long and a merge; beat brings it back
-three seconds later."""
+"""An account that is pushed to all the time lets others have the thread after this long; beat brings it back three seconds
+later."""
 
 
 class Stuck(Struct, frozen=True):
@@ -59,7 +58,7 @@ def due_accounts() -> list[int]:
 
 
 def flush_if_due(account: Account) -> Flushed | None:
-    """Flush an account, and again while it fills up, for a quarter of a minute at most; merge what became many.
+    """Flush an account, and again while it fills up, for a quarter of a minute at most.
 
     None when it is not due, or when a flush fails: then the trouble is in the log and in the database, everything
     waits on, and the account is due again later. A flush that runs elsewhere is left to do it alone.
@@ -131,18 +130,8 @@ def _flush(account: Account) -> Flushed:
         flushed = Flushed(
             flushed.events + this.events, flushed.segments + this.segments, flushed.months | this.months
         )
-        _merge(account, this)
         if not this.events or time.monotonic() > end or waiting(account) < DUE_EVENTS:
             return flushed
-
-
-def _merge(account: Account, flushed: Flushed) -> None:
-    try:
-        merge_usage(account, flushed.months)
-    except (
-        Exception
-    ):  # the flush is done all the same; the next flush of the month tries again, and the nightly pass
-        logger.exception("lake: merging the usage of account %s failed; its small files stay", account.pk)
 
 
 def _note(account: Account, error: Exception) -> None:

@@ -48,6 +48,11 @@ def merge_usage(account: Account, months: Months | None = None) -> Merged:
     return _merge_all(account, months, MANY)
 
 
+def is_merge_due(account: Account, months: Months) -> bool:
+    """Whether `merge_usage` would find something to do. Cost: that of its look."""
+    return bool(_due(account, months, MANY))
+
+
 def tidy_usage(account: Account) -> Merged:
     """The nightly pass: every month of a source is left with one segment, and those of two million rows or more."""
     return _merge_all(account, None, None)

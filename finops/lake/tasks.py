@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from accounts.models import Account
-from finops.lake import summarising, sweeping
+from finops.lake import merge, summarising, sweeping
 from finops.lib import disk
 
 
@@ -28,3 +28,9 @@ def summarise_due() -> None:
 def summarise(account_id: int) -> None:
     """Make the summaries of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
     summarising.summarise_account(Account.objects.get(pk=account_id))
+
+
+@shared_task(name="lake.merge_usage")
+def merge_usage(account_id: int) -> None:
+    """Merge an account's usage where a flush has left many segments; where another worker is at it, that one goes on alone."""
+    merge.merge_usage(Account.objects.get(pk=account_id))

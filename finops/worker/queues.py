@@ -33,6 +33,8 @@ DELIVERIES: Final = Lane("deliveries", SHORT, 2)
 """They wait for receivers that others run, up to 10 s each."""
 JOBS: Final = Lane("imports", IMPORTS, 2)
 ANALYSIS: Final = Lane("insights", INSIGHTS, 2)
+MERGES: Final = Lane("merges", INSIGHTS, 2)
+"""Seconds each of one account, and nothing is due by them: so no flush waits behind a merge of another account."""
 MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1)
 
 LANE_OF: Final[dict[str, Lane]] = {
@@ -61,6 +63,7 @@ LANE_OF: Final[dict[str, Lane]] = {
     "costs.find_due_overlaps": ANALYSIS,
     "lake.summarise": ANALYSIS,
     "ingestion.void_asked": ANALYSIS,
+    "lake.merge_usage": MERGES,
     "ingestion.tidy_usage": MAINTENANCE,
     "lake.sweep": MAINTENANCE,
     "accounts.delete_account": MAINTENANCE,

@@ -110,7 +110,7 @@ def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[s
 
 @contextmanager
 def _worker(environment: dict[str, str]) -> Iterator[int]:
-    command = [sys.executable, "-m", "finops.worker", "short", "--beat"]
+    command = [sys.executable, "-m", "finops.worker", "--beat"]
     with (Path(settings.VAR_DIR) / "worker.log").open("wb") as log:
         process = subprocess.Popen(
             command,

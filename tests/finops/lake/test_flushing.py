@@ -16,7 +16,7 @@ from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from accounts.models import Account
-from finops.lake import flush, flushing, locks, rewriting, segments
+from finops.lake import flush, flushing, locks, segments
 from finops.lake.flushing import Stuck, anybody_stuck, due_accounts, flush_if_due, stuck
 from finops.lake.models import LakeSegment, UsageFlushTrouble
 from finops.lake.schema import Kind
@@ -25,7 +25,6 @@ from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import Event, by, push
 from tests.finops.lake.killing import database_url
-from tests.finops.lake.test_flush import live
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -73,29 +72,6 @@ def test_an_account_is_due_when_many_wait_and_the_fullest_comes_first(
     push(cast.account, [Event()])
     push(cast.other_account, [Event()] * 6)
     assert due_accounts() == [cast.other_account.pk, cast.account.pk]
-
-
-@pytest.mark.django_db
-def test_what_became_many_by_the_flush_is_merged(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
-    for _ in range(8):
-        push(cast.account, [Event()])
-        flush_if_due(cast.account)
-    assert [segment.rows for segment in live(cast.account)] == [8]
-
-
-@pytest.mark.django_db
-def test_a_merge_that_fails_does_not_make_the_flush_fail(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
-    monkeypatch.setattr(rewriting, "rewrite", lambda *_, **__: 1 / 0)
-    for _ in range(8):
-        push(cast.account, [Event()])
-        assert flush_if_due(cast.account) is not None
-    assert "merging the usage" in caplog.text
-    assert by(cast.account, "metric") == {"calls": 8}
-    assert stuck(cast.account) is None
 
 
 @pytest.mark.django_db

@@ -43,9 +43,10 @@ def pool() -> Iterator[Pool]:
     made.pool.on_stop()
 
 
-def test_deliveries_to_receivers_that_hang_hold_no_flush_and_no_clock(pool: Pool) -> None:
+def test_deliveries_and_merges_that_hang_hold_no_flush_and_no_clock(pool: Pool) -> None:
     for tenant in range(10):
         pool.send("alerts.send_delivery", tenant, 1, hangs=True)
+        pool.send("lake.merge_usage", tenant, hangs=True)
     pool.send("ingestion.flush_due_usage")
     pool.send("ingestion.flush_usage", 1)
     pool.send("alerts.evaluate", 1)

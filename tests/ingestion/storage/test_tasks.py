@@ -10,7 +10,9 @@ from django.conf import settings
 
 from accounts.scoping import account_scope
 from finops.celery import app
+from finops.lake import flushing
 from finops.lake.flush import flush_usage, waiting
+from finops.lake.tasks import merge_usage
 from finops.lake.voiding import rows_to_look_through
 from finops.lib import clock
 from ingestion import retention, tasks
@@ -55,6 +57,20 @@ def test_due_inboxes_become_a_task_each_by_account(
         queued.clear()
         tasks.flush_due_usage()
         assert queued == []
+
+
+def test_what_became_many_by_flushes_is_merged_by_a_task_that_no_flush_waits_for(
+    cast: Cast, queued: list[tuple[str, list[int], float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    for _ in range(8):
+        assert queued == []
+        push(cast.account, [Event()])
+        tasks.flush_usage(cast.account.pk)
+    assert queued == [("lake.merge_usage", [cast.account.pk], 600)]
+    assert [segment.rows for segment in live(cast.account)] == [1] * 8
+    merge_usage(cast.account.pk)
+    assert [segment.rows for segment in live(cast.account)] == [8]
 
 
 def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_month(
