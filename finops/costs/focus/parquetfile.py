@@ -28,7 +28,7 @@ class ParquetFile:
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], parquetplan.Plan] = {}
         parquetplan.check_footer(path, self.size, name)
         with self._explained("footer"), parquetplan.opened(path) as file:
-            parquetplan.check_schema(file, name)
+            parquetplan.check_schema(file, self.size, name)
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
             self.rows: int = file.metadata.num_rows
@@ -46,13 +46,18 @@ class ParquetFile:
             plan = self._plan(texts, plain)
             with parquetplan.opened(self.path, read_dictionary=plan.as_dictionary) as file:
                 for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=chosen)):
+                    self._check_count(self._rows_done + batch.num_rows <= self.rows)
                     found = {place: batch.column(self.names[place]) for place in wanted}
                     self._check(found)
                     yield found
                     self._rows_done += batch.num_rows
-        if self._rows_done != self.rows:
+        self._check_count(self._rows_done == self.rows)
+
+    def _check_count(self, is_right: bool) -> None:
+        if not is_right:
+            count = f"{self._rows_done:,}" if self._rows_done < self.rows else "more"
             raise FocusFileError(
-                f"{self.name} says that it has {self.rows:,} rows, and has {self._rows_done:,}. It may be damaged; "
+                f"{self.name} says that it has {self.rows:,} rows, and has {count}. It may be damaged; "
                 "download or export it again."
             )
 

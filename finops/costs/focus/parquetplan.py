@@ -19,6 +19,10 @@ from finops.costs.focus.bounds import BATCH_BYTES, BATCH_ROWS, COLUMN_BYTES
 from finops.costs.focus.errors import FocusFileError, shown
 
 MAX_FOOTER: Final = 32 << 20
+FREE_ROWS: Final = 1_000_000
+"""Rows of a file, and one more for each of its bytes. Lines of a bill differ and take 5 bytes or more each; the same line again
+and again takes none, so that 4 KB can say that they are two thousand million."""
+
 MAX_COLUMNS: Final = 2_000
 """Columns of a file; FOCUS has 65, and 200 of a provider's own are kept."""
 
@@ -78,9 +82,14 @@ def opened(path: Path, **options: Any) -> pq.ParquetFile:
     )
 
 
-def check_schema(file: pq.ParquetFile, name: str) -> None:
-    """FocusFileError for more or deeper columns than a bill has."""
+def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
+    """FocusFileError for more rows than `size` bytes of a bill have, and for more or deeper columns than a bill has."""
     metadata, names = file.metadata, file.schema_arrow.names
+    if metadata.num_rows > FREE_ROWS + size:
+        raise FocusFileError(
+            f"{name} says that it has {metadata.num_rows:,} rows in {size:,} bytes; at most {FREE_ROWS + size:,} can be read, "
+            f"{FREE_ROWS:,} and one for each byte. It may be damaged: export it again, or split it into several files."
+        )
     if len(names) > MAX_COLUMNS or metadata.num_columns > MAX_LEAVES:
         raise FocusFileError(
             f"{name} has {len(names):,} columns ({metadata.num_columns:,} with what they consist of); at most {MAX_COLUMNS:,} "

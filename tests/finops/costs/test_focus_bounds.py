@@ -116,6 +116,17 @@ def test_more_columns_and_deeper_ones_than_a_bill_has_are_refused() -> None:
     assert "is nested more than 24 levels deep" in read_in_child(deep).message
 
 
+def test_more_rows_than_its_bytes_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same line again and again costs a file nothing: 4 KB can have two thousand million."""
+    monkeypatch.setattr("finops.costs.focus.parquetplan.FREE_ROWS", 100_000)
+    data = as_parquet({}, 200_000)
+    with pytest.raises(
+        UserError, match=rf"has 200,000 rows in {len(data):,} bytes; at most {100_000 + len(data):,}"
+    ):
+        Read(data)
+    assert Read(as_parquet({}, 100_000)).count == 100_000
+
+
 def test_a_column_that_is_there_twice_is_refused() -> None:
     names = [*ROW, "x_a", "x_a"]
     table = pa.table([pa.array([ROW.get(name, "1")]) for name in names], names=names)
