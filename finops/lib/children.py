@@ -199,7 +199,9 @@ def _end_with_parent() -> None:
     # The parent is the server, which ends with the process that started it.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Both are sent to a whole group; the parent decides what becomes of the work.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _limit(memory: int) -> None:

@@ -7,10 +7,15 @@ batches, since a thread cannot be ended from outside. Who runs a job in a child 
 from __future__ import annotations
 
 import time
+from datetime import timedelta
+from typing import Final
 
 from django.conf import settings
 
 from finops.lib.errors import UserError
+
+SEES_CANCEL: Final = timedelta(seconds=3)
+"""A job looks between two batches; one that has not after so long is ended from outside."""
 
 
 class Canceled(Exception):

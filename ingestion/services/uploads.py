@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q, QuerySet
 from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.celery import app
-from finops.lib import clock, disk
+from finops.lib import children, clock, disk
 from finops.lib.alone import alone
+from finops.lib.children import End
 from finops.lib.errors import UserError
-from finops.lib.jobs import Canceled, Clock, check_room
+from finops.lib.jobs import SEES_CANCEL, Canceled, Clock, check_room
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 RUN_TASK: Final = "ingestion.run_upload"
 MAX_ATTEMPTS: Final = 10
 """An upload that takes its worker down ten times will do so again."""
+MAX_DEATHS: Final = 3
+"""One whose child dies so often without storing a piece, too."""
 
 Status = UsageUpload.Status
 
@@ -84,15 +87,19 @@ def cancel_upload(*, job: UsageUpload, actor: Actor) -> UsageUpload:
     return row
 
 
-def run_upload(upload_id: int) -> bool:
+def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
     """Store what is left of an upload. False when it is finished or runs elsewhere, or waits for room on disk. Safe to call
-    twice, at once too."""
+    twice, at once too. With `in_child` the file is read in a process of its own, which may end as it likes."""
     if disk.low_disk():
         return False
     with _claimed(upload_id) as job:
         if job is None:
             return False
-        _attempt(job)
+        # What an open transaction has written, no other process sees.
+        if in_child and not connection.in_atomic_block:
+            _attempt_in_child(job)
+        else:
+            _attempt(job)
     return True
 
 
@@ -177,6 +184,74 @@ def _taken_before(job: UsageUpload) -> str:
     )
 
 
+def _attempt_in_child(job: UsageUpload) -> None:
+    limit, deaths = Clock(), 0
+
+    def is_wanted() -> bool:
+        return _is_wanted(job) and not limit.is_over
+
+    while True:
+        before = job.rows
+        ending = children.run(
+            f"{__name__}.attempt",
+            job.pk,
+            job.attempts,
+            name=f"usage upload {job.pk}",
+            wanted=is_wanted,
+        )
+        row = _running(job).select_related("account", "source").first()
+        if row is None or ending.end is End.DONE:
+            return
+        job = row
+        deaths = deaths + 1 if job.rows == before else 1
+        logger.warning(
+            "ingestion: the child of upload %s ended: %s, %s", job.pk, ending.end.value, ending.cause
+        )
+        if ending.end is End.ENDED and job.cancel_requested_at is not None:
+            _end(job, status=Status.CANCELED, error="")
+        elif ending.end is End.ENDED and limit.is_over:
+            _fail(job, limit.sentence("upload"))
+        elif ending.end is End.MEMORY:
+            _fail(job, _TOO_MUCH_MEMORY.format(row=job.rows, limit=children.memory_limit() >> 20))
+        elif deaths >= MAX_DEATHS:
+            _fail(job, _DIED.format(row=job.rows, cause=ending.cause))
+        elif ending.end is End.DIED:
+            continue
+        return
+
+
+_TOO_MUCH_MEMORY: Final = (
+    "The upload was stopped after event {row:,} of the file, because it took more than {limit:,} MB of memory. Look for lines "
+    "of unusual size there, or split the file."
+)
+_DIED: Final = (
+    "The process that read the file ended three times by itself after event {row:,} of the file ({cause})."
+)
+
+
+def attempt(upload_id: int, attempt_number: int) -> None:
+    """In a child: the attempt that its parent has claimed."""
+    # Unscoped: the parent names the row.
+    rows = UsageUpload.objects.unscoped().select_related("account", "source")
+    job = rows.filter(pk=upload_id, attempts=attempt_number, status=Status.RUNNING).first()
+    if job is not None:
+        _attempt(job)
+
+
+def _running(job: UsageUpload) -> QuerySet[UsageUpload]:
+    """The row, while it is this attempt's."""
+    # Unscoped: a worker names the row itself.
+    return UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
+
+
+def _is_wanted(job: UsageUpload) -> bool:
+    """Also when it has ended a moment ago, and its file is being removed."""
+    # Unscoped: a worker names the row itself.
+    ours = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+    late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - SEES_CANCEL)
+    return ours.exclude(late).exists()
+
+
 def _attempt(job: UsageUpload) -> None:
     if job.attempts > MAX_ATTEMPTS:
         _fail(job, "The upload was interrupted ten times.")
@@ -241,9 +316,7 @@ def _fail(job: UsageUpload, message: str) -> None:
 
 
 def _end(job: UsageUpload, **values: object) -> None:
-    # Unscoped: a worker names the row itself.
-    mine = UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
-    if not mine.update(finished_at=clock.now(), **values):
+    if not _running(job).update(finished_at=clock.now(), **values):
         raise Lost
     transaction.on_commit(lambda: upload_files.remove(job.path))
 

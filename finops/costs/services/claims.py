@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -18,13 +17,10 @@ from accounts.models import Account
 from finops.costs.models import CostImport
 from finops.lib import clock
 from finops.lib.alone import alone
-from finops.lib.jobs import Canceled, check_room
+from finops.lib.jobs import SEES_CANCEL, Canceled, check_room
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
-
-SEES_CANCEL = timedelta(seconds=3)
-"""An import looks between two batches; one that has not after so long is ended from outside."""
 
 _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
 
@@ -103,9 +99,12 @@ def is_ours(job: CostImport) -> bool:
 
 
 def is_wanted(job: CostImport) -> bool:
-    """Whether it still runs, in this attempt, and nobody canceled it so long ago that it should have seen it itself."""
-    late = Q(cancel_requested_at__lt=clock.now() - SEES_CANCEL)
-    return _ours(job).exclude(late).exists()
+    """Whether it is still this attempt's, also after its end, when there is more to look for in what it imported; not when
+    it was canceled so long ago that it should have seen that itself."""
+    # Unscoped: a worker names the row itself.
+    ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
+    unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - SEES_CANCEL)
+    return ours.exclude(unfinished_late).exists()
 
 
 def is_canceled(job: CostImport) -> bool:

@@ -107,11 +107,12 @@ def import_files(
     told: Told | None = None,
     origin: CostImport.Origin = CostImport.Origin.SYNC,
     decision: Decision | None = None,
+    in_child: bool = False,
 ) -> CostImport:
     """Import files that are on this machine, now and here, and return the finished import.
 
-    The files stay. `told` is called with the import a few times a second. Imports into the source that are queued are
-    run first. Raises UserError when the files cannot be imported, which leaves everything as it was. What needs review
+    The files stay. `told` is called with the import a few times a second. `in_child` is `run_import`'s, for files of
+    strangers. Imports into the source that are queued are run first. Raises UserError when the files cannot be imported, which leaves everything as it was. What needs review
     goes on with a warning in the report when `origin` is a sync; of a command it is refused with NeedsReview unless
     `decision` says what to do.
     """
@@ -124,11 +125,15 @@ def import_files(
         lambda: _create(source, local, checked, actor, formats=formats, origin=origin, decision=decision)
     ) as job:
         for earlier in claims.earlier_unfinished(job):
-            run_import(earlier)
-        if not run_import(job.pk, told=told):
-            _fail(job, f"Another import into {source.name} is running. Try again when it has finished.")
-    # Unscoped: the row was made above.
-    job = CostImport.objects.unscoped().get(pk=job.pk)
+            run_import(earlier, in_child=in_child)
+        while job.status in (
+            CostImport.Status.QUEUED,
+            CostImport.Status.RUNNING,
+        ):  # again where its child died
+            if not run_import(job.pk, told=told, in_child=in_child):
+                _fail(job, f"Another import into {source.name} is running. Try again when it has finished.")
+            # Unscoped: the row was made above.
+            job = CostImport.objects.unscoped().get(pk=job.pk)
     if job.status == CostImport.Status.FAILED:
         raise NeedsReview(job) if job.report.get("reviews") else UserError(job.error)
     return job
@@ -150,7 +155,7 @@ def run_import(import_id: int, *, told: Told | None = None, in_child: bool = Fal
         with account_scope(job.account):
             # What an open transaction has written, no other process sees.
             if in_child and not connection.in_atomic_block:
-                _attempt_in_child(job)
+                _attempt_in_child(job, told)
             else:
                 _attempt(job, told)
     if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
@@ -192,16 +197,23 @@ def _child_name(import_id: int) -> str:
     return f"cost import {import_id}"
 
 
-def _attempt_in_child(job: CostImport) -> None:
+def _attempt_in_child(job: CostImport, told: Told | None) -> None:
     if _refuse_interrupted(job):
         return
     limit = Clock()
+
+    def is_wanted() -> bool:
+        if told:
+            job.refresh_from_db(fields=["stage", "bytes_done", "rows"])
+            told(job)
+        return claims.is_wanted(job) and not limit.is_over
+
     ending = children.run(
         f"{__name__}.attempt",
         job.pk,
         job.attempts,
         name=_child_name(job.pk),
-        wanted=lambda: claims.is_wanted(job) and not limit.is_over,
+        wanted=is_wanted,
     )
     _remove_work(job)
     if ending.end is End.ENDED and claims.is_canceled(job):

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.scoping import account_scope
@@ -75,6 +77,22 @@ def wait_for_ever() -> None:
 def test_an_upload_is_imported_in_a_child(cast: Cast, bills: CostSource) -> None:
     job = run(queued(cast, bills, as_csv({}, {})))
     assert (job.status, job.error, job.rows, total(cast.account)) == ("done", "", 2, Decimal(3))
+
+
+def test_a_command_imports_in_a_child_too_and_tries_again_where_that_dies(
+    cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "focus.csv"
+    path.write_bytes(as_csv({}))
+    command = ("import_focus", "--account", cast.account.slug, "--source", bills.name, str(path))
+    with monkeypatch.context() as patched:
+        found = endings_of_children(patched, "die")
+        with pytest.raises(CommandError, match=r"ended three times by itself, .* \(signal 11\)"):
+            call_command(*command)
+        assert len(found) == 3
+    found = endings_of_children(monkeypatch)
+    call_command(*command, stdout=io.StringIO())
+    assert ([ending.end for ending in found], total(cast.account)) == ([End.DONE], Decimal("1.5"))
 
 
 def test_a_child_that_takes_too_much_memory_ends_and_no_other_process() -> None:

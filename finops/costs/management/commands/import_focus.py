@@ -98,6 +98,7 @@ class Command(BaseCommand):
             told=self._show if sys.stderr.isatty() else None,
             origin=CostImport.Origin.COMMAND,
             decision=Decision(add_all=options["as_corrections"]) if options["confirm"] else None,
+            in_child=True,
         )
         self._report(done)
         self._changes(done)

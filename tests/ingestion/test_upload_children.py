@@ -1,0 +1,105 @@
+"""Uploads in child processes: what a file does there is its own upload's failure, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from finops.lib import children, clock
+from finops.lib.children import End, Ending
+from ingestion.models import UsageUpload
+from ingestion.services import uploads
+from ingestion.tasks import run_upload
+from tests.cast import Cast
+from tests.ingestion.pushing import inbox, open_door
+from tests.ingestion.uploading import csv, line, send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Endings = Callable[..., list[str]]
+
+
+@pytest.fixture
+def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
+    """How children end from now on, the last of them for ever: without any process. The names of those that were begun."""
+
+    def become(*each: Ending | Callable[[], Ending]) -> list[str]:
+        names: list[str] = []
+        left = list(each)
+
+        def run(*_: Any, name: str, wanted: Callable[[], bool]) -> Ending:
+            names.append(name)
+            one = left.pop(0) if len(left) > 1 else left[0]
+            return one if isinstance(one, Ending) else one()
+
+        monkeypatch.setattr(children, "run", run)
+        return names
+
+    return become
+
+
+def after(job: UsageUpload) -> UsageUpload:
+    run_upload(job.account_id, job.pk)
+    return UsageUpload.objects.unscoped().get(pk=job.pk)
+
+
+DEATH = Ending(End.DIED, -11, 0)
+
+
+def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "_attempt", lambda _job: 1 / 0)  # which only this process sees
+    job = after(send(open_door(cast), csv(line(1), line(2)), cast))
+    assert (job.status, job.error, job.stored, len(inbox())) == ("done", "", 2, 2)
+
+
+def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
+    cast: Cast, endings: Endings
+) -> None:
+    names = endings(DEATH)
+    job = after(send(open_door(cast), csv(line(1)), cast))
+    assert (job.status, names) == ("failed", [f"usage upload {job.pk}"] * 3)
+    assert job.error == (
+        "The process that read the file ended three times by itself after event 0 of the file (signal 11)."
+    )
+    assert after(job).status == "failed"
+    assert len(names) == 3
+
+
+def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Endings) -> None:
+    job = send(open_door(cast), csv(line(1)), cast)
+
+    def store_and_die() -> Ending:
+        row = UsageUpload.objects.unscoped().filter(pk=job.pk)
+        row.update(rows=row.get().rows + 1)
+        return DEATH
+
+    names = endings(*[store_and_die] * 4, Ending(End.DONE, 0, 0))
+    assert after(job).status == "running"
+    assert len(names) == 5
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "error"),
+    [
+        (
+            Ending(End.MEMORY, -9, 0),
+            "failed",
+            "The upload was stopped after event 0 of the file, because it took more",
+        ),
+        (Ending(End.ENDED, -9, 0), "canceled", ""),
+    ],
+)
+def test_one_whose_child_takes_too_much_or_is_canceled_ends_at_once(
+    cast: Cast, endings: Endings, ending: Ending, status: str, error: str
+) -> None:
+    job = send(open_door(cast), csv(line(1)), cast)
+
+    def cancel_too() -> Ending:
+        if status == "canceled":
+            UsageUpload.objects.unscoped().update(cancel_requested_at=clock.now())
+        return ending
+
+    names = endings(cancel_too)
+    job = after(job)
+    assert (job.status, job.error.startswith(error), len(names)) == (status, True, 1)
