@@ -153,6 +153,7 @@ def tags(random: Random) -> bytes:
 
 @pytest.mark.parametrize("make", [parquet, csv, packed, tags])
 def test_hostile_files_are_read_or_refused_in_bounded_memory(make: Callable[[Random], bytes]) -> None:
+    refused = 0
     for first in range(0, FILES, AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:
             for seed in range(first, first + AT_ONCE):
@@ -165,8 +166,10 @@ def test_hostile_files_are_read_or_refused_in_bounded_memory(make: Callable[[Ran
             name: cost for name, cost in costs.items() if cost["error"] or not cost["message"].isprintable()
         }
         assert unlike == {}
-        assert any(cost["message"] for cost in costs.values())
         assert max(cost["peak"] for cost in costs.values()) < BOUND
+        refused += sum(bool(cost["message"]) for cost in costs.values())
+    # Of all, for five files of tags may well be read, as one in forty times was.
+    assert refused > 0
 
 
 def read_all(folder: str) -> None:
