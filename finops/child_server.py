@@ -14,5 +14,5 @@ import django
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 django.setup()
 
-for name in ("finops.costs.services.imports", "ingestion.services.uploads"):
+for name in ("finops.costs.services.attempts", "ingestion.services.uploads"):
     importlib.import_module(name)

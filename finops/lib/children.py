@@ -50,7 +50,6 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _context = multiprocessing.get_context("forkserver")
 _lock = threading.Lock()
 """Around each start and each look: two threads that look at one child take its exit code from each other."""
-_running: dict[str, _Child] = {}
 
 
 class End(enum.Enum):
@@ -58,7 +57,7 @@ class End(enum.Enum):
     MEMORY = "memory"
     """It took more memory than it may."""
     ENDED = "ended"
-    """Somebody ended it, or its work was not wanted any more."""
+    """Its work was not wanted any more."""
     DIED = "died"
     """It ended by itself, by an error or a signal."""
 
@@ -108,7 +107,7 @@ def run(
 ) -> Ending:
     """Call the function of this dotted path in a child and wait until that has ended.
 
-    `name` is for `end`. The child is killed when it holds more than `memory` bytes (`memory_limit`), when `wanted`,
+    The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), when `wanted`,
     asked once a second, says no, and when this process dies. What the function returns is lost; what it raises is in
     the log, and the ending has exit code 1.
     """
@@ -120,26 +119,12 @@ def run(
     with _lock:
         _context.set_forkserver_preload([SERVER])
         process.start()
-        _running[name] = child
     try:
         code = _watched(child, memory, wanted or (lambda: True))
     except BaseException:
         child.kill(End.ENDED)
         raise
-    finally:
-        with _lock:
-            if _running.get(name) is child:
-                del _running[name]
     return Ending(End.DONE if code == 0 else child.end, code, child.peak)
-
-
-def end(name: str) -> bool:
-    """Kill the child of this name that this process runs; False when there is none. `run` then returns End.ENDED."""
-    with _lock:
-        child = _running.get(name)
-        if child is not None:
-            child.kill(End.ENDED)
-    return child is not None
 
 
 def _watched(child: _Child, memory: int, wanted: Callable[[], bool]) -> int:

@@ -7,7 +7,6 @@ from finops.costs.services.files import remove_forgotten_uploads
 from finops.costs.services.imports import (
     NeedsReview,
     due_imports,
-    end_import_process,
     import_file,
     import_files,
     queue_import,
@@ -42,7 +41,6 @@ __all__ = [
     "discard_import",
     "dismiss_overlap",
     "due_imports",
-    "end_import_process",
     "find_due_overlaps",
     "import_file",
     "import_files",

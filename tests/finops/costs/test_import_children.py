@@ -108,16 +108,6 @@ def test_a_child_that_dies_says_by_what_and_one_that_is_not_wanted_ends() -> Non
     assert children.run(f"{__name__}.wait_for_ever", name="waits", wanted=lambda: False).end is End.ENDED
 
 
-def test_a_child_can_be_ended_by_its_name() -> None:
-    endings: list[children.Ending] = []
-    thread = Thread(target=lambda: endings.append(children.run(f"{__name__}.wait_for_ever", name="waits")))
-    thread.start()
-    wait_until(lambda: children.end("waits"))
-    thread.join()
-    assert endings[0].end is End.ENDED
-    assert not children.end("waits")
-
-
 def endings_of_children(monkeypatch: pytest.MonkeyPatch, function: str = "") -> list[children.Ending]:
     """How the children of imports end from now on; instead of importing they do `function`."""
     found: list[children.Ending] = []
