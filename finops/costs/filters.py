@@ -133,7 +133,7 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
     ]
     also = former_ids(dimension, op, values)
     if dimension.names is not None and op in ("in", "not_in"):
-        wanted += [name for value in values for name in dimension.names.meant(value)]
+        wanted += [name for value in values for name in dimension.names.values_named(value)]
     elif dimension.names is not None and op in ("contains", "not_contains"):
         also += [name for value in values for name in dimension.names.containing(value)]
     return ResolvedFilter(

@@ -23,7 +23,7 @@ MAYBE_NAMED_FAMILIES = ("tag:", "cost_tag:")
 class ValueNames(Protocol):
     """Names of the values of one dimension. Each call is at most two queries of PostgreSQL; texts are kept."""
 
-    def meant(self, text: str) -> Sequence[str]:
+    def values_named(self, text: str) -> Sequence[str]:
         """The values that a name stands for; empty for a text that is a value itself, or nobody's name."""
 
     def containing(self, text: str) -> Sequence[str]:

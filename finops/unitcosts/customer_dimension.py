@@ -55,12 +55,12 @@ class CustomerNames:
     account: Account
     aliases: Mapping[str, str]
     whole: bool
-    _meant: dict[str, Sequence[str]] = field(default_factory=dict)
+    _by_name: dict[str, Sequence[str]] = field(default_factory=dict)
 
-    def meant(self, text: str) -> Sequence[str]:
-        if text not in self._meant:
-            self._meant[text] = self._values_of(text.strip())
-        return self._meant[text]
+    def values_named(self, text: str) -> Sequence[str]:
+        if text not in self._by_name:
+            self._by_name[text] = self._values_of(text.strip())
+        return self._by_name[text]
 
     def _values_of(self, text: str) -> Sequence[str]:
         folded = text.casefold()

@@ -84,7 +84,7 @@ class Admission:
             client=tenant or client_network(environ),
             is_known=bool(tenant),
             length=length,
-            held=length if length is not None and length <= most else 0,
+            body_memory=length if length is not None and length <= most else 0,
         )
         try:
             self._requests.add(request)
@@ -126,7 +126,7 @@ class Admission:
 
     def _bulkhead(self, door: Door, environ: Environ, request: OpenRequest) -> Bulkhead:
         is_form_with_file = environ.get("CONTENT_TYPE", "").startswith("multipart/")
-        if not is_form_with_file or request.held or door is not self._doors[-1]:
+        if not is_form_with_file or request.body_memory or door is not self._doors[-1]:
             return door.bulkhead
         return self._uploads.known if request.is_known else self._uploads.unknown
 
@@ -161,15 +161,15 @@ class _Tenants:
     MOST: Final = 10_000
 
     def __init__(self) -> None:
-        self._found: OrderedDict[bytes, str] = OrderedDict()
+        self._by_credential: OrderedDict[bytes, str] = OrderedDict()
 
     def of(self, credential: bytes) -> str:
-        return self._found.get(credential, "") if credential else ""
+        return self._by_credential.get(credential, "") if credential else ""
 
     def note(self, credential: bytes, tenant: str) -> None:
-        self._found[credential] = tenant
-        if len(self._found) > self.MOST:
-            self._found.popitem(last=False)
+        self._by_credential[credential] = tenant
+        if len(self._by_credential) > self.MOST:
+            self._by_credential.popitem(last=False)
 
 
 def _credential(environ: Environ) -> bytes:
@@ -192,7 +192,7 @@ def _take_body(environ: Environ, request: OpenRequest) -> None:
     is_held_back = "HTTP_EXPECT" in environ and not request.is_known
     if request.length == 0:
         request.is_arriving = False
-    elif request.held and not is_held_back:
-        environ["wsgi.input"] = io.BytesIO(read_whole(stream, request, request.held))
+    elif request.body_memory and not is_held_back:
+        environ["wsgi.input"] = io.BytesIO(read_whole(stream, request, request.body_memory))
     else:
         environ["wsgi.input"] = CountedInput(stream, request)

@@ -112,7 +112,7 @@ class ConnectionWatch(threading.Thread):
     def __init__(self, requests: OpenRequests, limits: Limits, *, behind_proxy: bool) -> None:
         super().__init__(name="connection watch", daemon=True)
         self._requests, self._limits, self._behind_proxy = requests, limits, behind_proxy
-        self._known: dict[tuple[str, int], Connection] = {}
+        self._connections: dict[tuple[str, int], Connection] = {}
 
     def run(self) -> None:
         while _DESCRIPTORS.exists():
@@ -127,9 +127,9 @@ class ConnectionWatch(threading.Thread):
         with _connections() as sockets:
             known = {}
             for key, (_socket, info) in sockets.items():
-                known[key] = self._known.get(key) or Connection(key[0], now)
+                known[key] = self._connections.get(key) or Connection(key[0], now)
                 known[key].update(info, now, self._limits)
-            self._known = known
+            self._connections = known
             ended = self._over_deadline(now) | self._over_share()
             for key in ended:
                 with suppress(OSError):
@@ -141,16 +141,16 @@ class ConnectionWatch(threading.Thread):
         of_peers = self._requests.of_peers()
         return {
             key
-            for key, each in self._known.items()
+            for key, each in self._connections.items()
             if each.takes_nothing(now, self._limits)
             or each.brings_nothing(now, self._limits, of_peers.get(each.peer, []))
         }
 
     def _over_share(self) -> set[tuple[str, int]]:
-        if self._behind_proxy or len(self._known) <= self._limits.most_of_address:
+        if self._behind_proxy or len(self._connections) <= self._limits.most_of_address:
             return set()
         of_address: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-        for key, each in sorted(self._known.items(), key=lambda item: item[1].seen):
+        for key, each in sorted(self._connections.items(), key=lambda item: item[1].seen):
             of_address[each.peer].append(key)
         most = self._limits.most_of_address
         return {key for keys in of_address.values() for key in keys[: max(0, len(keys) - most)]}

@@ -32,7 +32,7 @@ class OpenRequest:
     client: str
     is_known: bool
     length: int | None
-    held: int = 0
+    body_memory: int = 0
     """Bytes of memory that its body will take before its turn comes."""
     began: float = field(default_factory=time.monotonic)
     received: int = 0
@@ -57,7 +57,7 @@ class Room:
     requests: int = 448
     of_unknown: int = 256
     of_client: int = 64
-    held_bytes: int = 512 * 1024**2
+    body_bytes: int = 512 * 1024**2
 
 
 class OpenRequests:
@@ -66,8 +66,8 @@ class OpenRequests:
         self._lock = threading.Lock()
         self._requests: set[OpenRequest] = set()
         self._of_client: dict[str, int] = {}
-        self._held_by_client: dict[str, int] = {}
-        self._unknown = self._held = 0
+        self._bytes_by_client: dict[str, int] = {}
+        self._unknown = self._bytes = 0
 
     def add(self, request: OpenRequest) -> None:
         """Raises TooMany."""
@@ -78,8 +78,8 @@ class OpenRequests:
                 raise TooMany
             if not request.is_known and self._unknown >= room.of_unknown:
                 raise TooMany
-            if request.held:
-                self._hold(request)
+            if request.body_memory:
+                self._count_bytes(request)
             self._requests.add(request)
             self._of_client[client] = of_client + 1
             self._unknown += not request.is_known
@@ -89,21 +89,21 @@ class OpenRequests:
         with self._lock:
             self._requests.discard(request)
             self._unknown -= not request.is_known
-            if request.held:
-                self._held -= request.held
-                self._held_by_client[client] -= request.held
+            if request.body_memory:
+                self._bytes -= request.body_memory
+                self._bytes_by_client[client] -= request.body_memory
             others = self._of_client.pop(client) - 1
             if others:
                 self._of_client[client] = others
             else:
-                self._held_by_client.pop(client, None)
+                self._bytes_by_client.pop(client, None)
 
-    def _hold(self, request: OpenRequest) -> None:
-        held = self._held + request.held
-        by_client = self._held_by_client.get(request.client, 0) + request.held
-        if held > self._room.held_bytes or by_client > self._room.held_bytes // 4:
+    def _count_bytes(self, request: OpenRequest) -> None:
+        total = self._bytes + request.body_memory
+        by_client = self._bytes_by_client.get(request.client, 0) + request.body_memory
+        if total > self._room.body_bytes or by_client > self._room.body_bytes // 4:
             raise TooMany
-        self._held, self._held_by_client[request.client] = held, by_client
+        self._bytes, self._bytes_by_client[request.client] = total, by_client
 
     def of_peers(self) -> dict[str, list[OpenRequest]]:
         """All of them by the address of their connection."""

@@ -60,7 +60,7 @@ def _tried(credential: PushCredential, batch: Batch, retry: Retry | None) -> Rec
     account_id = credential.account.pk
     if retry and (given := answers.find(account_id=account_id, retry=retry)):
         return given
-    batch = dimension_keys.tried(source_id=credential.source_id, batch=batch)
+    batch = dimension_keys.check(source_id=credential.source_id, batch=batch)
     return _receipt(None, event_ids.judge(account_id=account_id, batch=batch, batch_id=None))
 
 

@@ -43,7 +43,7 @@ def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[
     return batch, keys
 
 
-def tried(*, source_id: int, batch: Batch) -> Batch:
+def check(*, source_id: int, batch: Batch) -> Batch:
     """The batch that `admit` would give; nothing is kept."""
     keys = keys_of(batch.events)
     return _within(batch, _stored(source_id), keys)[0] if keys else batch

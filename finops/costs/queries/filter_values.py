@@ -96,7 +96,7 @@ def _is_refused(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) 
         # A tag key that no line has is said by the dimension, with the keys that come near.
         and not item.dimension.warnings
         # A customer that exists, without any cost, costs nothing.
-        and not (item.dimension.names is not None and any(map(item.dimension.names.meant, item.asked)))
+        and not (item.dimension.names is not None and any(map(item.dimension.names.values_named, item.asked)))
     )
 
 
@@ -191,7 +191,7 @@ def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
 
 def _meanings(item: ResolvedFilter, value: str) -> list[str]:
     """The value, its aliases, and the values that it is or was the name of."""
-    by_name = item.dimension.names.meant(value) if item.dimension.names is not None else ()
+    by_name = item.dimension.names.values_named(value) if item.dimension.names is not None else ()
     former = [each.id for each in former_of(item.dimension, value)]
     return [*candidates(item.dimension.name, value), *by_name, *former]
 

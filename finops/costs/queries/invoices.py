@@ -186,12 +186,12 @@ def _key(row: InvoiceTotal) -> Key:
 
 def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> list[date]:
     if query.month:
-        return [month_named(query.month)]
+        return [parse_month(query.month)]
     known = _months_with_data(sources, records)
     return known if query.invoice else known[:NEWEST_MONTHS]
 
 
-def month_named(month: str) -> date:
+def parse_month(month: str) -> date:
     """The first day of `2026-05`. Raises UserError for any other text."""
     if (
         re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", month)

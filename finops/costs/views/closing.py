@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.costs.models import ClosedMonth
-from finops.costs.queries.invoices import every_invoice, month_named
+from finops.costs.queries.invoices import every_invoice, parse_month
 from finops.costs.queries.sources import load_sources
 from finops.costs.services.closing import close_month, reopen_month
 from finops.lib.errors import UserError
@@ -43,7 +43,7 @@ def index(request: AccountRequest) -> HttpResponse:
     """`?month=2026-05` shows what closing that month would freeze."""
     name, context = request.GET.get("month", ""), {}
     try:
-        context = _to_close(request, month_named(name)) if name else {}
+        context = _to_close(request, parse_month(name)) if name else {}
     except UserError as error:
         messages.error(request, error.message)
     sources = load_sources(request.account)
@@ -64,7 +64,7 @@ def close(request: AccountRequest) -> HttpResponse:
         row = close_month(
             account=request.account,
             actor=request.actor,
-            month=month_named(request.POST.get("month", "")),
+            month=parse_month(request.POST.get("month", "")),
             note=request.POST.get("note", ""),
         )
     except UserError as error:

@@ -117,7 +117,9 @@ def _restated(facts: ChangeFacts) -> str:
     return restated_words(facts.sources, sides, facts.view.basis)
 
 
-def left_out(days: DateRange, compared: Compared, sources: Sources, sums: Iterable[MeteredSum]) -> str:
+def describe_left_out(
+    days: DateRange, compared: Compared, sources: Sources, sums: Iterable[MeteredSum]
+) -> str:
     """A clause on the asked days that are not complete, with what they cost so far, and on sources that pair other days
     or none."""
     if compared.current is None:

@@ -13,7 +13,7 @@ from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
 from finops.insights.spend_change.answers import SpendChangeAnswer
-from finops.insights.spend_change.assembling import ChangeFacts, assemble, left_out
+from finops.insights.spend_change.assembling import ChangeFacts, assemble, describe_left_out
 from finops.insights.spend_change.beside import BesideFacts, found_beside
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
 from finops.insights.spend_change.question import SpendChangeQuery, earlier_days, spend_question
@@ -102,7 +102,7 @@ def _facts(
         note=read.note,
         findings=findings,
         beside=beside,
-        left_out=left_out(question.days, compared, sources, read.sums),
+        left_out=describe_left_out(question.days, compared, sources, read.sums),
     )
 
 
