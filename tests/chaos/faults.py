@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -15,26 +15,34 @@ from tests.chaos.tenants import Tenant
 from tests.finops.web.slow_clients import slow_clients
 
 SLOW_CLIENTS = 200
+SECONDS = 6.0
+STUCK_SECONDS = 20.0
+"""Longer than a silent heartbeat is suffered (finops.supervisor.SILENT_SECONDS)."""
+EVERYTHING = frozenset({"push", "question", "page", "import"})
+OF_LAKE = frozenset({"question", "page", "import"})
+
+Make = Callable[[World, list[Tenant]], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`needs`: the kinds of request whose own dependency is away meanwhile; their times are counted apart."""
+    """`needs`: the kinds of request whose own dependency is away meanwhile; their times are no aim then."""
 
     name: str
-    make: Callable[[World, list[Tenant]], AbstractContextManager[object]]
+    make: Make
     needs: frozenset[str] = frozenset()
-    lasts: float = 6.0
+    seconds: float = SECONDS
 
 
-def kill(part: str) -> Callable[[World, list[Tenant]], AbstractContextManager[object]]:
-    """A process with these words in its name, of several one by chance."""
+def send(number: signal.Signals, part: str) -> Make:
+    """The signal to a process with these words in its name, of several one by chance."""
 
     def make(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
-        found = [process for name, process in world.console.programs().items() if part in name]
-        if found:
-            with suppress(psutil.NoSuchProcess):
-                random.choice(found).kill()
+        processes = [process for name, process in world.console.programs().items() if part in name]
+        if not processes:
+            raise LookupError(f"no process of {part!r} runs")
+        with suppress(psutil.NoSuchProcess):
+            world.chance.choice(processes).send_signal(number)
         return nullcontext()
 
     return make
@@ -100,31 +108,54 @@ def slow(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 def hostile_files(world: World, tenants: list[Tenant]) -> AbstractContextManager[object]:
     """One tenant uploads what is no bill: random bytes that begin as Parquet, a line without end, nested JSON in tags."""
-    victim = random.choice(tenants)
+    victim = world.chance.choice(tenants)
     files = [
         b"PAR1" + os.urandom(20_000) + b"PAR1",
         b"BilledCost," * 50_000,
         b'Tags\n"' + b'{"a":' * 20_000 + b'"\n',
     ]
     for number, file in enumerate(files):
-        path = f"/a/{victim.slug}/connections/upload/"
-        victim.request(
-            "hostile", "POST", path, file, victim._form_headers(), form={"name": f"Hostile {number}"}
-        )
+        victim.upload("hostile", f"Hostile {number}", file)
     return nullcontext()
 
 
+WEB_KILLED = Fault("a web process killed", send(signal.SIGKILL, "web server"))
+WORKER_KILLED = Fault("a worker killed", send(signal.SIGKILL, "worker"))
+POSTGRESQL_KILLED = Fault("PostgreSQL killed", send(signal.SIGKILL, "PostgreSQL"), EVERYTHING)
+REDIS_AWAY = Fault("Redis away", redis_away)
+S3_HANGS = Fault("S3 hangs", s3_hangs, OF_LAKE)
+MAIL_AWAY = Fault("SMTP away", mail_away)
+FULL_DISK = Fault("the disk full", full_disk, EVERYTHING)
+SLOW = Fault(f"{SLOW_CLIENTS} slow clients", slow)
+HOSTILE = Fault("hostile files", hostile_files)
+
 FAULTS = [
-    Fault("a web process killed", kill("web server, process")),
-    Fault("the web server killed", kill("web server")),
-    Fault("a worker killed", kill("worker")),
-    Fault("a PostgreSQL process killed", kill("PostgreSQL, process")),
-    Fault("PostgreSQL killed", kill("PostgreSQL")),
-    Fault("Redis away", redis_away),
+    WEB_KILLED,
+    Fault("a web process stopped", send(signal.SIGSTOP, "web server"), seconds=STUCK_SECONDS),
+    WORKER_KILLED,
+    Fault("a worker stopped", send(signal.SIGSTOP, "worker"), seconds=STUCK_SECONDS),
+    Fault("beat killed", send(signal.SIGKILL, "beat")),
+    Fault(
+        "a connection's PostgreSQL process killed", send(signal.SIGKILL, "PostgreSQL, process"), EVERYTHING
+    ),
+    POSTGRESQL_KILLED,
+    REDIS_AWAY,
     Fault("Redis hangs", redis_hangs),
-    Fault("S3 hangs", s3_hangs, frozenset({"question", "page"})),
-    Fault("SMTP away", mail_away),
-    Fault("the disk full", full_disk, frozenset({"push", "question", "page", "import"})),
-    Fault(f"{SLOW_CLIENTS} slow clients", slow),
-    Fault("hostile files", hostile_files),
+    S3_HANGS,
+    MAIL_AWAY,
+    FULL_DISK,
+    SLOW,
+    HOSTILE,
 ]
+SHORT = [
+    WEB_KILLED,
+    WORKER_KILLED,
+    POSTGRESQL_KILLED,
+    REDIS_AWAY,
+    S3_HANGS,
+    MAIL_AWAY,
+    FULL_DISK,
+    SLOW,
+    HOSTILE,
+]
+"""One of each group."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -136,6 +137,11 @@ class Console:
     def is_ready(self) -> bool:
         return bool(self.readiness().get("ready"))
 
+    def is_well(self) -> bool:
+        """Ready, and every check of /readyz is ok: also those that make nobody wait, of the worker and beat, say."""
+        readiness = self.readiness()
+        return bool(readiness.get("ready")) and set(readiness["checks"].values()) == {"ok"}
+
     def readiness(self) -> dict[str, Any]:
         try:
             with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:  # noqa: S310 - loopback
@@ -175,14 +181,32 @@ class Console:
 
 
 class World:
-    """All of it. `disk`: a file system of its own under the console's folder, or None where none can be mounted."""
+    """All of it. `disk`: a file system of its own under the console's folder, or None where none can be mounted.
+    `chance` decides what a fault hits."""
 
-    def __init__(self, console: Console, redis: Program, s3: Program, mail: Mail, disk: Path | None) -> None:
+    def __init__(
+        self,
+        console: Console,
+        redis: Program,
+        s3: Program,
+        mail: Mail,
+        disk: Path | None,
+        chance: random.Random,
+    ) -> None:
         self.console, self.redis, self.s3, self.mail, self.disk = console, redis, s3, mail, disk
+        self.chance = chance
 
 
 @contextmanager
-def running(*, processes: int = 2, disk_bytes: int = 2 * 1024**3) -> Iterator[World]:
+def running(
+    *,
+    seed: int = 0,
+    processes: int = 2,
+    disk_bytes: int = 2 * 1024**3,
+    prepare: Callable[[Path], object] = lambda var_dir: None,
+    **environment: str,
+) -> Iterator[World]:
+    """All of it, well. `prepare` is called with the console's folder before it starts."""
     with ExitStack() as ends:
         home = Path(tempfile.mkdtemp(prefix="finops-chaos-"))
         home.chmod(0o755)
@@ -217,11 +241,13 @@ def running(*, processes: int = 2, disk_bytes: int = 2 * 1024**3) -> Iterator[Wo
                 "LAKE_URL": f"s3://{BUCKET}/lake",
                 "EMAIL_URL": f"smtp://127.0.0.1:{mail.port}",
                 "WEB_PROCESSES": str(processes),
+                **environment,
             },
         )
         ends.callback(console.stop)
+        prepare(console.var_dir)
         console.start()
-        yield World(console, redis, s3, mail, disk)
+        yield World(console, redis, s3, mail, disk, random.Random(seed))
 
 
 def _mounted(folder: Path, size: int) -> bool:

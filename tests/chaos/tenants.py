@@ -24,6 +24,12 @@ LINES = 200
 PAUSES = {"push": 0.5, "question": 1.5, "page": 2.0, "import": 20.0}
 TIMEOUT_SECONDS = 60.0
 REFUSED = (429, 503)
+QUESTIONS: list[tuple[str, dict[str, str]]] = [
+    ("querySpend", {"group_by": "service", "start_date": "2026-01-01", "end_date": "2026-01-31"}),
+    ("queryUsage", {"metric": "requests"}),
+    ("listDimensionValues", {"dimension": "service"}),
+]
+PAGES = ("", "connections/", "settings/members/")
 
 
 class Answer(NamedTuple):
@@ -35,6 +41,10 @@ class Answer(NamedTuple):
     seconds: float
     status: int
     detail: str = ""
+
+    @property
+    def begin(self) -> float:
+        return self.at - self.seconds
 
 
 class Answers:
@@ -77,12 +87,12 @@ class Tenant:
         for thread in self.threads:
             thread.join(2 * TIMEOUT_SECONDS)
 
-    def _repeat(self, kind: str, work: Callable[[], None]) -> None:
-        chosen = random.Random(f"{self.slug} {kind}")
-        while not self.ended.wait(PAUSES[kind] * chosen.uniform(0.5, 1.5)):
-            work()
+    def _repeat(self, kind: str, work: Callable[[random.Random], None]) -> None:
+        chance = random.Random(f"{self.slug} {kind}")
+        while not self.ended.wait(PAUSES[kind] * chance.uniform(0.5, 1.5)):
+            work(chance)
 
-    def _push(self) -> None:
+    def _push(self, chance: random.Random) -> None:
         moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         events = [
             {"metric": "requests", "quantity": 1, "customer_id": f"c-{number}", "timestamp": moment}
@@ -97,44 +107,42 @@ class Tenant:
                 return
             threading.Event().wait(0.5)
 
-    def _ask(self) -> None:
-        tool, arguments = random.choice(
-            [
-                ("querySpend", {"group_by": "service", "start_date": "2026-01-01", "end_date": "2026-01-31"}),
-                ("queryUsage", {"metric": "requests"}),
-                ("listDimensionValues", {"dimension": "service"}),
-            ]
-        )
+    def _ask(self, chance: random.Random) -> None:
+        self.call_tool("question", *chance.choice(QUESTIONS))
+
+    def call_tool(self, kind: str, tool: str, arguments: Mapping[str, str]) -> tuple[int, bytes]:
         call = {
             "jsonrpc": "2.0",
             "id": 1,
             "method": "tools/call",
             "params": {"name": tool, "arguments": arguments},
         }
-        self.request("question", "POST", "/api/mcp", call, {"Authorization": f"Bearer {self.mcp}"})
+        return self.request(kind, "POST", "/api/mcp", call, {"Authorization": f"Bearer {self.mcp}"})
 
-    def _page(self) -> None:
-        page = random.choice(["", "connections/", "settings/members/"])
-        self.request(
-            "page", "GET", f"/a/{self.slug}/{page}", None, {"Cookie": f"finops_session={self.session}"}
-        )
+    def _page(self, chance: random.Random) -> None:
+        self.open_page("page", chance.choice(PAGES))
 
-    def _upload(self) -> None:
+    def open_page(self, kind: str, page: str) -> tuple[int, bytes]:
+        cookie = {"Cookie": f"finops_session={self.session}"}
+        return self.request(kind, "GET", f"/a/{self.slug}/{page}", None, cookie)
+
+    def _upload(self, chance: random.Random) -> None:
         """A bill of one more month, so that every file that was taken counts once."""
         month = date(2026, 1, 1) - timedelta(days=31 * (self.uploaded + 1))
-        path = f"/a/{self.slug}/connections/upload/"
-        form = {"name": f"Bill {self.uploaded + 1}"}
-        status, _body = self.request("import", "POST", path, bill(month), self._form_headers(), form=form)
+        status, _body = self.upload("import", f"Bill {self.uploaded + 1}", bill(month))
         self.uploaded += status in (202, 302)
 
-    def _form_headers(self) -> dict[str, str]:
+    def upload(self, kind: str, name: str, file: bytes) -> tuple[int, bytes]:
         token = "a" * 32
-        return {
+        headers = {
             "Cookie": f"finops_session={self.session}; finops_csrf={token}",
             "X-CSRFToken": token,
             "Origin": self.url,
             "Accept": "application/json",
         }
+        return self.request(
+            kind, "POST", f"/a/{self.slug}/connections/upload/", file, headers, form={"name": name}
+        )
 
     def request(
         self,

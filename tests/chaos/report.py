@@ -1,0 +1,255 @@
+"""What a run came to: its aims, and the tables of `docs/chaos.md`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from tests.chaos.faults import Fault
+from tests.chaos.tenants import REFUSED, Answer
+
+KINDS = ("push", "question", "page")
+TIMES_REST = 3.0
+WELL_SECONDS = 30.0
+ENOUGH = 100
+"""Of fewer requests p99 is the longest."""
+DETAILS = 20
+
+Window = tuple[float, float]
+
+
+class Span(NamedTuple):
+    """A fault from its beginning until everything answered again, of time.monotonic."""
+
+    fault: Fault
+    begin: float
+    end: float
+    well: float
+
+    @property
+    def window(self) -> Window:
+        return self.begin, self.well
+
+    @property
+    def recovery(self) -> float:
+        return self.well - self.end
+
+
+class Latency(NamedTuple):
+    """p99 by nearest rank, in seconds, of so many requests."""
+
+    p99: float
+    requests: int
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer]) -> Latency:
+        seconds = sorted(each.seconds for each in answers)
+        return cls(seconds[math.ceil(0.99 * len(seconds)) - 1] if seconds else 0.0, len(seconds))
+
+    def __str__(self) -> str:
+        return f"{self.p99 * 1_000:,.0f} ms ({self.requests})" if self.requests else "none"
+
+
+class Comparison(NamedTuple):
+    """p99 of a tenant's requests of a kind: at rest, and beside faults whose dependency it does without."""
+
+    tenant: str
+    kind: str
+    rest: Latency
+    run: Latency
+
+    @property
+    def times(self) -> float:
+        return self.run.p99 / self.rest.p99 if self.rest.requests else 0.0
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self.rest.requests and self.run.requests)
+
+
+@dataclass
+class Report:
+    answers: Sequence[Answer]
+    rest: Window = (0.0, 0.0)
+    spans: list[Span] = field(default_factory=list)
+    books: dict[str, dict[str, Any]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    """What no fault excuses, in words: lost or doubled data, 500, what did not come back at all."""
+    seconds: float = 0.0
+    settled_seconds: float = 0.0
+    """From the last fault's end until every import had ended."""
+
+    def check_answers(self) -> None:
+        """Add to `wrong` what was answered with neither success nor a refusal to try again."""
+        bad = [each for each in self.answers if _is_failure(each)]
+        self.wrong += [f"{each.kind} of {each.tenant}: {each.status} {each.detail}" for each in bad[:DETAILS]]
+
+    def comparisons(self) -> list[Comparison]:
+        tenants = sorted({each.tenant for each in self.answers})
+        return [
+            Comparison(
+                tenant, kind, self._latency(tenant, kind, _at_rest), self._latency(tenant, kind, _in_run)
+            )
+            for tenant in tenants
+            for kind in KINDS
+        ]
+
+    def missed(self) -> list[str]:
+        """The aims that were not reached, in words."""
+        slow = [
+            f"p99 of {each.kind} of {each.tenant}: {each.rest} at rest, {each.run} in the run, {each.times:.1f} times"
+            for each in self.comparisons()
+            if each.is_measured and each.times > TIMES_REST
+        ]
+        unmeasured = [
+            f"p99 of {each.kind} of {each.tenant}: no requests to compare"
+            for each in self.comparisons()
+            if not each.is_measured
+        ]
+        late = [
+            f"{span.fault.name}: well again after {span.recovery:.1f} s"
+            for span in self.spans
+            if span.recovery > WELL_SECONDS
+        ]
+        return [*self.wrong, *unmeasured, *slow, *late]
+
+    def markdown(self) -> str:
+        moment = f"{datetime.now(UTC):%Y-%m-%d}"
+        head = (
+            f"{moment}, {self.seconds / 60:.0f} minutes, {os.cpu_count()} cores for all of it, clients too: "
+            f"{len(self.answers):,} requests of {len(self.books)} tenants, {len(self.spans)} faults."
+        )
+        missed = self.missed()
+        verdict = (
+            ["Every aim is reached."]
+            if not missed
+            else ["Not reached:", "", *(f"* {each}" for each in missed)]
+        )
+        return "\n".join(
+            [
+                head,
+                "",
+                *self._aims(),
+                "",
+                *self._faults(),
+                "",
+                *self._tenants(),
+                "",
+                self._samples(),
+                "",
+                *verdict,
+                "",
+            ]
+        )
+
+    # -- tables ---------------------------------------------------------------------------------------------------
+
+    def _aims(self) -> list[str]:
+        of_events = sum(book["acknowledged"] for book in self.books.values())
+        stored = sum(Decimal(book["usage"]) == book["acknowledged"] for book in self.books.values())
+        failures = sum(_is_failure(each) for each in self.answers)
+        compared = [each for each in self.comparisons() if each.is_measured]
+        over = sum(each.times > TIMES_REST for each in compared)
+        worst = max(compared, key=lambda each: each.times, default=None)
+        longest = max(self.spans, key=lambda span: span.recovery, default=None)
+        return [
+            "| aim | result |",
+            "|---|---|",
+            f"| acknowledged equals stored | {of_events:,} events; equal for {stored} of {len(self.books)} tenants |",
+            f"| no 500 | {failures} |",
+            f"| p99 at most {TIMES_REST:.0f} times that at rest | {over} of {len(compared)} over"
+            + (f"; most {worst.times:.1f} times, {worst.kind} of {worst.tenant}" if worst else "")
+            + " |",
+            f"| everything well within {WELL_SECONDS:.0f} s of a fault's end | "
+            + (f"longest {longest.recovery:.1f} s, {longest.fault.name}" if longest else "no fault")
+            + " |",
+            f"| every import ended, after the last fault | {self.settled_seconds:.1f} s |",
+        ]
+
+    def _faults(self) -> list[str]:
+        lines = [
+            "| fault | times | well after, s | not answered | refused | p99 push | p99 question | p99 page |",
+            "|---|---|---|---|---|---|---|---|",
+            self._fault_row("at rest", "", "", [self.rest]),
+        ]
+        for name in dict.fromkeys(span.fault.name for span in self.spans):
+            spans = [span for span in self.spans if span.fault.name == name]
+            longest = max(span.recovery for span in spans)
+            lines.append(
+                self._fault_row(name, str(len(spans)), f"{longest:.1f}", [span.window for span in spans])
+            )
+        return lines
+
+    def _fault_row(self, name: str, times: str, well: str, windows: Sequence[Window]) -> str:
+        inside = [each for each in self.answers if each.kind in KINDS and _overlaps(each, windows)]
+        statuses = Counter(each.status for each in inside)
+        refused = sum(statuses[status] for status in REFUSED)
+        latencies = " | ".join(
+            str(Latency.of([each for each in inside if each.kind == kind])) for kind in KINDS
+        )
+        return f"| {name} | {times} | {well} | {statuses[0]} | {refused} | {latencies} |"
+
+    def _tenants(self) -> list[str]:
+        lines = [
+            "p99 of each tenant at rest and in the run without what its own dependency was away for (number of requests):",
+            "",
+            "| tenant | push at rest | in the run | times | question at rest | in the run | times | page at rest | in the run | times |",
+            "|---|---|---|---|---|---|---|---|---|---|",
+        ]
+        by_tenant: dict[str, list[Comparison]] = {}
+        for each in self.comparisons():
+            by_tenant.setdefault(each.tenant, []).append(each)
+        for tenant, comparisons in by_tenant.items():
+            cells = " | ".join(f"{each.rest} | {each.run} | {each.times:.1f}" for each in comparisons)
+            lines.append(f"| {tenant} | {cells} |")
+        return lines
+
+    def _samples(self) -> str:
+        few = min((each.rest.requests for each in self.comparisons()), default=0)
+        if few >= ENOUGH:
+            return f"Each p99 rests on {few} requests or more."
+        return (
+            f"The fewest requests of a p99 at rest are {few}: of fewer than {ENOUGH} it is the longest, so one request "
+            "decides."
+        )
+
+    # -- which requests --------------------------------------------------------------------------------------------
+
+    def _latency(self, tenant: str, kind: str, chosen: Callable[[Report, Answer], bool]) -> Latency:
+        return Latency.of(
+            [
+                each
+                for each in self.answers
+                if (each.tenant, each.kind) == (tenant, kind) and chosen(self, each)
+            ]
+        )
+
+    def away(self, kind: str) -> list[Window]:
+        """When a dependency of this kind of request was away."""
+        return [span.window for span in self.spans if kind in span.fault.needs]
+
+
+def _at_rest(report: Report, answer: Answer) -> bool:
+    begin, end = report.rest
+    return begin <= answer.begin and answer.at <= end
+
+
+def _in_run(report: Report, answer: Answer) -> bool:
+    return answer.begin > report.rest[1] and not _overlaps(answer, report.away(answer.kind))
+
+
+def _overlaps(answer: Answer, windows: Sequence[Window]) -> bool:
+    return any(answer.begin <= end and answer.at >= begin for begin, end in windows)
+
+
+def _is_failure(answer: Answer) -> bool:
+    """500 and the like for anybody; of the tenants' own requests, which are right, any refusal that no fault explains."""
+    if answer.status in (0, *REFUSED):
+        return False
+    return answer.status >= 500 or (answer.kind in KINDS and answer.status != 200)
