@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -283,8 +284,9 @@ OAUTH_TOKEN_PER_MINUTE: int = env.int("OAUTH_TOKEN_PER_MINUTE", 600)
 # Tasks. No effect depends on a message surviving: the database says what is due and beat asks again.
 CELERY_BROKER_URL: str = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_TRANSPORT = "" if REDIS_URL else "finops.folder_broker:Transport"
-CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    # One try within this patience, as for the cache: who asks a worker for something does not wait for a Redis that hangs.
+    {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0}
     if REDIS_URL
     else {
         "data_folder_in": str(VAR_DIR / "broker" / "messages"),
@@ -298,6 +300,7 @@ CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_EXCHANGE = CELERY_TASK_DEFAULT_R
 CELERY_WORKER_POOL = "finops.worker.pool:LanePool"
 # A worker takes every message at once and lets its lanes decide; a full lane must not keep the others' messages out.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 0
+CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

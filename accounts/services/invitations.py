@@ -12,14 +12,12 @@ from smtplib import SMTPException
 from typing import Final
 
 from allauth.account.models import EmailAddress
-from celery import current_app
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
@@ -30,6 +28,7 @@ from accounts.services.addresses import free_address
 from accounts.services.mails import automatic_mail, quoted_name
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.worker.broker import publish
 
 LIFETIME: Final = timedelta(days=7)
 PER_DAY: Final = 50
@@ -201,14 +200,7 @@ def _renew(invitation: Invitation) -> None:
 
 def _send_on_commit(invitation: Invitation) -> None:
     account_id, pk = invitation.account_id, invitation.pk
-
-    def ask_worker() -> None:
-        try:
-            current_app.send_task(SEND_TASK, args=[account_id, pk], expires=60)
-        except (OperationalError, OSError):  # beat asks again within a minute
-            log.warning("The worker could not be asked to send invitation %s", pk)
-
-    transaction.on_commit(ask_worker)
+    transaction.on_commit(lambda: publish(SEND_TASK, account_id, pk, expires=60))
 
 
 def _lock(account: Account) -> None:

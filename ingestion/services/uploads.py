@@ -16,17 +16,16 @@ from typing import Any, Final
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.celery import app
 from finops.lib import children, clock, disk
 from finops.lib.alone import alone
 from finops.lib.children import End
 from finops.lib.errors import UserError
 from finops.lib.jobs import SEES_CANCEL, Canceled, Clock, check_room
+from finops.worker.broker import publish
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
@@ -63,7 +62,7 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
         upload_files.remove(str(kept.path))
         raise
     account_id, pk = job.account_id, job.pk
-    transaction.on_commit(lambda: _ask_worker(account_id, pk))
+    transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=3600))
     return job
 
 
@@ -346,11 +345,3 @@ def _begin(upload_id: int) -> UsageUpload | None:
     job.started_at = job.started_at or clock.now()
     job.save(update_fields=["status", "attempts", "started_at"])
     return job
-
-
-def _ask_worker(account_id: int, pk: int) -> None:
-    """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
-    try:
-        app.send_task(RUN_TASK, args=[account_id, pk], expires=3600)
-    except (OperationalError, OSError):
-        logger.warning("ingestion: no broker for upload %s; beat will ask for it", pk)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 from uuid import UUID, uuid5
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.celery import app
 from finops.lake import locks, voiding
 from finops.lib import clock
 from finops.lib.errors import UserError
+from finops.worker.broker import publish
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
-
-logger = logging.getLogger(__name__)
 
 VOID_TASK: Final = "ingestion.void_asked"
 AT_ONCE: Final = 2_000_000
@@ -54,7 +50,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
         _void(row, upload)
     else:
         account_id = row.account_id
-        transaction.on_commit(lambda: _ask_worker(account_id))
+        transaction.on_commit(lambda: publish(VOID_TASK, account_id, expires=3600))
     source = row.source
     audit.record(
         account=row.account,
@@ -155,10 +151,3 @@ def forget_ids_of_source(source: UsageSource) -> None:
     pieces = [one for batch, count in uploads for one in piece_ids(batch, count)]
     with connection.cursor() as cursor:
         cursor.execute(_FORGET_OF_SOURCE, [source.pk, pieces, source.account_id])
-
-
-def _ask_worker(account_id: int) -> None:
-    try:
-        app.send_task(VOID_TASK, args=[account_id], expires=3600)
-    except (OperationalError, OSError):
-        logger.warning("ingestion: no broker to void batches of account %s; beat will ask for it", account_id)

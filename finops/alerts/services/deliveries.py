@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
@@ -19,10 +18,10 @@ from finops.alerts.channels import is_sealed_now, sealed, target_of
 from finops.alerts.messages import Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
 from finops.alerts.services.sending import LEASE, Status, hold_channel, send_now
-from finops.celery import app
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
+from finops.worker.broker import publish
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +78,7 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
             if following is None:
                 break
             if time.monotonic() > until:
-                _tell(account.pk, following)
+                publish(SEND_TASK, account.pk, following, expires=300)
                 break
             row = send_now(following)
     return ours
@@ -151,17 +150,10 @@ def _tell_if_first(row: AlertDelivery) -> None:
     # Unscoped: the channel belongs to one account.
     before = AlertDelivery.objects.unscoped().filter(channel_id=row.channel_id, pk__lt=row.pk)
     if not before.filter(status=Status.WAITING, next_attempt_at__lte=soon).exists():
-        _tell(row.account_id, row.pk)
+        publish(SEND_TASK, row.account_id, row.pk, expires=300)
 
 
 def _next_due(channel_id: int | None) -> int | None:
     waiting = AlertDelivery.objects.filter(channel_id=channel_id, status=Status.WAITING)
     due = waiting.filter(next_attempt_at__lte=clock.now()).order_by("next_attempt_at", "pk")
     return due.values_list("pk", flat=True).first()
-
-
-def _tell(account_id: int, delivery_id: int) -> None:
-    try:
-        app.send_task(SEND_TASK, args=[account_id, delivery_id], expires=300)
-    except (OperationalError, OSError):
-        logger.warning("alerts: no broker for delivery %s; beat will ask for it", delivery_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,7 +10,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
@@ -23,7 +21,6 @@ from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
 from finops.alerts.triggers import anomaly as anomalies
 from finops.alerts.triggers import imports
 from finops.alerts.triggers.digest import due_digest
-from finops.celery import app
 from finops.costs.numbers import folded
 from finops.insights import services as insights
 from finops.insights.models import Anomaly
@@ -33,8 +30,7 @@ from finops.insights.services.anomalies import MAX_WATCHES
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.spoken import quoted
-
-logger = logging.getLogger(__name__)
+from finops.worker.broker import publish
 
 EVALUATE_TASK: Final = "alerts.evaluate"
 KNOWN_DAYS: Final = timedelta(days=120)
@@ -120,14 +116,7 @@ def ask(account: Account) -> None:
     transaction is committed, else beat finds it within a minute."""
     AlertEvaluation.objects.get_or_create(account=account)
     AlertEvaluation.objects.update(asks=F("asks") + 1)
-    transaction.on_commit(lambda: _tell(account))
-
-
-def _tell(account: Account) -> None:
-    try:
-        app.send_task(EVALUATE_TASK, args=[account.pk], expires=300)
-    except (OperationalError, OSError):
-        logger.warning("alerts: no broker for the alerts of account %s; beat will ask for it", account.pk)
+    transaction.on_commit(lambda: publish(EVALUATE_TASK, account.pk, expires=300))
 
 
 def locked(subscription: AlertSubscription) -> AlertSubscription:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connection, transaction
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.celery import app
 from finops.costs.focus.formats import AUTOMATIC, Chosen
 from finops.costs.focus.header import check_defaults
 from finops.costs.models import (
@@ -28,8 +25,7 @@ from finops.costs.services.progress import Told
 from finops.costs.services.settling import as_json
 from finops.lib import disk
 from finops.lib.errors import UserError
-
-logger = logging.getLogger(__name__)
+from finops.worker.broker import publish
 
 
 class NeedsReview(UserError):
@@ -227,7 +223,4 @@ def ask_next(job: CostImport) -> None:
 
 def ask_worker(job: CostImport) -> None:
     """Tell a worker now; beat would within a minute. So a broker that is away is no failure."""
-    try:
-        app.send_task(RUN_TASK, args=[job.account_id, job.pk], expires=3600)
-    except (OperationalError, OSError):
-        logger.warning("costs: no broker for import %s; beat will ask for it", job.pk)
+    publish(RUN_TASK, job.account_id, job.pk, expires=3600)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
 from django.db import transaction
 from django.db.models import F, Q
-from kombu.exceptions import OperationalError
 
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.celery import app
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import cost_view
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
@@ -23,8 +20,7 @@ from finops.insights.models.anomalies import SERVICE
 from finops.lib import clock
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
-
-logger = logging.getLogger(__name__)
+from finops.worker.broker import publish
 
 RUN_TASK: Final = "insights.find_anomalies"
 MAX_WATCHES = 5
@@ -162,13 +158,4 @@ def _ask(account: Account) -> None:
     """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
     AnomalyRun.objects.get_or_create(account=account)
     AnomalyRun.objects.update(asks=F("asks") + 1)
-    transaction.on_commit(lambda: _tell(account))
-
-
-def _tell(account: Account) -> None:
-    try:
-        app.send_task(RUN_TASK, args=[account.pk], expires=300)
-    except (OperationalError, OSError):
-        logger.warning(
-            "insights: no broker for the anomalies of account %s; beat will ask for it", account.pk
-        )
+    transaction.on_commit(lambda: publish(RUN_TASK, account.pk, expires=300))
