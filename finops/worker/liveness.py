@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +37,8 @@ LATE_SECONDS: Final = 60.0
 """Without a note for so long, it counts as not alive: some notes may be lost, and a restart takes a while."""
 BEAT: Final = "beat"
 _KEPT_SECONDS: Final = 86_400
+LONGEST_PERIOD: Final = timedelta(days=1)
+"""Of what beat sends."""
 
 _outage = Outage("Redis", "nobody can say whether worker and beat live")
 
@@ -98,9 +101,16 @@ def _file(name: str) -> Path:
 
 
 class Scheduler(PersistentScheduler):
-    """Beat's, which notes that it ticks."""
+    """Beat's, which notes that it ticks. What never ran is due at once: Celery counts from the start, so that a daily task
+    of an installation whose VAR_DIR is new with each release would never run."""
 
     _noted = 0.0
+
+    def setup_schedule(self) -> None:
+        super().setup_schedule()
+        for entry in self.schedule.values():
+            if not entry.total_run_count:
+                entry.last_run_at -= LONGEST_PERIOD
 
     def tick(self, *args: Any, **options: Any) -> float:
         heartbeat.beat(heartbeat.BEAT)
