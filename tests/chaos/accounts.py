@@ -40,8 +40,8 @@ def stored(slug: str) -> dict[str, Any]:
     with account_scope(account):
         usage = by(account, "metric").get("requests", 0)
         imports = [
-            {"id": each.pk, "status": each.status, "error": each.error[:200]}
-            for each in CostImport.objects.order_by("pk")
+            {"source": each.source.name, "status": each.status, "error": each.error[:200]}
+            for each in CostImport.objects.select_related("source").order_by("pk")
         ]
         return {
             "usage": str(usage),

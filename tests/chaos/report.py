@@ -170,7 +170,16 @@ class Report:
             + (f"longest {longest.recovery:.1f} s, {longest.fault.name}" if longest else "no fault")
             + " |",
             f"| every import ended, after the last fault | {self.settled_seconds:.1f} s |",
+            f"| bills taken | {self._bills('done')} stored, {self._bills('failed')} failed with their reason |",
         ]
+
+    def _bills(self, status: str) -> int:
+        """Hostile files have other names."""
+        return sum(
+            (each["source"][:4], each["status"]) == ("Bill", status)
+            for book in self.books.values()
+            for each in book["imports"]
+        )
 
     def _faults(self) -> list[str]:
         lines = [

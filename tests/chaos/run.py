@@ -108,6 +108,8 @@ def _check_books(world: World, tenant: Tenant, report: Report) -> None:
     silent = [each for each in book["imports"] if each["status"] == "failed" and not each["error"]]
     if Decimal(book["cost"]) != BILL_TOTAL * len(bills):
         report.wrong.append(f"{tenant.slug}: {len(bills)} bills, {book['cost']} USD stored")
+    if not bills:
+        report.wrong.append(f"{tenant.slug}: no bill was stored: {book['imports']}")
     if silent:
         report.wrong.append(f"{tenant.slug}: imports failed without a word: {silent}")
 

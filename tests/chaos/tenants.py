@@ -89,8 +89,10 @@ class Tenant:
 
     def _repeat(self, kind: str, work: Callable[[random.Random], None]) -> None:
         chance = random.Random(f"{self.slug} {kind}")
-        while not self.ended.wait(PAUSES[kind] * chance.uniform(0.5, 1.5)):
+        while True:
             work(chance)
+            if self.ended.wait(PAUSES[kind] * chance.uniform(0.5, 1.5)):
+                return
 
     def _push(self, chance: random.Random) -> None:
         moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -177,14 +179,14 @@ def bill(month: date) -> bytes:
     """A FOCUS file of one month: `LINES` lines of a cent more each."""
     first = month.replace(day=1)
     after = (first + timedelta(days=32)).replace(day=1)
-    columns = "BilledCost,EffectiveCost,BillingCurrency,BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ServiceName,ChargeCategory"
+    columns = "BilledCost,EffectiveCost,BillingCurrency,BillingPeriodStart,BillingPeriodEnd,ChargePeriodStart,ChargePeriodEnd,ProviderName,ServiceName,ChargeCategory"
     lines = [columns]
     for number in range(LINES):
         day = first + timedelta(days=number % 28)
         cost = Decimal(number + 1) / 100
         lines.append(
             f"{cost},{cost},USD,{first}T00:00:00Z,{after}T00:00:00Z,{day}T00:00:00Z,{day + timedelta(days=1)}T00:00:00Z,"
-            f"Service {number % 7},Usage"
+            f"AWS,Service {number % 7},Usage"
         )
     return "\n".join([*lines, ""]).encode()
 
