@@ -31,6 +31,7 @@ from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lake.watchdog import Watchdog
+from finops.lib import time_limit
 from finops.lib.errors import UserError
 
 __all__ = ["LakeBusy", "LakeTimeout", "LakeTooLarge", "LakeUnavailable", "cost_table", "fact_table", "run"]
@@ -94,11 +95,12 @@ def run(
     A question about cost over files that it was answered over before is not run again. `manifest` is what the
     caller has just read of `cost_manifest`, else it is read here.
 
-    `deadline` is a value of `time.monotonic()`; without one, LAKE_DEADLINE_SECONDS from now. Waiting for a
-    core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them UserError with advice.
+    `deadline` is a value of `time.monotonic()`; without one, LAKE_DEADLINE_SECONDS from now, and never after the end of
+    the task (`time_limit`). Waiting for a core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them UserError with advice.
     """
     if deadline is None:
         deadline = time.monotonic() + settings.LAKE_DEADLINE_SECONDS
+    deadline = min(deadline, time_limit.end())
     _check(deadline)
     query = compiler.compile_query(kind, build, tag_keys)
     if kind is Kind.COST and settings.LAKE_ANSWERS_BYTES:
@@ -130,9 +132,9 @@ def reading(
 ) -> Iterator[pa.RecordBatchReader]:
     """What a statement over whole files gives, in batches, for what rewrites them; questions `run`.
 
-    Memory and spill are bounded as any query's; the rows are not held. It has no deadline and waits for its turn as
-    long as it takes. Raises LakeUnavailable for a file that cannot be had, DuckDB's and Arrow's errors for one that
-    breaks off.
+    Memory and spill are bounded as any query's; the rows are not held. Its deadline is that of the task, if it has one.
+    Raises LakeUnavailable for a file that cannot be had, LakeTimeout, DuckDB's and Arrow's errors for one that breaks
+    off.
     """
     with _instance().streaming(statement(local_files(segments))) as batches:
         yield batches
@@ -226,10 +228,14 @@ class _Instance:
 
     @contextmanager
     def streaming(self, sql: str) -> Iterator[pa.RecordBatchReader]:
-        with self._turn(time.monotonic() + threading.TIMEOUT_MAX / 2):
+        deadline = time_limit.end()
+        with self._turn(min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):
             cursor = self.connection.cursor()
             try:
-                yield cursor.execute(sql).to_arrow_reader(STREAMED_ROWS)
+                with _watchdog.watching(cursor, deadline):
+                    yield cursor.execute(sql).to_arrow_reader(STREAMED_ROWS)
+            except duckdb.InterruptException as error:
+                raise LakeTimeout(f"The query took longer than it may. {NARROWER}") from error
             finally:
                 cursor.close()
 

@@ -20,6 +20,7 @@ from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
 from finops.lake.sorted_files import rows_in_order
 from finops.lake.usage_table import SORTED_BY
+from finops.lib import time_limit
 
 _BATCH: Final = "batch"
 
@@ -70,6 +71,7 @@ def rows_of_batch(old: Sequence[LakeSegment], batch: UUID) -> dict[int, int]:
 def _rows(old: Sequence[LakeSegment], full: pa.Schema, without: UUID | None) -> Generator[pa.RecordBatch]:
     files = [Path(file.path) for file in engine.local_files(_files(old))]
     for rows in rows_in_order(files, full, SORTED_BY):
+        time_limit.check()
         yield rows if without is None else rows.filter(pc.not_equal(rows[_BATCH], str(without)))
 
 

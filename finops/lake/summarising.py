@@ -14,7 +14,7 @@ from finops.lake import locks, summaries
 from finops.lake.models import LakeSegment, LakeSummary
 from finops.lake.schema import Kind
 from finops.lake.summaries import LEVELS, Level, NewSummary
-from finops.lib import clock
+from finops.lib import clock, time_limit
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ def summarise_account(
     """
     count = 0
     for pk in _due(least_rows).filter(account=account).order_by("-month").values_list("pk", flat=True):
+        time_limit.check()
         try:
             done = _summarised(account, pk, levels)
         except Exception:

@@ -1,8 +1,8 @@
 """Celery's pool of a worker program: each lane has threads of its own, and in a lane tenants take turns.
 
 Celery's threads pool runs messages in the order they came, so twenty deliveries to receivers that hang, or a tenant
-with many jobs, hold every thread. Its time limits and `revoke` do nothing with threads (nor here): imports and
-uploads look at their own limit.
+with many jobs, hold every thread. Its time limits and `revoke` do nothing with threads (nor here): a task looks at its
+lane's limit (`finops.lib.time_limit`), imports and uploads at their own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from celery.concurrency.base import BasePool, apply_target
 
+from finops.lib.time_limit import limited
 from finops.worker.lanes import Turns
 from finops.worker.queues import LANE_OF, MAINTENANCE, Lane
 
@@ -43,11 +44,12 @@ class LanePool(BasePool):
             # Celery's consumer calls this from one thread.
             self._turns[lane] = Turns(lane.name, lane.threads)
         given = _arguments(body)
-        added = self._turns[lane].add(
-            _tenant(task, given),
-            (task, *given),
-            lambda: apply_target(target, args, kwargs, callback, accept_callback),
-        )
+
+        def run() -> None:
+            with limited(lane.seconds):
+                apply_target(target, args, kwargs, callback, accept_callback)
+
+        added = self._turns[lane].add(_tenant(task, given), (task, *given), run)
         if not added and callback is not None:
             callback(NOTHING_DONE)
 

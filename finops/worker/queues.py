@@ -6,6 +6,7 @@ of ours is imported: settings read it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,8 @@ class Lane:
     name: str
     queue: str
     threads: int
+    seconds: float = math.inf
+    """How long a task may take (`finops.lib.time_limit`)."""
 
 
 CLOCK: Final = Lane("clock", SHORT, 1)
@@ -32,10 +35,11 @@ ALERTS: Final = Lane("alerts", SHORT, 2)
 DELIVERIES: Final = Lane("deliveries", SHORT, 2)
 """They wait for receivers that others run, up to 10 s each."""
 JOBS: Final = Lane("imports", IMPORTS, 2)
-ANALYSIS: Final = Lane("insights", INSIGHTS, 2)
-MERGES: Final = Lane("merges", INSIGHTS, 2)
+"""They have a limit of their own, JOB_MAX_SECONDS."""
+ANALYSIS: Final = Lane("insights", INSIGHTS, 2, seconds=600)
+MERGES: Final = Lane("merges", INSIGHTS, 2, seconds=3600)
 """Seconds each of one account, and nothing is due by them: so no flush waits behind a merge of another account."""
-MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1)
+MAINTENANCE: Final = Lane("maintenance", INSIGHTS, 1, seconds=3600)
 
 LANE_OF: Final[dict[str, Lane]] = {
     # Beat sends it to each queue.

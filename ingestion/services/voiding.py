@@ -12,7 +12,7 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from finops.lake import locks, voiding
-from finops.lib import clock
+from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
@@ -72,6 +72,7 @@ def void_asked(*, account: Account) -> int:
     """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped."""
     done = 0
     for pk in list(_asked().filter(account=account).values_list("pk", flat=True)):
+        time_limit.check()
         with transaction.atomic():
             locks.lock_usage(account)
             upload = _upload_of(pk)

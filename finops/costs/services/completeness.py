@@ -29,6 +29,7 @@ from finops.costs.models import CostSource, DailyCostSnapshot, SourceCompletenes
 from finops.lake import engine
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
+from finops.lib import time_limit
 from finops.lib.errors import UserError
 from finops.lib.money import added
 from finops.lib.periods import month_end
@@ -70,6 +71,7 @@ def due_sources() -> list[int]:
 def refresh_if_due() -> None:
     """What imports that died before their last step, and imports before this was kept, have left to read."""
     for source_id in due_sources():
+        time_limit.check()
         # Unscoped: the task serves every account.
         source = CostSource.objects.unscoped().select_related("account").filter(pk=source_id).first()
         if source is not None:

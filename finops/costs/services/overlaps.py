@@ -20,7 +20,7 @@ from finops.costs.replacing import month_of, name_of
 from finops.lake import engine
 from finops.lake.manifest import Manifest, cost_manifest
 from finops.lake.schema import Kind
-from finops.lib import clock
+from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.lib.money import added
 
@@ -82,6 +82,7 @@ def find_due_overlaps() -> None:
     # Unscoped: the task serves every account.
     due = CostImport.objects.unscoped().filter(_UNLOOKED).values("source")
     for source in CostSource.objects.unscoped().select_related("account").filter(pk__in=due):
+        time_limit.check()
         find_overlaps(source)
 
 

@@ -25,7 +25,7 @@ from finops.insights.models.anomalies import SERVICE
 from finops.insights.queries.daily_costs import DailyCost, ScopeKey, daily_costs
 from finops.insights.services.explaining import Explainer
 from finops.insights.services.recording import Candidate, record
-from finops.lib import clock
+from finops.lib import clock, time_limit
 from finops.lib.alone import alone
 from finops.lib.errors import UserError
 from finops.lib.money import added
@@ -144,6 +144,7 @@ class _Look:
             if name == SERVICE:
                 self._set_months(costs)
             for key, cost in sorted(costs.items(), key=lambda pair: repr(pair[0])):
+                time_limit.check()
                 found += self._of_scope(explainer, key, cost, taught)
         return found
 

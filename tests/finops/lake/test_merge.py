@@ -18,7 +18,7 @@ from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lake.sweeping import sweep
 from finops.lake.voiding import drop_usage_before, rows_to_look_through, void_batch
-from finops.lib import clock
+from finops.lib import clock, time_limit
 from tests.cast import Cast
 from tests.finops.lake.events import ALWAYS, NOON, Event, ask, by, push
 from tests.finops.lake.test_flush import live, rows
@@ -130,13 +130,20 @@ def test_keys_that_differ_by_case_alone_stay_apart_in_one_file(cast: Cast) -> No
     assert by(cast.account, "dim:^env", "Env") == {"v1": 2, None: 253}
 
 
-def test_a_file_that_lost_rows_is_never_used(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_lost_rows_or_took_too_long_is_never_used(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(8):
         flushed(cast, *some(number))
     before = list(storage().files())
     rows_ = rewriting._rows
     monkeypatch.setattr(rewriting, "_rows", lambda *args: (batch.slice(1) for batch in rows_(*args)))
     with pytest.raises(rewriting.RowsLost, match=r"have 8 rows, and the new file [1-7]\."):
+        merge_usage(cast.account)
+    assert counts(cast) == [1] * 8
+    assert list(storage().files()) == before
+    monkeypatch.undo()
+    with pytest.raises(time_limit.OverTime), time_limit.limited(0):
         merge_usage(cast.account)
     assert counts(cast) == [1] * 8
     assert list(storage().files()) == before

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from finops.lib import time_limit
 from finops.worker.pool import NOTHING_DONE, LanePool
 from tests.waiting import wait_until
 
@@ -77,3 +80,19 @@ def test_a_message_that_another_stands_for_is_answered_at_once(pool: Pool) -> No
         pool.send("costs.run_import", 1, 2)
 
     assert pool.answers == [NOTHING_DONE] * 99
+
+
+def test_a_task_has_the_time_of_its_lane(pool: Pool) -> None:
+    seconds: dict[str, float] = {}
+
+    def target(task: str, *_: Any) -> tuple[bool, str, float]:
+        seconds[task] = time_limit.end() - time.monotonic()
+        return NOTHING_DONE
+
+    for task in ("insights.find_anomalies", "lake.merge_usage", "costs.run_import"):
+        pool.pool.on_apply(target, (task, "id", {}, "[[1], {}, {}]"), {}, pool.answers.append)
+
+    wait_until(lambda: len(pool.answers) == 3)
+    assert 590 < seconds["insights.find_anomalies"] <= 600
+    assert 3590 < seconds["lake.merge_usage"] <= 3600
+    assert seconds["costs.run_import"] == math.inf

@@ -24,6 +24,7 @@ from finops.insights.services import (
 from finops.insights.services.recording import GONE
 from finops.lake.models import LakeSegment
 from finops.lib import clock
+from finops.lib.time_limit import limited
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost, put
 from tests.finops.insights.anomalies.bills import LAST, NOON, SPIKE, bill, look, steady, with_extra
@@ -58,6 +59,18 @@ def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
     put(acme, source, [cost(LAST, 100, service="Compute")])
 
     assert due_accounts() == [acme.pk]
+
+
+def test_a_look_that_takes_longer_than_a_task_may_ends_says_so_and_is_tried_again(acme: Account) -> None:
+    add_source(acme, bill())
+    with clock.frozen(NOON):
+        with limited(0):
+            assert detect_if_due(acme)
+        assert "longer than it may" in AnomalyRun.objects.get().error
+        assert due_accounts() == []
+    with clock.frozen(NOON + timedelta(minutes=11)):
+        assert detect_if_due(acme)
+    assert AnomalyRun.objects.get().error == ""
 
 
 def later(days: int) -> AbstractContextManager[None]:

@@ -1,0 +1,48 @@
+"""How long a task may take, whatever it does: the worker says it of a lane, and what takes long looks at it.
+
+A thread cannot be ended from outside. Each statement of the lake is interrupted at the end of its task, and what runs many
+of them, or much Python, calls `check` between two.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from finops.lib.errors import UserError
+
+
+class OverTime(UserError):
+    """The task has taken as long as it may."""
+
+
+class _Limit(threading.local):
+    end = math.inf
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """What this thread does in the block may take so many seconds."""
+    before = _limit.end
+    _limit.end = min(before, time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _limit.end = before
+
+
+def end() -> float:
+    """When the thread's task has to have ended, as `time.monotonic()` has it; infinite without a limit."""
+    return _limit.end
+
+
+def check() -> None:
+    """Raise OverTime after the end."""
+    if time.monotonic() >= _limit.end:
+        raise OverTime("This took longer than a task may, and was stopped. It is tried again by itself.")
