@@ -224,7 +224,7 @@ PAGERDUTY_EVENTS_URL: str = env.str("PAGERDUTY_EVENTS_URL", "https://events.page
 
 # Sign-in.
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["accounts.security.backend.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

@@ -30,7 +30,8 @@ class Session(AbstractBaseSession):
 
 
 class SecurityEvent(models.Model):
-    """Something that happened to a person's sign-in. Hers alone; each of her accounts has its own line in its audit log."""
+    """Something that happened to a person's sign-in. Hers alone; each of her accounts has its own line in its audit log.
+    Without a person: somebody tried to sign in with an address that nobody has, which is not kept."""
 
     class Kind(models.TextChoices):
         SIGN_IN = "sign_in", "Signed in"
@@ -49,7 +50,7 @@ class SecurityEvent(models.Model):
         END_SESSION = "end_session", "Session ended"
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="security_events"
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="security_events"
     )
     at = models.DateTimeField(default=timezone.now, editable=False)
     kind = models.CharField(max_length=30, choices=Kind.choices)

@@ -8,7 +8,6 @@ from allauth.account import signals as account
 from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.account.models import EmailAddress
-from allauth.account.utils import filter_users_by_email
 from allauth.mfa import signals as mfa
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.signals import user_login_failed
@@ -18,6 +17,7 @@ from django.http import HttpRequest
 from accounts.models import SecurityEvent, User
 from accounts.security.queries import is_new_client
 from accounts.security.services import end_sessions, record
+from accounts.services.addresses import people_of_address
 
 Kind = SecurityEvent.Kind
 
@@ -33,11 +33,13 @@ def signed_in(request: HttpRequest, user: User, **_more: Any) -> None:
 
 @receiver(user_login_failed)
 def sign_in_failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any) -> None:
-    """Of people who are known here; allauth's limits bound how many there can be."""
+    """Of nobody too, in as many statements: the time tells nobody who has signed up. allauth's limits bound how many there
+    can be."""
     email = str(credentials.get("email") or "")
     if request is None or not email:
         return
-    for user in filter_users_by_email(email, prefer_verified=True):
+    people: list[User | None] = [*people_of_address(email)]
+    for user in people or [None]:
         record(user=user, kind=Kind.FAIL_SIGN_IN, request=request)
 
 

@@ -14,7 +14,8 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Lower
 from django.http import HttpRequest
 
 from accounts import audit
@@ -32,6 +33,20 @@ UNVERIFIED_STAY: Final = timedelta(days=7)
 def has_verified(user: User) -> bool:
     """Whether any address of the person is verified. One query."""
     return bool(EmailAddress.objects.filter(user=user, verified=True).exists())
+
+
+def people_of_address(email: str) -> list[User]:
+    """Who signs in with the address: who verified it, else who has it at all. One statement, whether anybody does or not."""
+    email = email.lower()
+    mine = EmailAddress.objects.filter(user=OuterRef("pk"), email=email)
+    rows = User.objects.alias(has_it=Exists(mine), lower=Lower("email")).annotate(
+        has_verified_it=Exists(mine.filter(verified=True))
+    )
+    people: list[User] = []
+    verified: list[User] = []
+    for person in rows.filter(Q(lower=email) | Q(has_it=True)):
+        (verified if person.has_verified_it else people).append(person)
+    return verified or people
 
 
 def showed_password(request: HttpRequest, user: User) -> bool:

@@ -15,6 +15,7 @@ from django.core import mail
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 
 from accounts.keys import mint_mcp_key
 from accounts.models import AuditEntry, MCPKey, Membership, SecurityEvent, Session, User
@@ -85,10 +86,22 @@ def test_a_person_of_two_accounts_is_in_both_audit_logs_and_a_stranger_sees_noth
     assert cast.both.email not in signed_in(cast.stranger).get("/auth/security-log/").content.decode()
 
 
-def test_an_unknown_address_is_nowhere(cast: Cast) -> None:
-    sign_in("nobody@example.com", "wrong")
+def test_a_failed_sign_in_costs_the_same_whoever_has_signed_up_and_keeps_no_address(
+    cast: Cast, member: User
+) -> None:
+    EmailAddress.objects.create(user=cast.both, email=cast.both.email, verified=True, primary=True)
+    statements = {}
+    for email in ("nobody@example.com", member.email, cast.both.email):
+        with CaptureQueriesContext(connection) as queries:
+            sign_in(email, "wrong")
+        statements[email] = [each["sql"].split()[0] for each in queries]
 
-    assert not SecurityEvent.objects.exists()
+    nobody, *others = statements.values()
+    assert nobody.count("INSERT") == 2
+    assert others == [nobody, nobody]
+    event = SecurityEvent.objects.get(user=None)
+    assert (event.kind, event.address, event.detail) == ("fail_sign_in", "192.0.2.7", "")
+    assert "nobody@example.com" not in _dump("accounts_securityevent") + _dump("accounts_auditentry")
 
 
 def test_a_sign_in_from_a_new_place_is_told_by_mail_and_a_known_one_is_not(member: User) -> None:
