@@ -194,7 +194,7 @@ def _take_choice(kind: inspect.LiteralType | inspect.EnumType, value: Any, path:
         if choice in folded:
             return folded[choice]
     shown = value if isinstance(value, str) else _shown(value)
-    error = unknown_value(path, shown[:_SHOWN], [str(choice) for choice in values])
+    error = unknown_value(path, shown[:_SHOWN], [str(choice) for choice in values], show=str)
     if "Valid:" not in error.message:
         error = UserError(f"{error.message} Valid: {', '.join(map(str, values))}.", field=path, value=value)
     raise error

@@ -11,6 +11,7 @@ import msgspec
 from accounts.credentials import CredentialKind
 from finops.activity.models import Method as Kind
 from finops.lib.errors import nearest
+from finops.lib.spoken import visible
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
 from mcpserver.prompting import checking
@@ -233,7 +234,7 @@ def complete(ask: Ask) -> Result:
         _object(_object(ask.params, "context"), "arguments", "params.context"),
         ask.call,
     )
-    shown = list(found.values[:MAX_COMPLETIONS])
+    shown = [visible(value) for value in found.values[:MAX_COMPLETIONS]]
     return {"completion": {"values": shown, "total": found.total, "hasMore": found.total > len(shown)}}
 
 

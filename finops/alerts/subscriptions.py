@@ -100,7 +100,7 @@ def find(draft: SubscriptionDraft) -> Found:
     (also another account's), out of range, or does not go with the trigger."""
     takes = _TAKES.get(draft.trigger)
     if takes is None:
-        raise unknown_value("trigger", str(draft.trigger), list(_TAKES))
+        raise unknown_value("trigger", str(draft.trigger), list(_TAKES), show=str)
     for name in _ALL:
         if name not in takes and _is_given(getattr(draft, name)):
             raise UserError(
@@ -207,5 +207,5 @@ def _chosen(field: str, given: str, choices: Sequence[str]) -> str:
     if not given:
         raise UserError(f"{field} is missing: {' or '.join(choices)}.", field=field)
     if given not in choices:
-        raise unknown_value(field, given, choices)
+        raise unknown_value(field, given, choices, show=str)
     return given

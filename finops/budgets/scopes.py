@@ -81,7 +81,7 @@ def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> FoundScope:
     """
     needs = _NEEDS.get(draft.scope)
     if needs is None:
-        raise unknown_value("scope", str(draft.scope), list(_NEEDS))
+        raise unknown_value("scope", str(draft.scope), list(_NEEDS), show=str)
     for name in ("cost_source", "team", "cost_tag", "cost_tag_value"):
         _check_given(name, getattr(draft, name), draft.scope, of, needed=name in needs)
     return FoundScope(

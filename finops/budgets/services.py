@@ -153,7 +153,7 @@ def _check_cap() -> None:
 
 def _fill(budget: Budget, draft: BudgetDraft, account: Account) -> None:
     if draft.period not in MONTHS:
-        raise unknown_value("period", str(draft.period), list(MONTHS))
+        raise unknown_value("period", str(draft.period), list(MONTHS), show=str)
     budget.name = draft.name.strip()
     budget.amount = draft.amount
     budget.currency = currency_code(draft.currency)

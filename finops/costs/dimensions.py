@@ -18,7 +18,7 @@ from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
 from finops.lib.errors import UserError, nearest, unknown_value
-from finops.lib.spoken import choice_words
+from finops.lib.spoken import dimension_words, quoted
 
 EXTENSION = "x_"
 """What the names of providers' own columns begin with, as dimensions too."""
@@ -147,7 +147,7 @@ class DimensionRegistry:
         own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
         tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
         choices = [*own_names, *tags, *(kind.shown_name for kind in self.kinds())]
-        raise unknown_value(field, name, choices, listed_by="getAccountContext")
+        raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_words)
 
     def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
         """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads."""
@@ -166,7 +166,7 @@ class DimensionRegistry:
                 value=name,
             )
         close = nearest(unknown[0], context.tag_keys)
-        advice = f" Nearest: {', '.join(choice_words(f'tag:{key}') for key in close)}." if close else ""
+        advice = f" Nearest: {', '.join(quoted(f'tag:{key}') for key in close)}." if close else ""
         raise UserError(
             f"{field}: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
             "another dimension.",
@@ -307,10 +307,10 @@ def _extension(context: DimensionContext, key: str) -> Dimension:
     names = context.tag_keys.extensions
     folded = [known for known in names if known.casefold() == key.casefold()]
     alike = [known for known in names if known == key] or folded
-    no_column = f"No cost line has column {choice_words(f'x_{key}')}."
+    no_column = f"No cost line has column {quoted(f'x_{key}')}."
     found, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
     if warning and (close := alike or nearest(key, names)):
-        warning += f" Nearest: {', '.join(choice_words(f'x_{name}') for name in close)}."
+        warning += f" Nearest: {', '.join(quoted(f'x_{name}') for name in close)}."
     return Dimension(
         name=f"x_{found}",
         title=f"x_{found}",
@@ -328,7 +328,7 @@ def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
     if len(alike) == 1:
         return alike[0], f"Tag key {key!r} was read as {alike[0]!r}, as the data has it."
     close = alike or nearest(key, context.tag_keys)
-    advice = f" Nearest: {', '.join(map(choice_words, close))}." if close else ""
+    advice = f" Nearest: {', '.join(map(quoted, close))}." if close else ""
     return key, f"No cost line has tag key {key!r}.{advice} getAccountContext lists the keys."
 
 

@@ -136,7 +136,7 @@ def read_period(name: str | None) -> Period | None:
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
     found = PERIOD_WORDS.get(folded, folded)
     if found not in PERIODS:
-        raise unknown_value("period", name[:60], PERIODS)
+        raise unknown_value("period", name[:60], PERIODS, show=str)
     return cast(Period, found)
 
 

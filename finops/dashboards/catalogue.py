@@ -187,7 +187,7 @@ def find_type(name: str, *, field: str = "type") -> WidgetType:
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
     found = CATALOGUE.get(folded)
     if found is None:
-        raise unknown_value(field, name, CATALOGUE, listed_by="listWidgetTypes")
+        raise unknown_value(field, name, CATALOGUE, listed_by="listWidgetTypes", show=str)
     return found
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from finops.lib.spoken import choice_words, cut, listed
+from finops.lib.spoken import cut, listed, quoted
 
 MAX_CHOICE = 300
 """Characters of a value that are shown: names of tags and customers may have any length."""
@@ -51,15 +51,23 @@ def still_used(what: str, noun: str, names: Sequence[str]) -> UserError:
     )
 
 
-def unknown_value(field: str, value: str, choices: Iterable[str], *, listed_by: str = "") -> UserError:
-    """The error for a value outside a set: names the field, the value, the nearest choices, who lists them."""
+def unknown_value(
+    field: str,
+    value: str,
+    choices: Iterable[str],
+    *,
+    listed_by: str = "",
+    show: Callable[[str], str] = quoted,
+) -> UserError:
+    """The error for a value outside a set: names the field, the value, the nearest choices, who lists them. `show` writes
+    a choice: `str` where all of them are words of ours, `dimension_words` for dimensions."""
     known = list(choices)
     close = [cut(choice, MAX_CHOICE) for choice in nearest(value, known)]
     parts = [f"{field}: {cut(value, MAX_CHOICE)!r} is not known."]
     if close:
-        parts.append(f"Nearest: {', '.join(map(choice_words, close))}.")
+        parts.append(f"Nearest: {', '.join(map(show, close))}.")
     if len(known) <= 20 and not (close and listed_by):
-        parts.append(f"Valid: {', '.join(map(choice_words, known))}.")
+        parts.append(f"Valid: {', '.join(map(show, known))}.")
     if listed_by:
         parts.append(f"{listed_by} lists them.")
     return UserError(" ".join(parts), field=field, value=value)

@@ -149,7 +149,7 @@ def named_period(name: str, *, today: date, fiscal_start_month: int = 1) -> Date
     """The days of a named period. The `last_…_days` end yesterday; the `last_…_months`, `last_week` (from Monday) and
     `last_quarter` (of the fiscal year) are the whole ones before this one."""
     if name not in _PERIODS:
-        raise unknown_value("period", name, PERIODS)
+        raise unknown_value("period", name, PERIODS, show=str)
     return _PERIODS[name](today, fiscal_start_month)
 
 

@@ -78,14 +78,6 @@ def quoted(value: str, length: int = SHOWN_LENGTH) -> str:
     return repr(cut(value, length))
 
 
-_TOKEN = re.compile(r"[\w.:<>@/-]{1,60}")
-
-
-def choice_words(choice: str) -> str:
-    """One of several that could have been meant: as it is where it is one word, such as a dimension's name, else quoted."""
-    return choice if _TOKEN.fullmatch(choice) else quoted(choice)
-
-
 def dimension_words(name: str) -> str:
     """A dimension within a sentence: `service`, and quoted where a part of it is of others, as in `'tag:env'`."""
     return name if name.isidentifier() else quoted(name)

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from accounts.models import Account
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError, nearest, unknown_value
-from finops.lib.spoken import choice_words, cut
+from finops.lib.spoken import dimension_words, quoted
 from ingestion.models import Customer
 from ingestion.usage_query import CUSTOMER, UsageFilter
 
@@ -57,7 +57,7 @@ def find_group(known: Known, name: str) -> Found:
     if plain in known.keys:
         return Found(f"{PREFIX}{plain}")
     choices = [CUSTOMER, *(f"{PREFIX}{key}" for key in known.keys)]
-    raise unknown_value("group_by", plain[:100], choices, listed_by="getAccountContext")
+    raise unknown_value("group_by", plain[:100], choices, listed_by="getAccountContext", show=dimension_words)
 
 
 def find_key(known: Known, name: str) -> Found:
@@ -69,7 +69,7 @@ def find_key(known: Known, name: str) -> Found:
     if len(alike) == 1:
         return Found(alike[0], f"Dimension {key!r} was read as {alike[0]!r}, as the events have it.")
     close = alike or nearest(key, known.keys)
-    advice = f" Nearest: {', '.join(choice_words(cut(one, SHOWN_LENGTH)) for one in close)}." if close else ""
+    advice = f" Nearest: {', '.join(quoted(one, SHOWN_LENGTH) for one in close)}." if close else ""
     return Found(key, f"No event has dimension {key[:100]!r}.{advice} getAccountContext lists them.")
 
 
@@ -135,5 +135,5 @@ def _unknown(account: Account, value: str) -> str:
     if not ids:
         known = rows.order_by("customer_id").values_list("customer_id", "name")[:NEAREST_OF]
         ids = nearest(part[:SHOWN_LENGTH], [text for row in known for text in row if text.strip()])
-    advice = f" Nearest: {', '.join(choice_words(cut(one, SHOWN_LENGTH)) for one in ids)}." if ids else ""
+    advice = f" Nearest: {', '.join(quoted(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
     return f"No customer has the id or name {value[:100]!r}.{advice}"

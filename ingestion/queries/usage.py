@@ -108,10 +108,10 @@ def read_metric(
 def plan_of(metric: UsageMetric, asked: UsageAsked) -> UsagePlan:
     """The plan of a question. Raises UserError for an unknown granularity or group."""
     if asked.granularity not in GRANULARITIES:
-        raise unknown_value("granularity", asked.granularity, GRANULARITIES)
+        raise unknown_value("granularity", asked.granularity, GRANULARITIES, show=str)
     prefix, _colon, key = asked.by.partition(":")
     if asked.by not in ("", "customer") and not (prefix == "dimension" and key):
-        raise unknown_value("group_by", asked.by, ["customer", "dimension:<key>"])
+        raise unknown_value("group_by", asked.by, ["customer", "dimension:<key>"], show=str)
     return UsagePlan(
         metric=metric.name,
         aggregation=metric.aggregation,

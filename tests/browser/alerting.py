@@ -31,7 +31,7 @@ def make_alerts(account: Account) -> None:
     ]
     services.pause_alert_subscription(subscription=made[0], actor=ACTOR)
     message = Message(
-        title="Acme: budget Everything that the company spends on machines is at 106.3 %",
+        title="'Acme': budget 'Everything that the company spends on machines' is at 106.3 %",
         summary="29,982.83 USD of 28,200.00 USD are spent.",
         facts=(Fact("Spent", "29,982.83 USD"), Fact("Of", "https://example.com/" + "long" * 30)),
         url="http://127.0.0.1/a/acme/budgets/",

@@ -153,7 +153,7 @@ def test_it_begins_with_a_metric_that_adds_up(filled: Cast) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"metric": "request"}, "metric: &#x27;request&#x27; is not known. Nearest: requests."),
+        ({"metric": "request"}, "metric: &#x27;request&#x27; is not known. Nearest: &#x27;requests&#x27;."),
         ({"granularity": "hour"}, "granularity: Invalid enum value"),
         ({"group_by": "nothing"}, "group_by: &#x27;nothing&#x27; is not known."),
         ({"period": "last_month", "start_date": "2026-01-01"}, "not both"),

@@ -240,7 +240,7 @@ def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(d
     said = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
     other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
 
-    assert "no cost has cost_tag:environment 'Prod'. Nearest: Production" in said
+    assert "no cost has cost_tag:environment 'Prod'. Nearest: 'Production'" in said
     assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 

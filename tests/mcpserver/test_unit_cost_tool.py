@@ -143,7 +143,7 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"usage_metric": "request"}, "usage_metric: 'request' is not known. Nearest: requests"),
+        ({"usage_metric": "request"}, "usage_metric: 'request' is not known. Nearest: 'requests'"),
         ({}, "usage_metric"),
         ({"usage_metric": "x" * 500_000}, "has 500000 characters, a metric at most 100"),
         ({"usage_metric": "requests", "period": "last_decade"}, "Nearest: last_"),

@@ -121,14 +121,14 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 @pytest.mark.usefixtures("pushed")
 def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
     said = door.problem("queryUsage", metric="seat")
-    assert said == "metric: 'seat' is not known. Nearest: seats. getAccountContext lists them."
+    assert said == "metric: 'seat' is not known. Nearest: 'seats'. getAccountContext lists them."
 
 
 @pytest.mark.usefixtures("pushed")
 def test_a_misspelt_customer_names_the_nearest(door: Door) -> None:
     answer = answer_of(door, "queryUsage", customers=["custmer-007"])
     assert answer["quantity"] is None
-    assert any("'custmer-007'. Nearest: customer-007" in warning for warning in answer["warnings"])
+    assert any("'custmer-007'. Nearest: 'customer-007'" in warning for warning in answer["warnings"])
 
 
 @pytest.mark.usefixtures("pushed")

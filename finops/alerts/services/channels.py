@@ -50,7 +50,7 @@ def create_channel(
     full account; ValidationError for a name that is empty or too long.
     """
     if kind not in Kind.values:
-        raise unknown_value("kind", kind, Kind.values)
+        raise unknown_value("kind", kind, Kind.values, show=str)
     found = read_target(kind, target)
     with transaction.atomic(), account_scope(account):
         _one_at_a_time(account)

@@ -25,7 +25,7 @@ def message(account: Account, anomaly: Anomaly) -> Message:
     more = "more" if row.impact > 0 else "less"
     size = spoken.money(row.impact.copy_abs(), row.currency)
     return Message(
-        title=f"{account.name}: {_name(row)} cost {size} {more} than expected",
+        title=f"{spoken.quoted(account.name)}: {spoken.quoted(_name(row))} cost {size} {more} than expected",
         summary=_summary(row),
         facts=tuple(_facts(account, row)),
         url=console_url(account, "anomaly", anomaly_key=row.id),
@@ -43,7 +43,7 @@ def gathered(account: Account, anomalies: Sequence[Anomaly]) -> Message:
     listed = [Fact(f"{_name(row)}, {row.source}", signed(row.impact, row.currency)) for row in rows]
     rest = len(rows) - MOST_LISTED
     return Message(
-        title=f"{account.name}: {len(rows)} more anomalies",
+        title=f"{spoken.quoted(account.name)}: {len(rows)} more anomalies",
         summary=f"{len(rows)} more anomalies were found at the same time; the largest: {_summary(rows[0])}",
         facts=(*listed[:MOST_LISTED], *([Fact("And", f"{rest} more")] if rest > 0 else [])),
         url=console_url(account, "anomalies"),
@@ -63,7 +63,7 @@ def _summary(row: AnomalyRow) -> str:
     actual, expected = (spoken.money(each, row.currency) for each in (row.actual, row.expected))
     days = str(row.first_day) if row.first_day == row.last_day else f"{row.first_day} to {row.last_day}"
     end = " It goes on." if row.ongoing else ""
-    return f"{_name(row)} of {row.source}, {days}: {actual} where {expected} was expected.{end}"
+    return f"{spoken.quoted(_name(row))} of {spoken.quoted(row.source)}, {days}: {actual} where {expected} was expected.{end}"
 
 
 def _facts(account: Account, row: AnomalyRow) -> list[Fact]:

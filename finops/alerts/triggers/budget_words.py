@@ -18,7 +18,7 @@ Measure = AlertSubscription.Measure
 def message(account: Account, crossing: Crossing) -> Message:
     status = crossing.status
     return Message(
-        title=f"{account.name}: budget {status.name} {_what(crossing)}",
+        title=f"{spoken.quoted(account.name)}: budget {spoken.quoted(status.name)} {_what(crossing)}",
         summary=" ".join(_sentences(crossing)),
         facts=tuple(_facts(account, crossing)),
         url=console_url(account, "budget", budget_id=status.id),

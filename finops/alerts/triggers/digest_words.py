@@ -72,7 +72,7 @@ class DigestFigures:
 def message(figures: DigestFigures, url: str) -> Message:
     account, digest = figures.account, figures.digest
     return Message(
-        title=f"{account.name}: {_said(figures)} in the {_unit(figures)} of {digest.days.start}",
+        title=f"{spoken.quoted(account.name)}: {_said(figures)} in the {_unit(figures)} of {digest.days.start}",
         summary=" ".join(_sentences(figures)),
         facts=tuple(_facts(figures)),
         url=url,
@@ -93,7 +93,7 @@ def _said(figures: DigestFigures) -> str:
 
 def _sentences(figures: DigestFigures) -> list[str]:
     days, earlier = figures.digest.days, figures.digest.earlier
-    spent = f"{figures.account.name} spent {_said(figures)} from {days.start} to {days.end}"
+    spent = f"{spoken.quoted(figures.account.name)} spent {_said(figures)} from {days.start} to {days.end}"
     moved = [said for total in figures.totals[:MOST_CURRENCIES] if (said := _moved(total))]
     compared = f": {spoken.listed(moved)} against {earlier.start} to {earlier.end}" if moved else ""
     return [f"{spent}{compared}.", *([figures.note] if figures.note else [])]

@@ -14,7 +14,7 @@ from finops.alerts.messages import Fact, Message
 from finops.alerts.triggers.figures import amount
 from finops.costs.models import CostImport
 from finops.lib import clock
-from finops.lib.spoken import cut, money
+from finops.lib.spoken import cut, money, quoted
 
 LATE_DAYS: Final = 7
 """One that went on longer ago is history."""
@@ -51,8 +51,8 @@ def message(account: Account, job: CostImport) -> Message:
     happened = "needs review" if waits(job) else "changed a month far"
     what = "Nothing of it counts until somebody decides." if waits(job) else "It was a sync, so it counts."
     return Message(
-        title=f"{account.name}: an import into {source} {happened}",
-        summary=f"{cut(job.file_name, 100)}: {cut(reasons, 600)} {what}",
+        title=f"{quoted(account.name)}: an import into {quoted(source)} {happened}",
+        summary=f"{quoted(job.file_name, 100)}: {cut(reasons, 600)} {what}",
         facts=(
             Fact("Account", account.name),
             Fact("Source", source),

@@ -8,7 +8,7 @@ from finops.costs.queries import MAX_VALUES_LIMIT, list_dimension_values
 from finops.costs.queries.context import currencies_of
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError, nearest
-from finops.lib.spoken import cut, listed
+from finops.lib.spoken import cut, listed, quoted
 
 NAMED = 5
 SHOWN_LENGTH = 100
@@ -40,8 +40,8 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
         return  # the name of no value, which a search does not find
     close = nearest(value, known) or known[:NAMED]
     raise UserError(
-        f"cost_tag_value: no cost has {dimension} {cut(value, SHOWN_LENGTH)!r}. Nearest: "
-        f"{', '.join(cut(each, SHOWN_LENGTH) for each in close)}. listDimensionValues lists the values.",
+        f"cost_tag_value: no cost has {dimension} {quoted(value, SHOWN_LENGTH)}. Nearest: "
+        f"{', '.join(quoted(each, SHOWN_LENGTH) for each in close)}. listDimensionValues lists the values.",
         field="cost_tag_value",
         value=cut(value, SHOWN_LENGTH),
     )

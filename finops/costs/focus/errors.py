@@ -29,7 +29,7 @@ def shown(value: Any) -> str:
     """A value as a message shows it: quoted, short, and without characters that a terminal or database refuses."""
     text = value if isinstance(value, str) else str(value)
     cut = text[:SHOWN] + "…" if len(text) > SHOWN else text
-    return "'" + printable(cut) + "'"
+    return repr(cut)
 
 
 def printable(text: str) -> str:

@@ -198,7 +198,7 @@ def _copies(name: str, names: Sequence[str], given: Mapping[str, str]) -> dict[s
             place for place, other in enumerate(names) if spec.fold(other) == spec.fold(wanted) != ""
         ]
         if not places:
-            close = ", ".join(nearest(wanted, names) or names[:10])
+            close = ", ".join(map(shown, nearest(wanted, names) or names[:10]))
             raise FocusFileError(
                 f"{column} is to be copied from {shown(wanted)}, but {name} has no such column. Nearest: {close}.",
                 field="defaults",

@@ -64,7 +64,7 @@ def charge_categories_of(asked: Sequence[str]) -> list[str]:
     folded = [name.strip().casefold() for name in asked]
     for name, fold in zip(asked, folded, strict=True):
         if fold != ALL and fold not in by_fold:
-            raise unknown_value("charge_categories", name[:60], [*CHARGE_CATEGORIES, ALL])
+            raise unknown_value("charge_categories", name[:60], [*CHARGE_CATEGORIES, ALL], show=str)
     wanted = set(folded)
     if ALL in wanted or wanted == set(by_fold):
         return []

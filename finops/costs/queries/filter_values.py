@@ -20,7 +20,7 @@ from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError, nearest
 from finops.lib.periods import EVER, DateRange
-from finops.lib.spoken import choice_words, cut, dimension_words
+from finops.lib.spoken import cut, dimension_words, quoted
 
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
@@ -104,7 +104,7 @@ def _refusal(item: ResolvedFilter, known: Mapping[str, str]) -> UserError:
     value, name = item.asked[0], item.dimension.name
     names = [*known, *(label for label in known.values() if label)]
     close = nearest(cut(value, SHOWN_LENGTH), names)
-    shown = ", ".join(choice_words(cut(each, SHOWN_LENGTH)) for each in close or sorted(names)[:NAMED_VALUES])
+    shown = ", ".join(quoted(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
     advice = f" {'Nearest' if close else 'These days have'}: {shown}." if shown else ""
     return UserError(
         f"filters: no cost line of any day has {dimension_words(name)} {cut(value, SHOWN_LENGTH)!r}.{advice} listDimensionValues lists the "
@@ -198,9 +198,7 @@ def _meanings(item: ResolvedFilter, value: str) -> list[str]:
 
 def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:
     close = nearest(cut(value, SHOWN_LENGTH), [*known, *(label for label in known.values() if label)])
-    advice = (
-        f" Nearest: {', '.join(choice_words(cut(name, SHOWN_LENGTH)) for name in close)}." if close else ""
-    )
+    advice = f" Nearest: {', '.join(quoted(name, SHOWN_LENGTH) for name in close)}." if close else ""
     return (
         f"No cost line of these days has {dimension_words(item.dimension.name)} {cut(value, SHOWN_LENGTH)!r}.{advice} "
         "listDimensionValues lists the values."
@@ -211,7 +209,7 @@ def _renamed(item: ResolvedFilter) -> list[str]:
     """What earlier names of renamed ids were taken for."""
     return [
         f"{dimension_words(item.dimension.name)} {cut(value, SHOWN_LENGTH)!r} is an earlier name of {cut(each.newest, SHOWN_LENGTH)!r} "
-        f"({choice_words(cut(each.id, SHOWN_LENGTH))}), which it was taken for, under all its names."
+        f"({quoted(each.id, SHOWN_LENGTH)}), which it was taken for, under all its names."
         for value in item.asked[:SHOWN_MISSING]
         for each in former_of(item.dimension, value)[:SHOWN_MISSING]
     ]

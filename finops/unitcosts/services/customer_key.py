@@ -11,6 +11,7 @@ from accounts.scoping import account_scope
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
 from finops.lib.errors import UserError, nearest
+from finops.lib.spoken import quoted
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.services.mapping_rows import delete, insert
 from ingestion.models import Customer
@@ -51,7 +52,7 @@ def _dimension(account: Account, name: str) -> Dimension:
     context = DimensionContext(account, cost_view(account).product_key)
     if name.casefold() == CUSTOMER:
         tags = [f"tag:{key}" for key in nearest(CUSTOMER, context.tag_keys)]
-        advice = f" Nearest: {', '.join(tags)}." if tags else ""
+        advice = f" Nearest: {', '.join(map(quoted, tags))}." if tags else ""
         raise UserError(
             f"{FIELD}: {name!r} is made by the customer key, so it cannot be the key itself.{advice}",
             field=FIELD,
@@ -92,7 +93,7 @@ def _check_customer(customer_id: str) -> None:
     if Customer.objects.filter(customer_id=customer_id).exists():
         return
     close = nearest(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
-    advice = f" Nearest: {', '.join(close)}." if close else ""
+    advice = f" Nearest: {', '.join(map(quoted, close))}." if close else ""
     raise UserError(
         f"customer_id: no usage event has named customer {customer_id[:60]!r}.{advice} The Customers page lists them.",
         field="customer_id",

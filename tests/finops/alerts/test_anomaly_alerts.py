@@ -55,7 +55,7 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
 
     found = Anomaly.objects.get()
     message, facts = sent.message, {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert message["title"].startswith("Acme: Compute cost ")
+    assert message["title"].startswith("'Acme': 'Compute' cost ")
     assert message["title"].endswith(" USD more than expected")
     assert facts["Impact"].startswith("+")
     assert facts["Impact"].endswith(" USD")
@@ -71,7 +71,7 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
 def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> None:
     of_anomalies(acme, 100)
     put(acme, source, spiked())
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
     put(acme, source, spiked("900"))
     detect_if_due(acme)
@@ -87,7 +87,7 @@ def test_one_below_the_impact_is_told_when_it_has_grown(acme: Account, source: C
 
     put(acme, source, spiked("900"))
 
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
 
 def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, source: CostSource) -> None:
@@ -107,7 +107,7 @@ def test_one_that_was_known_and_too_small_is_told_when_it_has_grown(
     of_anomalies(acme, 1000)
     put(acme, source, spiked("900"))
 
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
 
 def test_what_was_found_in_a_pause_is_not_told_after_it(acme: Account, source: CostSource) -> None:
@@ -134,7 +134,7 @@ def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) 
     of_anomalies(acme)
     put(acme, source, spiked(currency="EUR"))
 
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
 
 def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
@@ -142,7 +142,7 @@ def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
     of_anomalies(acme, 50)
     put(acme, source, bill(lambda day: "1" if day >= SPIKE else steady(day)))
 
-    assert looked(acme) == ["Compute: less"]
+    assert looked(acme) == ["'Compute': less"]
 
 
 @pytest.mark.parametrize("mark", [mark_expected, resolve], ids=["expected", "resolved"])
@@ -176,7 +176,7 @@ def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme
     of_anomalies(acme, 100)
     put(acme, late, spiked(first=last, last=last)[: -(LAST - last).days])
 
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
 
 def test_a_fresh_source_is_not_judged_by_one_that_delivers_later(acme: Account) -> None:
@@ -248,7 +248,7 @@ def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) ->
 
     imported(acme, source, tmp_path / "b.csv", [one for one in spiked() if one["charge_date"].month == 3])
 
-    assert looked(acme) == ["Compute: more"]
+    assert looked(acme) == ["'Compute': more"]
 
 
 def test_a_source_is_told_of_its_own_anomalies(acme: Account, source: CostSource) -> None:
@@ -259,7 +259,7 @@ def test_a_source_is_told_of_its_own_anomalies(acme: Account, source: CostSource
 
     put(acme, other, spiked(service="Network"))
 
-    assert looked(acme) == ["Network: more"]
+    assert looked(acme) == ["'Network': more"]
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def test_a_team_is_told_of_its_own_anomalies(acme: Account, teams: dict[str, Tea
 
     put(acme, source, of_squads(core="300", edge="300"))
 
-    assert looked(acme) == ["Core: more"]
+    assert looked(acme) == ["'Core': more"]
 
 
 def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
@@ -303,7 +303,7 @@ def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
 
     put(acme, source, of_squads(core="300", edge="300"))
 
-    assert looked(acme) == ["Inner: more"]
+    assert looked(acme) == ["'Inner': more"]
 
 
 def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[str, Team]) -> None:
@@ -313,7 +313,7 @@ def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[
     of_anomalies(acme, 100, scope="team", team="Core")
     put(acme, source, of_squads(core="300"))
 
-    assert looked(acme) == ["Compute: more", "Core: more"]
+    assert looked(acme) == ["'Compute': more", "'Core': more"]
     assert Anomaly.objects.filter(state=Anomaly.State.OPEN).count() == 2
 
 
@@ -331,7 +331,7 @@ def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
 
     found = looked(acme)
 
-    assert sorted(found) == ["Core: more", "Edge: less", "Edge: less"]
+    assert sorted(found) == ["'Core': more", "'Edge': less", "'Edge': less"]
     assert not Anomaly.objects.filter(dimension="service", state=Anomaly.State.OPEN).exists()
 
 
@@ -351,7 +351,7 @@ def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None
 
     found = looked(acme)
 
-    assert found[:9] == [f"Service {number:02}: more" for number in range(12, 3, -1)]
+    assert found[:9] == [f"'Service {number:02}': more" for number in range(12, 3, -1)]
     assert found[9:] == ["4 more anomalies"]
     assert AlertFiring.objects.count() == 13
     assert looked(acme) == []
@@ -365,4 +365,4 @@ def test_what_an_evaluation_before_the_look_cannot_know_is_told_after_it(
     assert told(acme) == []
 
     with clock.frozen(datetime(2026, 3, 20, 13, tzinfo=UTC)):
-        assert looked(acme) == ["Compute: more"]
+        assert looked(acme) == ["'Compute': more"]

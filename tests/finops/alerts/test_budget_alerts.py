@@ -49,7 +49,7 @@ def test_a_threshold_that_is_reached_is_told_once_with_figures_and_a_link(
     (sent,) = services.evaluate(acme)
 
     message = sent.message
-    assert message["title"] == "Acme: budget Cloud is at 82.6 %"
+    assert message["title"] == "'Acme': budget 'Cloud' is at 82.6 %"
     assert message["summary"] == (
         "190.00 USD of 230.00 USD are spent since 2026-03-01, at or above the threshold of 80 %. "
         "The forecast for 2026-03-31 is 310.00 USD."
@@ -81,7 +81,7 @@ def test_a_threshold_is_reached_exactly(acme: Account, bill: CostSource) -> None
     make(acme, "Cloud", "237.50")
     of_budget(acme, "Cloud", 80)
 
-    assert told(acme) == ["budget Cloud is at 80.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 80.0 %"]
 
 
 def test_several_thresholds_at_once_are_one_message_that_names_the_highest(
@@ -103,11 +103,11 @@ def test_each_further_threshold_has_its_own_message(acme: Account, bill: CostSou
     make(acme, "Cloud", 230)
     of_budget(acme, "Cloud", 80, 100)
 
-    assert told(acme) == ["budget Cloud is at 82.6 %"]
+    assert told(acme) == ["budget 'Cloud' is at 82.6 %"]
     march_of(bill, 12)
     assert told(acme) == []
     march_of(bill, 13)
-    assert told(acme) == ["budget Cloud is at 107.4 %"]
+    assert told(acme) == ["budget 'Cloud' is at 107.4 %"]
 
 
 def test_a_bill_that_is_restated_under_and_over_again_fires_once(acme: Account, bill: CostSource) -> None:
@@ -135,7 +135,7 @@ def test_another_amount_does_not_fire_the_same_threshold_of_the_period_again(
     assert told(acme) == []
     change_budget(budget=budget, actor=ACTOR, draft=draft("Cloud", 190))
 
-    assert told(acme) == ["budget Cloud is at 100.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 100.0 %"]
 
 
 def test_the_next_period_fires_anew(acme: Account, bill: CostSource) -> None:
@@ -145,14 +145,14 @@ def test_the_next_period_fires_anew(acme: Account, bill: CostSource) -> None:
 
     put(acme, bill, daily(date(2026, 3, 20), date(2026, 4, 22), 10))
     with at(date(2026, 4, 23)):
-        assert told(acme) == ["budget Cloud is at 95.7 %"]
+        assert told(acme) == ["budget 'Cloud' is at 95.7 %"]
 
 
 def test_a_period_with_an_amount_of_its_own_is_measured_by_that(acme: Account, bill: CostSource) -> None:
     make(acme, "Cloud", 100, amounts={MARCH: Decimal(200), date(2026, 4, 1): Decimal(50)})
     of_budget(acme, "Cloud", 90, 100)
 
-    assert told(acme) == ["budget Cloud is at 95.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 95.0 %"]
 
 
 def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSource) -> None:
@@ -162,7 +162,7 @@ def test_a_forecast_is_told_before_the_cost_is_there(acme: Account, bill: CostSo
 
     (sent,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "Acme: budget Cloud is forecast to end at 103.3 %"
+    assert sent.message["title"] == "'Acme': budget 'Cloud' is forecast to end at 103.3 %"
     assert sent.message["summary"] == (
         "The forecast for 2026-03-31 is 310.00 USD of 300.00 USD, at or above the threshold of 100 %. "
         "Spent so far: 190.00 USD."
@@ -175,7 +175,7 @@ def test_where_nothing_can_be_forecast_what_is_spent_counts(acme: Account) -> No
     make(acme, "Cloud", 400)
     of_budget(acme, "Cloud", 100, measure="forecast")
 
-    assert told(acme) == ["budget Cloud is at 125.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 125.0 %"]
 
 
 def test_a_budget_in_a_currency_without_cost_is_silent(acme: Account, bill: CostSource) -> None:
@@ -217,7 +217,7 @@ def test_the_last_days_of_a_period_are_told_when_their_bill_comes_in_the_next(
     with at(date(2026, 4, 2)):
         (sent,) = services.evaluate(acme)
 
-    assert sent.message["title"] == "Acme: budget Cloud ended on 2026-03-31 at 100.0 %"
+    assert sent.message["title"] == "'Acme': budget 'Cloud' ended on 2026-03-31 at 100.0 %"
     assert sent.message["summary"] == (
         "310.00 USD of 310.00 USD were spent from 2026-03-01 to 2026-03-31, at or above the threshold of 100 %."
     )
@@ -229,7 +229,7 @@ def test_a_period_that_is_over_is_not_called_ended_before_its_bill_is_whole(acme
     add_source(acme, daily(JANUARY, date(2026, 3, 29), 10))
 
     with at(date(2026, 4, 1)):
-        assert told(acme) == ["budget Cloud reached 103.6 % by 2026-03-31"]
+        assert told(acme) == ["budget 'Cloud' reached 103.6 % by 2026-03-31"]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_year_that_is_over_is_told_of_too(acme: Account) -> None:
     add_source(acme, daily(date(2026, 1, 1), date(2026, 12, 31), 10))
 
     with at(date(2027, 1, 2)):
-        assert told(acme) == ["budget Year ended on 2026-12-31 at 100.0 %"]
+        assert told(acme) == ["budget 'Year' ended on 2026-12-31 at 100.0 %"]
 
 
 def test_a_first_import_of_a_year_tells_of_the_current_period_alone(acme: Account) -> None:
@@ -276,7 +276,7 @@ def test_a_first_import_of_a_year_tells_of_the_current_period_alone(acme: Accoun
 
     add_source(acme, daily(date(2025, 3, 1), YESTERDAY, 10))
 
-    assert told(acme) == ["budget Cloud is at 190.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 190.0 %"]
 
 
 def test_a_paused_subscription_is_silent_until_it_is_resumed(acme: Account, bill: CostSource) -> None:
@@ -287,7 +287,7 @@ def test_a_paused_subscription_is_silent_until_it_is_resumed(acme: Account, bill
 
     services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
 
-    assert told(acme) == ["budget Cloud is at 190.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 190.0 %"]
 
 
 def test_a_budget_of_one_source_is_told_of_its_own_cost(acme: Account, bill: CostSource) -> None:
@@ -306,7 +306,7 @@ def test_two_subscriptions_to_one_budget_are_each_told(acme: Account, bill: Cost
     of_budget(acme, "Cloud", 80)
     of_budget(acme, "Cloud", 50)
 
-    assert told(acme) == ["budget Cloud is at 82.6 %"] * 2
+    assert told(acme) == ["budget 'Cloud' is at 82.6 %"] * 2
 
 
 def test_data_of_the_day_before_decides_nothing_twice(acme: Account, bill: CostSource) -> None:

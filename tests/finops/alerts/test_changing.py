@@ -57,7 +57,7 @@ def at_85(acme: Account) -> AlertSubscription:
     add_source(acme, [cost(YESTERDAY, 85)])
     make(acme, "Cloud", 100)
     row = of_budget(acme, "Cloud", 80, 100)
-    assert told(acme) == ["budget Cloud is at 85.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
     return row
 
 
@@ -95,7 +95,7 @@ def test_by_the_forecast_what_the_cost_has_reached_is_no_news(
     assert told(acme) == []
     # There is no forecast of one day of cost: a period costs at least what is spent.
     change(at_85, thresholds=[70, 80])
-    assert told(acme) == ["budget Cloud is at 85.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
 
 
 @ONE
@@ -108,7 +108,7 @@ def test_that_the_cost_reaches_what_the_forecast_did_is_told(acme: Account) -> N
     change(row, measure="actual")
     assert told(acme) == []
     put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 4), cost(YESTERDAY, 40)])
-    assert told(acme) == ["budget Cloud is at 112.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 112.0 %"]
 
 
 @ONE
@@ -133,7 +133,7 @@ def test_what_is_paused_stays_paused(acme: Account, at_85: AlertSubscription) ->
     assert change(at_85, thresholds=[50]).paused_at is not None
     assert told(acme) == []
     services.resume_alert_subscription(subscription=at_85, actor=ACTOR)
-    assert told(acme) == ["budget Cloud is at 85.0 %"]
+    assert told(acme) == ["budget 'Cloud' is at 85.0 %"]
 
 
 # Anomalies
@@ -335,7 +335,7 @@ def test_a_change_is_evaluated_at_once(acme: Account, at_85: AlertSubscription, 
 
     assert acme.pk in services.due_accounts()
     tasks.evaluate(acme.pk)
-    assert titles(acme) == ["budget Cloud is at 85.0 %"] * 2
+    assert titles(acme) == ["budget 'Cloud' is at 85.0 %"] * 2
 
 
 # The page

@@ -89,7 +89,7 @@ def test_a_digest_tells_total_change_movers_budgets_anomalies_and_savings(acme: 
 
     message = sent.message
     assert message["summary"] == (
-        "Acme spent 147.00 USD from 2026-03-16 to 2026-03-22: +70.00 USD (+90.9 %) against 2026-03-09 to 2026-03-15."
+        "'Acme' spent 147.00 USD from 2026-03-16 to 2026-03-22: +70.00 USD (+90.9 %) against 2026-03-09 to 2026-03-15."
     )
     facts = {fact["label"]: fact["value"] for fact in message["facts"]}
     assert list(facts) == [
@@ -165,7 +165,7 @@ def test_a_monthly_digest_is_of_the_month(acme: Account) -> None:
         (sent,) = services.evaluate(acme)
 
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "Acme: 501.00 USD in the month of 2026-03-01"
+    assert sent.message["title"] == "'Acme': 501.00 USD in the month of 2026-03-01"
     assert facts["Total in USD"] == "501.00 USD · +193.00 USD (+62.7 %)"
     assert facts["Budgets at risk"] == (
         "2 of 3: Cloud (exceeded, 501.00 USD of 450.00 USD), Year (warning, 1,150.00 USD of 1,300.00 USD)."
@@ -183,7 +183,7 @@ def test_amounts_of_two_currencies_stay_apart(acme: Account) -> None:
         (sent,) = services.evaluate(acme)
 
     facts = {fact["label"]: fact["value"] for fact in sent.message["facts"]}
-    assert sent.message["title"] == "Acme: 147.00 USD and 21.00 EUR in the week of 2026-03-16"
+    assert sent.message["title"] == "'Acme': 147.00 USD and 21.00 EUR in the week of 2026-03-16"
     assert facts["Total in EUR"] == "21.00 EUR · 0.00 EUR (0.0 %)"
 
 

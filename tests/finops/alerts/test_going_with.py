@@ -165,7 +165,7 @@ def test_a_changed_budget_is_evaluated_at_once(
     assert told == [[acme.pk]]
     tasks.evaluate(acme.pk)
     (title,) = titles(acme)
-    assert title.startswith("budget Cloud is at ")
+    assert title.startswith("budget 'Cloud' is at ")
 
 
 def test_another_name_alone_and_a_budget_that_nobody_hears_of_ask_for_nothing(

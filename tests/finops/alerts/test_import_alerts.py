@@ -42,7 +42,7 @@ def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: C
     job = uploaded(bills, "5")
     assert due_accounts() == [acme.pk]
     (sent,) = services.evaluate(acme)
-    assert sent.message["title"] == "Acme: an import into Bills needs review"
+    assert sent.message["title"] == "'Acme': an import into 'Bills' needs review"
     assert "2026-02 falls by 66.7 %, from 420.00 USD to 140.00 USD billed." in sent.message["summary"]
     assert sent.message["url"].endswith(f"/a/acme/connections/imports/{job.pk}/")
     assert sent.message["data"]["months"][0]["before"] == {"amount": 420.0, "currency": "USD"}
@@ -62,7 +62,7 @@ def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path:
     assert told(acme) == []  # known when the subscription was made
     synced("3.1")
     synced("1")
-    assert told(acme) == ["an import into Bills changed a month far"]
+    assert told(acme) == ["an import into 'Bills' changed a month far"]
 
 
 def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:

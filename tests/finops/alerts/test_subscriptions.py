@@ -127,13 +127,13 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
     [
         ({"trigger": "weather"}, "trigger", "Valid: budget, anomaly, digest"),
         ({"trigger": "digest", "channel": None}, "channel", "listAlertChannels lists them"),
-        ({"trigger": "digest", "channel": "Opps"}, "channel", "Nearest: Ops"),
+        ({"trigger": "digest", "channel": "Opps"}, "channel", "Nearest: 'Ops'"),
         ({"trigger": "digest", "channel": "O\x00ps"}, "channel", "is not known"),
         ({"trigger": "digest", "frequency": ""}, "frequency", "weekly or monthly"),
         ({"trigger": "digest", "frequency": "daily"}, "frequency", "Valid: weekly, monthly"),
         ({"trigger": "digest", "budget": "Cloud"}, "budget", "does not go with trigger digest"),
         ({"trigger": "budget"}, "budget", "listBudgets lists them"),
-        ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: Cloud"),
+        ({"trigger": "budget", "budget": "Clout"}, "budget", "Nearest: 'Cloud'"),
         ({"trigger": "budget", "budget": 10**30}, "budget", "is not known"),
         (
             {"trigger": "budget", "budget": "Cloud", "thresholds": [0]},
@@ -147,7 +147,7 @@ def test_a_subscription_that_is_gone_says_so(acme: Account, verb: str) -> None:
         ({"trigger": "anomaly", "scope": "planet"}, "scope", "Valid: account, cost_source, team, cost_tag"),
         ({"trigger": "anomaly", "scope": "team"}, "team", "an alert of scope team names it"),
         ({"trigger": "anomaly", "team": "Core"}, "team", "does not go with scope account"),
-        ({"trigger": "anomaly", "scope": "team", "team": "Cor"}, "team", "Nearest: Core"),
+        ({"trigger": "anomaly", "scope": "team", "team": "Cor"}, "team", "Nearest: 'Core'"),
         ({"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring"}, "cost_tag_value", "is missing"),
         (
             {"trigger": "anomaly", "scope": "cost_tag", "cost_tag": "ring", "cost_tag_value": "a\x00b"},

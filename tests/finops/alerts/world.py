@@ -48,11 +48,11 @@ def of_anomalies(account: Account, impact: str | int | None = None, **rest: Any)
 def titles(account: Account) -> list[str]:
     """What was sent so far, in order, without the account's name."""
     rows = AlertDelivery.objects.filter(account=account).order_by("pk")
-    return [str(row.message["title"]).removeprefix(f"{account.name}: ") for row in rows]
+    return [str(row.message["title"]).removeprefix(f"'{account.name}': ") for row in rows]
 
 
 def told(account: Account) -> list[str]:
     """Evaluate; what was sent by that."""
     return [
-        str(each.message["title"]).removeprefix(f"{account.name}: ") for each in services.evaluate(account)
+        str(each.message["title"]).removeprefix(f"'{account.name}': ") for each in services.evaluate(account)
     ]

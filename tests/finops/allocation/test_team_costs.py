@@ -204,7 +204,7 @@ def test_teams_are_values_to_search_and_to_filter_by(acme: Account, source: Cost
 
     assert [value.value for value in found.values] == ["Alpha"]
     misspelt = query_spend(acme, SpendQuery(filters=[Filter(dimension="team", values=["Alpa"])]))
-    assert any("Nearest: Alpha" in said for said in misspelt.warnings)
+    assert any("Nearest: 'Alpha'" in said for said in misspelt.warnings)
 
 
 def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: CostSource) -> None:

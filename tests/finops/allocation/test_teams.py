@@ -79,7 +79,7 @@ def test_choosing_again_replaces_the_key_and_keeps_the_values(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("tag:Taem", "Nearest: tag:Team"),
+        ("tag:Taem", "Nearest: 'tag:Team'"),
         ("accuont", "Nearest: account"),
         ("team", "another dimension than team"),
         ("", "Choose the tag"),

@@ -90,7 +90,7 @@ def test_a_tag_key_that_no_line_has_is_said_with_the_nearest(acme: Account) -> N
 
     assert answer.rows[0].group == {"tag:enviroment": "(untagged)"}
     assert answer.warnings[0] == (
-        "No cost line has tag key 'enviroment'. Nearest: environment. getAccountContext lists the keys."
+        "No cost line has tag key 'enviroment'. Nearest: 'environment'. getAccountContext lists the keys."
     )
 
 
@@ -116,8 +116,8 @@ def test_names_are_read_kindly(acme: Account, asked: str, meant: str) -> None:
     ("asked", "message"),
     [
         ("regoin", "group_by: 'regoin' is not known. Nearest: region. getAccountContext lists them."),
-        ("env", "group_by: 'env' is not known. Nearest: tag:env. getAccountContext lists them."),
-        ("tag:", "group_by: 'tag:' is not known. Nearest: tag:<key>, "),
+        ("env", "group_by: 'env' is not known. Nearest: 'tag:env'. getAccountContext lists them."),
+        ("tag:", "group_by: 'tag:' is not known. Nearest: 'tag:<key>', "),
     ],
 )
 def test_an_unknown_dimension_names_the_nearest(acme: Account, asked: str, message: str) -> None:

@@ -141,7 +141,7 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
         ({"EffectiveCost": "lots"}, "EffectiveCost cannot be 'lots' in every row"),
         ({"BilledCost": "1000"}, "BilledCost cannot be '1000' in every row: that would make up money"),
         ({"consumed quantity": "1"}, "ConsumedQuantity cannot be '1' in every row"),
-        ({"EffectiveCost": "@BiledCost"}, "no such column. Nearest: BilledCost"),
+        ({"EffectiveCost": "@BiledCost"}, "no such column. Nearest: 'BilledCost'"),
         (
             {"BillingPeriodStart": "May", "BillingCurrency": "USD"},
             "given for BillingPeriodStart is not a date",

@@ -31,7 +31,7 @@ def test_an_unknown_value_says_what_was_meant() -> None:
     error = unknown_value("dimension", "servce", ["service", "region", "sku"], listed_by="getAccountContext")
 
     assert (
-        error.message == "dimension: 'servce' is not known. Nearest: service. getAccountContext lists them."
+        error.message == "dimension: 'servce' is not known. Nearest: 'service'. getAccountContext lists them."
     )
 
 

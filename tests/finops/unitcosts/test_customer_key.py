@@ -58,8 +58,8 @@ def test_choosing_again_replaces_the_key_and_says_what_it_was(cast: Cast, billed
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("tag:custommer", "Nearest: tag:customer"),
-        ("customer", "Nearest: tag:customer"),
+        ("tag:custommer", "Nearest: 'tag:customer'"),
+        ("customer", "Nearest: 'tag:customer'"),
         ("tag:zzz", "no cost line has tag key 'zzz'"),
         ("accuont", "Nearest: account"),
         ("", "Choose the dimension"),
@@ -94,7 +94,7 @@ def test_an_alias_maps_another_spelling_and_can_be_removed(cast: Cast, billed: A
 @pytest.mark.parametrize(
     ("value", "customer_id", "said"),
     [
-        ("Globex", "globex-corp", "Nearest: globex-corporation"),
+        ("Globex", "globex-corp", "Nearest: 'globex-corporation'"),
         ("Globex", "", "Choose the customer"),
         ("globex-corporation", "globex-corporation", "own id already"),
     ],

@@ -174,7 +174,7 @@ def test_a_bad_question_is_answered_with_what_to_mend(cast: Cast, sold: Account)
     answer = signed_in(cast.viewer).get(f"{PAGE}?usage_metric=reqeusts")
 
     assert answer.status_code == 400
-    assert "Nearest: requests" in answer.content.decode()
+    assert "Nearest: &#x27;requests&#x27;" in answer.content.decode()
 
 
 def test_without_usage_the_page_says_how_to_push(cast: Cast) -> None:
@@ -244,7 +244,7 @@ def test_mapping_leads_back_to_this_account_alone(cast: Cast, sold: Account, els
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ({"value": "Globex Inc", "customer_id": "globx"}, "Nearest: globex"),
+        ({"value": "Globex Inc", "customer_id": "globx"}, "Nearest: &#x27;globex&#x27;"),
         ({"value": "", "customer_id": "globex"}, "Write the value"),
         ({"value": "Globex Inc", "customer_id": ""}, "Choose the customer"),
         ({"value": "a\x00b", "customer_id": "globex"}, "Null characters are not allowed"),

@@ -93,7 +93,7 @@ def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_erro
     with pytest.raises(UserError) as refused:
         ask(acme, asked("reqeusts"))
     assert refused.value.message == (
-        "usage_metric: 'reqeusts' is not known. Nearest: requests. getAccountContext lists them."
+        "usage_metric: 'reqeusts' is not known. Nearest: 'requests'. getAccountContext lists them."
     )
     with pytest.raises(UserError, match="Give usage_metric, what the cost is divided by"):
         ask(acme, asked(""))
@@ -308,7 +308,7 @@ def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
     answer = ask(acme, asked(customers=["acm"]))
 
     assert answer.totals == []
-    assert "No customer has the id or name 'acm'. Nearest: acme." in answer.warnings
+    assert "No customer has the id or name 'acm'. Nearest: 'acme'." in answer.warnings
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, so
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"usage_metric": "request"}, "Nearest: requests"),
+        ({"usage_metric": "request"}, "Nearest: 'requests'"),
         ({"usage_metric": ""}, "usage_metric"),
         ({"filters": [CostFilter(dimension="servise", values=["EC2"])]}, "Nearest: service"),
         ({"filters": [CostFilter(dimension="service")]}, "needs at least one value"),

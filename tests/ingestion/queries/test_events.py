@@ -156,5 +156,5 @@ def test_before_any_push_it_says_how_to_push(acme: Account) -> None:
 
 def test_an_unknown_metric_names_the_nearest(acme: Account) -> None:
     push(acme, [event(DAY, "a", 1)])
-    with pytest.raises(UserError, match="Nearest: requests"):
+    with pytest.raises(UserError, match="Nearest: 'requests'"):
         ask(acme, metric="request")

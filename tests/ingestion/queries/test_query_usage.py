@@ -104,7 +104,7 @@ def test_customers_are_found_by_id_and_by_name_in_any_case(usage: Account) -> No
     assert ask(usage, customers=["GLOBEX gmbh", "initech"]).quantity == 95
     answer = ask(usage, customers=["init"])
     assert answer.quantity is None
-    assert answer.warnings == ["No customer has the id or name 'init'. Nearest: initech."]
+    assert answer.warnings == ["No customer has the id or name 'init'. Nearest: 'initech'."]
     assert answer.summary == "'Acme' has no event that matches of 'requests' from 2026-03-01 to 2026-03-31."
 
 
@@ -125,7 +125,9 @@ def test_an_unknown_dimension_is_said(usage: Account) -> None:
     answer = ask(usage, group_by="dimension:plan")
     assert [(row.value, row.quantity) for row in answer.rows] == [("(none)", Decimal("100.5"))]
     assert answer.warnings == ["No event has dimension 'plan'. getAccountContext lists them."]
-    with pytest.raises(UserError, match=r"group_by: 'plan' is not known\. Valid: customer, dimension:Region"):
+    with pytest.raises(
+        UserError, match=r"group_by: 'plan' is not known\. Valid: customer, 'dimension:Region'"
+    ):
         ask(usage, group_by="plan")
 
 

@@ -132,11 +132,11 @@ def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None
     def refused(dimension: str, value: str) -> str:
         return ask.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
 
-    assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: c-7" in refused(
+    assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: 'c-7'" in refused(
         "tag:customer", "c-77"
     )
     assert "no cost line of any day has customer 'Halden Frieght'" in refused("customer", "Halden Frieght")
-    assert "no cost line of any day has currency 'GBP'. These days have: EUR, USD" in refused(
+    assert "no cost line of any day has currency 'GBP'. These days have: 'EUR', 'USD'" in refused(
         "currency", "GBP"
     )
     other_days = answer_of(

@@ -99,7 +99,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"channel": "Opps"}, "channel: 'Opps' is not known. Nearest: Ops. listAlertChannels lists them."),
+        ({"channel": "Opps"}, "channel: 'Opps' is not known. Nearest: 'Ops'. listAlertChannels lists them."),
         ({"channel": ""}, "channel is missing: name the alert channel to send to."),
         ({"channel": "a\x00b"}, "channel: "),
         ({"channel": 2**70}, "channel: "),
@@ -112,7 +112,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
         ({"trigger": "budget", "frequency": None}, "budget is missing: name the budget"),
         (
             {"trigger": "budget", "frequency": None, "budget": "Clod"},
-            "Nearest: Cloud. listBudgets lists them.",
+            "Nearest: 'Cloud'. listBudgets lists them.",
         ),
         (
             {"trigger": "budget", "frequency": None, "budget": "Cloud", "thresholds": [0]},

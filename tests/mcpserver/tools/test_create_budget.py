@@ -131,7 +131,7 @@ def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
         ({"period": "weekly"}, "Valid: monthly, quarterly, yearly"),
         ({"scope": "planet"}, "Valid: account, cost_source, cost_tag, team"),
         ({"scope": "team"}, "team is missing: a budget of scope team names it. listTeams lists them."),
-        ({"team": "Cor"}, "team: 'Cor' is not known. Nearest: Core. listTeams lists them."),
+        ({"team": "Cor"}, "team: 'Cor' is not known. Nearest: 'Core'. listTeams lists them."),
         ({"team": "Core", "cost_source": "Bills"}, "team does not go with scope cost_source"),
         ({"cost_tag_value": "x"}, "cost_tag is missing: a budget of scope cost_tag names it."),
         ({"cost_tag": "Unit"}, "cost_tag_value is missing"),

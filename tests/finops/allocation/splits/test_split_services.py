@@ -104,14 +104,14 @@ def test_a_deleted_split_is_gone_once(billed: Account, cast: Cast) -> None:
         ({"targets": [("cluster", ""), ("api", "")]}, "'cluster' is the source, so it cannot be a target"),
         ({"source_value": "  "}, "Choose the value"),
         ({"dimension": ""}, "Choose the dimension"),
-        ({"dimension": "tag:ap"}, "no cost line has tag key 'ap'. Nearest: tag:app"),
+        ({"dimension": "tag:ap"}, "no cost line has tag key 'ap'. Nearest: 'tag:app'"),
         ({"dimension": "cost_tag:x"}, "cost_tag"),
         ({"dimension": "flavour"}, "'flavour' is not known"),
         ({"method": "fair"}, "'fair' is not one of even"),
         ({"method": "usage"}, "Choose the usage metric"),
         (
             {"method": "usage", "usage_metric": "request"},
-            "usage_metric: 'request' is not known. Nearest: requests",
+            "usage_metric: 'request' is not known. Nearest: 'requests'",
         ),
         (
             {"method": "fixed", "targets": [("web", "60"), ("api", "39.9")]},
