@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # The virtual environment's programs first: its npm and node, not the system's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where an image sets it, each of our processes would compile our sources again: half a second of its three.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUN_READY := $(VENV)/.ready-run
 DEV_READY := $(VENV)/.ready-dev
