@@ -150,15 +150,21 @@ class _Cpu:
         return (time.process_time() - here + self._database() - began) * 1_000
 
     def _database(self) -> float:
-        """Seconds of the backends that live; those of the database's own upkeep are among them, and small."""
+        """Seconds of the backends that live, without the database's own upkeep."""
         return sum(map(_scheduled, children(self._postmaster)))
 
 
+_UPKEEP: Final = (b"autovacuum", b"checkpointer", b"background writer", b"walwriter", b"logical replication")
+
+
 def _scheduled(pid: int) -> float:
+    process = Path(f"/proc/{pid}")
     try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+        title = (process / "cmdline").read_bytes()
+        nanoseconds = (process / "schedstat").read_text().split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
+    return 0.0 if any(word in title for word in _UPKEEP) else int(nanoseconds) / 1e9
 
 
 FORM: Final = "application/x-www-form-urlencoded"

@@ -6,25 +6,39 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
+from finops.costs.focus.parquetfile import ParquetFile
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError
 
 MAX_ROWS: Final = 100_000
 MAX_UNPACKED: Final = 200_000_000
+RATIO: Final = 100
+RATIO_FROM: Final = 1_000_000
+"""From so many unpacked bytes on, a file may be so many times its size."""
+ROW_BYTES: Final = 16
+ROWS_FROM: Final = 500
+"""From so many rows on, a file has so many bytes a row, packed too: an id is random and stands once. A row takes 40 µs."""
 MAX_PROBLEMS: Final = 20
 MAX_FIELD: Final = 1_000_000
 """Details of a resource are JSON documents in one field."""
+LONGEST: Final = 2_000
+"""Characters of a text that is kept."""
+_SLICE: Final = 256
+"""Rows of Parquet that are made values of Python at once."""
 
 NEEDED: Final = ("recommendation_id", "action_type", "estimated_monthly_savings_after_discount")
 _AGAIN: Final = (
@@ -71,7 +85,8 @@ def read_file(file: BinaryIO) -> HubFile:
     export, or too large. Memory: the rows, at most 100,000."""
     found = HubFile()
     by_id: dict[str, HubRow] = {}
-    for number, raw in enumerate(_limited(_records(file)), start=2):
+    size = file.seek(0, io.SEEK_END)
+    for number, raw in enumerate(_limited(_records(file, size), size), start=2):
         try:
             row = _row(raw)
         except (UserError, ValueError) as problem:
@@ -84,45 +99,67 @@ def read_file(file: BinaryIO) -> HubFile:
     return found
 
 
-def _limited(records: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _limited(records: Iterable[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, Any]]:
     for count, record in enumerate(records, start=1):
         if count > MAX_ROWS:
             raise UserError(
                 f"The file has more than {MAX_ROWS:,} recommendations. Export fewer regions or accounts at a time.",
                 field="file",
             )
+        if count > ROWS_FROM + size // ROW_BYTES:
+            raise UserError(
+                f"The file has more rows than {size:,} bytes can hold recommendations. {_AGAIN}", field="file"
+            )
         yield record
 
 
-def _records(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
+def _records(file: BinaryIO, size: int) -> Iterator[Mapping[str, Any]]:
+    file.seek(0)
     head = file.read(4)
     file.seek(0)
+    most = min(MAX_UNPACKED, max(RATIO_FROM, RATIO * size))
     try:
         if head == b"PAR1":
             yield from _parquet(file)
         elif head[:2] == b"\x1f\x8b":
-            yield from _csv(gzip.GzipFile(fileobj=file))
+            yield from _csv(_Bounded(gzip.GzipFile(fileobj=file), most))
         else:
-            yield from _csv(file)
+            yield from _csv(_Bounded(file, most))
     except (pa.ArrowException, csv.Error, UnicodeDecodeError, zlib.error, EOFError, OSError) as error:
         raise UserError(f"The file cannot be read to its end: {error}. {_AGAIN}", field="file") from error
 
 
 def _parquet(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
-    parquet = pq.ParquetFile(file)
-    names = {name.strip().lower(): name for name in parquet.schema_arrow.names}
-    _needs(names)
-    wanted = [name for lower, name in names.items() if lower in _COLUMNS]
-    for batch in parquet.iter_batches(batch_size=1_000, columns=wanted):
-        for record in batch.to_pylist():
-            yield {name.strip().lower(): value for name, value in record.items()}
+    with NamedTemporaryFile() as copy:
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        parquet = ParquetFile(Path(copy.name), "The file")
+        places = {name.strip().lower(): place for place, name in enumerate(parquet.names)}
+        _needs(places)
+        names = [name for name in places if name in _COLUMNS]
+        for batch in parquet.batches([places[name] for name in names], ()):
+            columns = [_cut(batch[places[name]]) for name in names]
+            for start in range(0, len(columns[0]), _SLICE):
+                for values in zip(
+                    *(column.slice(start, _SLICE).to_pylist() for column in columns), strict=True
+                ):
+                    yield dict(zip(names, values, strict=True))
+
+
+def _cut(column: pa.Array) -> pa.Array:
+    """Texts in no more characters than are kept, before each row has its own."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return pa.DictionaryArray.from_arrays(
+        column.indices, pc.utf8_slice_codeunits(column.dictionary, 0, LONGEST)
+    )
 
 
 class _Bounded(io.RawIOBase):
     """Ends in an error where a small file unpacks to too much."""
 
-    def __init__(self, file: Any) -> None:
-        self._file, self._left = file, MAX_UNPACKED
+    def __init__(self, file: Any, most: int) -> None:
+        self._file, self._most, self._left = file, most, most
 
     def readable(self) -> bool:
         return True
@@ -131,13 +168,13 @@ class _Bounded(io.RawIOBase):
         read: bytes = self._file.read(len(buffer))
         self._left -= len(read)
         if self._left < 0:
-            raise UserError(f"The file unpacks to more than {MAX_UNPACKED:,} bytes. {_AGAIN}", field="file")
+            raise UserError(f"The file unpacks to more than {self._most:,} bytes. {_AGAIN}", field="file")
         buffer[: len(read)] = read
         return len(read)
 
 
-def _csv(file: Any) -> Iterator[Mapping[str, Any]]:
-    text = io.TextIOWrapper(io.BufferedReader(_Bounded(file), 1 << 16), encoding="utf-8-sig", newline="")
+def _csv(file: _Bounded) -> Iterator[Mapping[str, Any]]:
+    text = io.TextIOWrapper(io.BufferedReader(file, 1 << 16), encoding="utf-8-sig", newline="")
     csv.field_size_limit(MAX_FIELD)
     reader = csv.reader(text)
     names = [name.strip().lower() for name in next(reader, [])]
@@ -186,7 +223,7 @@ def _row(raw: Mapping[str, Any]) -> HubRow:
     return HubRow(
         recommendation_id=text("recommendation_id", 300),
         action=text("action_type", 60),
-        resource_arn=text("resource_arn", 2_000),
+        resource_arn=text("resource_arn", LONGEST),
         resource_type=text("current_resource_type", 100) or text("recommended_resource_type", 100),
         current=text("current_resource_summary", 300),
         recommended=text("recommended_resource_summary", 300),

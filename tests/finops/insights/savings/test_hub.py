@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 from collections.abc import Callable
 from datetime import date
@@ -234,6 +235,23 @@ def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: py
         import_recommendations(
             source=source, actor=Actor.command("test"), file=io.BytesIO(as_gzip([row()] * 50))
         )
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (gzip.compress(as_csv([row()]) + b"\n" * 2_000_000), "unpacks to more than 1,000,000 bytes"),
+        (as_gzip([row()] * 2_000), "more rows than"),
+        (as_parquet([row()] * 2_000), "more rows than"),
+        (as_parquet([row(resource_arn="x" * 70_000)] * 100), "the value has 70,000 bytes"),
+    ],
+    ids=["blank lines", "gzip", "parquet", "long values"],
+)
+def test_a_small_file_that_unpacks_to_much_work_is_refused(
+    source: CostSource, content: bytes, problem: str
+) -> None:
+    with pytest.raises(UserError, match=problem):
+        import_recommendations(source=source, actor=Actor.command("test"), file=io.BytesIO(content))
 
 
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(lambda tail: as_csv([row()]) + tail)))
