@@ -18,7 +18,6 @@ _GZIP: Final = 31
 _MEMBERS: Final = 1000
 """Each costs 30 µs, however little is in it: 16 MB of empty ones would cost 20 s."""
 
-
 RATIO: Final = 100
 RATIO_FROM: Final = 256 * 1024
 """From so many inflated bytes on, a body may be so many times what was sent. gzip reaches 1,032 with one byte repeated;
@@ -54,16 +53,14 @@ def read_body(request: HttpRequest) -> bytes:
         if encoding != "gzip":
             return bodies.read(request, limit)
         return _joined(_inflated(bodies.parts(request, limit)), limit)
-    except _InflatedTooFar as error:
-        raise _too_far() from error
     except bodies.BodyTooLarge as error:
         bodies.excess(request, limit)
-        raise _too_large() from error
+        raise (_too_far() if isinstance(error, _InflatedTooFar) else _too_large()) from error
     except bodies.BodyBrokeOff as error:
         raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
 
 
-class _InflatedTooFar(Exception):
+class _InflatedTooFar(bodies.BodyTooLarge):
     """The body is more than RATIO times what was sent."""
 
 
@@ -104,11 +101,11 @@ def _inflated(parts: Iterator[bytes]) -> Iterator[bytes]:
                     member, members = zlib.decompressobj(_GZIP), members + 1
                     if members > _MEMBERS:
                         raise _not_gzip()
-                found = member.decompress(rest, _PART)
-                inflated += len(found)
+                content = member.decompress(rest, _PART)
+                inflated += len(content)
                 if inflated > max(RATIO_FROM, RATIO * sent):
                     raise _InflatedTooFar
-                yield found
+                yield content
                 rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
         raise _not_gzip() from error

@@ -1,4 +1,4 @@
-"""How many queries each page and tool may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
+"""How many queries each page, tool and push may make: `tests/query_budget.json`, checked in, so that growth shows in a diff.
 
 `UPDATE_BUDGET=1 pytest tests/test_query_budget.py` writes it anew. The numbers are for an account with several rows of
 everything, so that a query a row would show.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -18,6 +19,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import Access, registry
 from tests.cast import Cast, signed_in
+from tests.ingestion.pushing import event, open_door
 from tests.isolation.marked import fill_with_marks
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import account_routes, fill
@@ -48,6 +50,23 @@ def count_tools(cast: Cast) -> dict[str, int]:
     }
 
 
+def count_pushes(cast: Cast) -> dict[str, int]:
+    """Of one event by a key that is new, each beside its transaction, which is a savepoint here."""
+    door = open_door(cast, name="budget")
+
+    def count(**fields: Any) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert door.push(event(**fields)).json()["accepted"] == 1
+        return sum("SAVEPOINT" not in str(query["sql"]) for query in queries.captured_queries)
+
+    return {
+        "push, the first": count(customer_id="new", metric="new"),
+        "push, the next": count(customer_id="new", metric="new"),
+        "push, a new dimension key": count(dimensions={"new": "x"}),
+        "push, an event id": count(event_id="new"),
+    }
+
+
 def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
     message = {
         "jsonrpc": "2.0",
@@ -66,10 +85,10 @@ def count_call(key: str, name: str, arguments: dict[str, object]) -> int:
 
 
 @pytest.mark.django_db
-def test_every_page_and_tool_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
+def test_every_page_tool_and_push_makes_as_many_queries_as_its_budget_says(cast: Cast) -> None:
     fill_with_marks(cast.account)
 
-    found = count_pages(cast) | count_tools(cast)
+    found = count_pages(cast) | count_tools(cast) | count_pushes(cast)
 
     if os.environ.get("UPDATE_BUDGET"):
         BUDGET.write_text(json.dumps(dict(sorted(found.items())), indent=2) + "\n")

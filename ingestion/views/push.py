@@ -45,12 +45,11 @@ class UsageKeyAuthentication(BaseAuthentication):
             raise _unauthorized("Send the key of a usage source: Authorization: Bearer <usage key>")
         bearer = _BEARER.fullmatch(header)
         credential = authenticate_usage_key(bearer[1]) if bearer else None
-        if credential is not None:
-            request.META[TENANT] = tenant(credential.account.pk)
         if credential is None:
             raise _unauthorized(
                 "This is not a living usage key: it is unknown, revoked or replaced by another."
             )
+        request.META[TENANT] = tenant(credential.account.pk)
         return AnonymousUser(), credential
 
 

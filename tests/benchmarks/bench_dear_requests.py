@@ -1,7 +1,7 @@
 """The dearest requests of each door: CPU of this process, its threads and PostgreSQL for each KB sent (head and body).
 
 Hypothesis looks for them among shapes that are made to be dear (`dear_shapes.py`), at sizes up to what the door takes, with
-the limits of requests a minute off and answers of the lake not kept. A request counts as a KB at least. None may be above
+the limits of requests a minute off. A request counts as a KB at least. None may be above
 LIMIT, except a first KB that is dear whatever is in it (a question to the lake, a password's hash): such a door says in
 `bounded by` what holds a client back, and a larger request of it may not be dearer for each KB than that first one.
 """
@@ -80,7 +80,6 @@ def unlimited() -> override_settings:
     return override_settings(
         STORAGES=STORAGES,
         ACCOUNT_RATE_LIMITS=False,
-        LAKE_ANSWERS_BYTES=0,
         EMAIL_BACKEND="django.core.mail.backends.dummy.EmailBackend",
         **{f"{name}_PER_MINUTE": 10**9 for name in per_minute},
     )

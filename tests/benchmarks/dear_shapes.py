@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from itertools import count, cycle
 from typing import Any
 from urllib.parse import urlencode
@@ -136,7 +137,6 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 MESSAGES: Shapes = {
     "long dimension": lambda size: call("querySpend", {"group_by": ["x" * size]}),
     "unknown arguments": lambda size: call("querySpend", {f"group_b{at}": 0 for at in range(size // 14)}),
-    "long metric": lambda size: call("queryUsage", {"metric": "x" * size}),
     "long number": lambda size: call("querySpend", {}).replace(b"{}", b'{"top":' + b"9" * size + b"}"),
     "unknown tool": lambda size: call("x" * size, {}),
     "long id": lambda size: PING.replace(b":1,", b':"' + rb"\u0001" * (size // 6) + b'",'),
@@ -152,12 +152,13 @@ MESSAGES: Shapes = {
 }
 
 
-# Questions to the lake. None is asked twice: `top` and days differ.
+# Questions to the lake. None is asked twice, since answers are kept: days differ.
 
 
 def _other_days() -> dict[str, str]:
     at = next(_number)
-    return {"start_date": f"2025-{1 + at % 9:02}-{1 + at // 9 % 28:02}", "end_date": "2026-11-19"}
+    start, end = date(2025, 1, 1) + timedelta(at % 300), date(2026, 11, 19) - timedelta(at // 300)
+    return {"start_date": f"{start}", "end_date": f"{end}"}
 
 
 def _spend(**arguments: Any) -> bytes:
@@ -182,6 +183,7 @@ QUESTIONS: Shapes = {
     **{name: _alone(ask) for name, ask in _QUESTIONS.items()},
     **{f"values {op}": _filters(op) for op in ("in", "not_in", "contains", "starts_with")},
     "a long value": lambda size: _filters("contains", size)(1),
+    "a long metric": lambda size: call("queryUsage", {"metric": "x" * size}),
 }
 BATCHES: Shapes = {
     "spend": batch(50, _spend),
