@@ -185,9 +185,6 @@ def doors() -> list[Door]:
     mcp = _post(stranger, "/api/mcp", handed_out["mcp_key_read"])
     inside = f"/a/{SLUG}"
     return [
-        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **dear.PUSHES}, 2**22),
-        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), dear.PACKED, 2**24),
-        Door("push, no key", _post(stranger, PUSH, "x"), dear.PUSHES, 2**20),
         Door("MCP message", mcp, dear.MESSAGES, 2**20),
         Door("MCP question", mcp, dear.QUESTIONS, 2**16, QUESTIONS),
         Door("MCP questions in a batch", mcp, dear.BATCHES, 2**13, QUESTIONS),
@@ -231,6 +228,10 @@ def doors() -> list[Door]:
             dear.files(costs),
             2**20,
         ),
+        # Last: what they store waits in the inbox, where no answer is kept.
+        Door("push", _post(stranger, PUSH, key), {"usual": _usual, **dear.PUSHES}, 2**22),
+        Door("push, gzip", _post(stranger, PUSH, key, HTTP_CONTENT_ENCODING="gzip"), dear.PACKED, 2**24),
+        Door("push, no key", _post(stranger, PUSH, "x"), dear.PUSHES, 2**20),
     ]
 
 

@@ -171,9 +171,7 @@ _QUESTIONS: dict[str, Callable[[], bytes]] = {
     "spend by resource and week": lambda: _spend(group_by=["resource", "account"], granularity="week"),
     "spend change": lambda: call("explainSpendChange", _other_days()),
     "usage": lambda: call("queryUsage", {"metric": "requests", "group_by": ["customer"], **_other_days()}),
-    "unit cost": lambda: call(
-        "queryUnitCost", {"usage_metric": "requests", "per": "customer", **_other_days()}
-    ),
+    "unit cost": lambda: call("queryUnitCost", {"usage_metric": "requests", **_other_days()}),
     "cost tag": lambda: call("queryCostTag", {"cost_tag": "environment", **_other_days()}),
     "values": lambda: call("listDimensionValues", {"dimension": "resource", **_other_days()}),
     "recommended tags": lambda: call("listTagRecommendations", {"limit": 1 + next(_number) % 50}),

@@ -27,7 +27,7 @@ from finops.lib.errors import UserError
 MAX_ROWS: Final = 100_000
 MAX_UNPACKED: Final = 200_000_000
 RATIO: Final = 100
-RATIO_FROM: Final = 1_000_000
+RATIO_FROM: Final = 250_000
 """From so many unpacked bytes on, a file may be so many times its size."""
 ROW_BYTES: Final = 16
 ROWS_FROM: Final = 500

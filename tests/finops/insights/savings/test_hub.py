@@ -240,7 +240,7 @@ def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: py
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (gzip.compress(as_csv([row()]) + b"\n" * 2_000_000), "unpacks to more than 1,000,000 bytes"),
+        (gzip.compress(as_csv([row()]) + b"\n" * 500_000), "unpacks to more than 250,000 bytes"),
         (as_gzip([row()] * 2_000), "more rows than"),
         (as_parquet([row()] * 2_000), "more rows than"),
         (as_parquet([row(resource_arn="x" * 70_000)] * 100), "the value has 70,000 bytes"),
