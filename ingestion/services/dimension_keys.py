@@ -18,9 +18,9 @@ from finops.lib import clock, prepared
 from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, TOO_MANY_KEYS
 from ingestion.parsing import Batch, Rejection
 
-_known: dict[int, frozenset[str]] = {}
+_keys_by_source: dict[int, frozenset[str]] = {}
 """Committed keys by source, so that a push without a new one needs no statement. A source's keys only become more."""
-_REMEMBERED: Final = 50_000
+_MOST_KEYS: Final = 50_000
 """Keys of all sources that a process remembers: 15 MB at most."""
 
 
@@ -31,7 +31,7 @@ def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[
     new key: then another push of the source with a new key waits until the transaction ends.
     """
     keys = keys_of(batch.events)
-    if keys <= _known.get(source_id, frozenset()):
+    if keys <= _keys_by_source.get(source_id, frozenset()):
         return batch, keys
     stored = _stored(source_id)
     if not keys <= stored:
@@ -80,9 +80,9 @@ def _without(batch: Batch, refused: Sequence[Rejection]) -> Batch:
 
 
 def _remember(source_id: int, keys: frozenset[str]) -> None:
-    if sum(map(len, list(_known.values()))) > _REMEMBERED:
-        _known.clear()
-    _known[source_id] = keys
+    if sum(map(len, list(_keys_by_source.values()))) > _MOST_KEYS:
+        _keys_by_source.clear()
+    _keys_by_source[source_id] = keys
 
 
 def _stored(source_id: int) -> set[str]:
