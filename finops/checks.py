@@ -6,15 +6,17 @@ Production is FINOPS_ENV=production. Development makes up its own secrets; produ
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import checks
-from django.core.checks import CheckMessage, Error, register, run_checks
+from django.core.checks import CheckMessage, Error, Tags, register, run_checks
 from django.core.exceptions import ImproperlyConfigured
+
+from finops.lib import pooler
 
 TAG = "production"
 MIN_SECRET_LENGTH = 50
@@ -24,7 +26,17 @@ PROCESSES_MISSING_REDIS = "finops.E005"
 
 def refuse_unsafe() -> None:
     """Raise ImproperlyConfigured, with every reason, when an error of these checks stands."""
-    errors = [message for message in run_checks(tags=[TAG]) if message.is_serious()]
+    _refuse(run_checks(tags=[TAG]))
+
+
+def refuse_pooler() -> None:
+    """Raise ImproperlyConfigured where DATABASE_URL leads to a pooler that DATABASE_PREPARED does not suit. The database must
+    answer."""
+    _refuse(check_pooler())
+
+
+def _refuse(messages: list[CheckMessage]) -> None:
+    errors = [message for message in messages if message.is_serious()]
     if errors:
         raise ImproperlyConfigured("Refusing to start:\n" + "\n".join(f"  {error}" for error in errors))
 
@@ -40,6 +52,21 @@ def check_processes(**kwargs: Any) -> list[CheckMessage]:
             "for itself, and the filesystem broker serves one machine.",
             hint="Set REDIS_URL, or WEB_PROCESSES=1 (it serves with threads).",
             id=PROCESSES_MISSING_REDIS,
+        )
+    ]
+
+
+@register(Tags.database)
+def check_pooler(databases: Sequence[str] | None = ("default",), **kwargs: Any) -> list[CheckMessage]:
+    """Of `migrate` and `check --database default`: it needs the database."""
+    if not settings.DATABASE_PREPARED or "default" not in (databases or ()) or not pooler.shares_sessions():
+        return []
+    return [
+        Error(
+            "DATABASE_URL leads to a pooler that gives each transaction another connection; prepared statements and "
+            "cursors of one transaction would be missing in the next.",
+            hint="Set DATABASE_PREPARED=0, or let the pooler keep a connection for each client (pool_mode=session).",
+            id="finops.E009",
         )
     ]
 

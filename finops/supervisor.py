@@ -29,10 +29,10 @@ LASTING_SECONDS: Final = 60.0
 """What ran for so long and ends is started at once: it can run."""
 START_SECONDS: Final = 60.0
 """For the first heartbeat after a start; twice as long each time that did not suffice, up to eight times."""
-SILENT_SECONDS: Final = 15.0
+SILENT_SECONDS: Final = float(os.environ.get("HEARTBEAT_SILENT_SECONDS", "15"))
 """A process that has had no turn for so long is stuck."""
 HEALTH = "answers"
-SILENT_SECONDS_OF: Final = {HEALTH: 60.0, heartbeat.BEAT: 60.0}
+SILENT_SECONDS_OF: Final = {HEALTH: 4 * SILENT_SECONDS, heartbeat.BEAT: 4 * SILENT_SECONDS}
 """Longer where others than the program decide: clients fill the queue of /healthz, a broker that is away delays beat."""
 PROBE_SECONDS: Final = 2.0
 AWAY_SECONDS: Final = 5.0

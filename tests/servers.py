@@ -60,6 +60,18 @@ for line in sys.stdin:
     print(json.dumps(said), file=answers)
 """
 
+_ACTIVATE = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def activated(listening: socket.socket, command: list[str]) -> list[str]:
+    """The command as systemd starts it with this socket (sd_listen_fds(3)); `pass_fds` has its descriptor."""
+    return [sys.executable, "-c", _ACTIVATE, str(listening.fileno()), *command]
+
 
 class LiveServer:
     """A running server. `url` has no slash at its end."""

@@ -16,7 +16,7 @@ from types import FrameType
 
 from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, Heart
 from finops.supervisor import LOOK_SECONDS, Program, Supervisor
-from finops.web.server import BACKLOG, listening_socket, local_url, programs, serve
+from finops.web.server import BACKLOG, activated_socket, listening_socket, local_url, programs, serve
 
 
 def main() -> None:
@@ -32,13 +32,13 @@ def main() -> None:
         Heart(WEB).start()
         serve(socket.socket(fileno=given.descriptor))
         return
-    listening = listening_socket(given.host, given.port)
+    listening = activated_socket() or listening_socket(given.host, given.port)
     listening.listen(BACKLOG)
     if given.processes == 1:
         serve(listening)
     else:
         environment = {**os.environ, ENDS_WITH_SUPERVISOR: "1"}
-        supervise(programs(listening, given.processes, environment, local_url(given.host, given.port)))
+        supervise(programs(listening, given.processes, environment, local_url(*listening.getsockname()[:2])))
 
 
 def supervise(of: list[Program]) -> None:

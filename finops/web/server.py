@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import resource
 import socket
 import sys
@@ -24,6 +25,8 @@ from finops.supervisor import HEALTH, Program
 THREADS: Final = 512
 CONNECTIONS: Final = 4096
 """Open at once, a process. granian calls it backpressure; beyond it connections wait to be accepted."""
+ACTIVATED: Final = 3
+"""The descriptor of the first socket that systemd passes: SD_LISTEN_FDS_START."""
 BACKLOG: Final = 4096
 """Connections that wait to be accepted while all processes are busy or starting; the kernel may allow fewer."""
 ANSWER_SECONDS: Final = 10.0
@@ -53,6 +56,23 @@ def listening_socket(host: str, port: int) -> socket.socket:
         made.close()
         raise
     return made
+
+
+def activated_socket() -> socket.socket | None:
+    """The listening TCP socket that this process was given by systemd, or by another that starts programs as it does
+    (sd_listen_fds(3)), and that outlives it; None without one. ValueError for anything but one such socket."""
+    pid, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if pid != str(os.getpid()):
+        return None
+    if count != "1":
+        raise ValueError(f"One socket is expected in LISTEN_FDS, not {count or 'none'}.")
+    os.set_inheritable(ACTIVATED, False)
+    activated = socket.socket(fileno=ACTIVATED)
+    if activated.family not in (socket.AF_INET, socket.AF_INET6) or activated.type != socket.SOCK_STREAM:
+        raise ValueError("The socket of LISTEN_FDS is not TCP's.")
+    activated.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return activated
 
 
 def programs(

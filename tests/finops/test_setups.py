@@ -25,6 +25,7 @@ import httpx
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.test import override_settings
 from moto.server import ThreadedMotoServer
 
 from accounts.audit import Actor
@@ -34,6 +35,7 @@ from accounts.services import create_account
 from finops.alerts.services import create_alert_subscription, create_channel
 from finops.alerts.subscriptions import SubscriptionDraft
 from finops.budgets.services import BudgetDraft, create_budget
+from finops.checks import check_pooler
 from finops.costs.models import CostImport
 from finops.costs.services import create_cost_source, queue_import
 from finops.lake.models import LakeSegment
@@ -85,6 +87,12 @@ def go_on() -> None:
         create_channel(account=account, actor=actor, name="Ops", kind="email", target=target)
         draft = SubscriptionDraft(channel="Ops", trigger="budget", budget="Cloud", thresholds=(80,))
         create_alert_subscription(account=account, actor=actor, draft=draft)
+
+
+def refusals_of_prepared() -> list[str]:
+    """What would be wrong with DATABASE_PREPARED=1 here."""
+    with override_settings(DATABASE_PREPARED=True):
+        return [str(message.id) for message in check_pooler()]
 
 
 def imports() -> list[str]:
@@ -244,6 +252,8 @@ def several(tmp_path: Path) -> None:
         serving = stack.enter_context(program(server.log, given, *web))
         stack.enter_context(program(server.log, given, sys.executable, "-m", "finops.worker", "--beat"))
         _wait_until_ready(server, serving)
+        server.keeps_caller = True
+        assert server.run(f"{HERE}:refusals_of_prepared") == (["finops.E009"] if PGBOUNCER else [])
         works(server, mails)
         assert checks(server) == {**WELL, "redis": "ok"}
 

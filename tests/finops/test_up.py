@@ -14,14 +14,16 @@ import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
 from finops.processes import group_alive, process_name
-from tests.waiting import threads
+from finops.web.server import listening_socket
+from tests.servers import activated, free_port
+from tests.waiting import threads, wait_until
 
 # Some 100 migrations on a machine that has other things to do.
 PATIENCE = 240
@@ -31,15 +33,19 @@ pytestmark = pytest.mark.xdist_group("up")
 class Console:
     """One run of `manage.py up` in a folder; reads what it prints."""
 
-    def __init__(self, var_dir: Path, port: int, *arguments: str) -> None:
+    def __init__(
+        self, var_dir: Path, port: int, *, listening: socket.socket | None = None, **environment: str
+    ) -> None:
         self.var_dir, self.port = var_dir, port
+        command = [sys.executable, "manage.py", "up", "--no-demo", "--port", str(port)]
         inherited = {
             name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "PUBLIC_URL")
         }
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up", "--no-demo", "--port", str(port), *arguments],
+            command if listening is None else activated(listening, command),
+            pass_fds=[] if listening is None else [listening.fileno()],
             cwd=settings.BASE_DIR,
-            env={**inherited, "VAR_DIR": str(var_dir), "PYTHONUNBUFFERED": "1"},
+            env={**inherited, "VAR_DIR": str(var_dir), "PYTHONUNBUFFERED": "1", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -55,14 +61,20 @@ class Console:
                 self._lines.put(line.rstrip())
         self._lines.put(None)
 
-    def wait_for(self, words: str) -> str:
-        """The first line with these words; fails with all that was said when the output ends without."""
-        while True:
-            line = self._lines.get(timeout=PATIENCE)
-            assert line is not None, f"{self.process.wait()}: did not say {words!r}:\n" + "\n".join(self.said)
-            self.said.append(line)
-            if words in line:
-                return line
+    def wait_for(self, *words: str) -> str:
+        """Until lines with each of these have come, in any order; the last. Fails with all that it said when its output ends
+        without."""
+        missing, line = set(words), ""
+        while missing:
+            line = self._next_line(f"did not say {sorted(missing)}")
+            missing -= {each for each in missing if each in line}
+        return line
+
+    def _next_line(self, failure: str) -> str:
+        line = self._lines.get(timeout=PATIENCE)
+        assert line is not None, f"{self.process.wait()}: {failure}:\n" + "\n".join(self.said)
+        self.said.append(line)
+        return line
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         self.process.send_signal(number)
@@ -83,14 +95,8 @@ class Console:
         return int((self.var_dir / "postgres" / "data" / "postmaster.pid").read_text().splitlines()[0])
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
             return str(answer.read().decode())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +109,10 @@ def var_dir() -> Iterator[Path]:
 
 
 @contextmanager
-def started(var_dir: Path) -> Iterator[Console]:
-    running = Console(var_dir, free_port())
+def started(
+    var_dir: Path, port: int = 0, listening: socket.socket | None = None, **environment: str
+) -> Iterator[Console]:
+    running = Console(var_dir, port or free_port(), listening=listening, **environment)
     try:
         running.wait_for("Ready after")
         yield running
@@ -132,7 +140,8 @@ def console(var_dir: Path) -> Iterator[Console]:
 @pytest.fixture(scope="class")
 def kept(var_dir: Path) -> Iterator[Console]:
     """One run for the tests that leave it running: a start costs seconds."""
-    with started(var_dir) as running:
+    # Each second a program tells that it is not stuck, beat every five.
+    with started(var_dir, HEARTBEAT_SILENT_SECONDS="5") as running:
         yield running
 
 
@@ -149,11 +158,22 @@ def test_it_says_what_it_does_serves_and_stops_all_on_ctrl_c(console: Console) -
     assert "Stopped." in console.rest()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_kill_or_a_closed_terminal_stops_all_too(console: Console, number: signal.Signals) -> None:
-    running = [*console.children().values(), console.postgres()]
-    assert console.end(number) == 0
-    assert [pid for pid in running if group_alive(pid)] == []
+def test_a_kill_or_a_closed_terminal_stops_all_too_and_a_restart_refuses_nobody(var_dir: Path) -> None:
+    """The socket is of who starts it, as with systemd: clients that come meanwhile wait for the next start."""
+
+    def stops_all(console: Console, number: signal.Signals) -> bool:
+        running = [*console.children().values(), console.postgres()]
+        return console.end(number) == 0 and not any(group_alive(pid) for pid in running)
+
+    with listening_socket("127.0.0.1", 0) as listening, ExitStack() as consoles:
+        listening.listen()
+        port = listening.getsockname()[1]
+        first = consoles.enter_context(started(var_dir, port, listening))
+        assert stops_all(first, signal.SIGTERM)
+        with waiting_clients(first, 2) as answers:
+            second = consoles.enter_context(started(var_dir, port, listening))
+        assert answers == ["ok"] * 2
+        assert stops_all(second, signal.SIGHUP)
 
 
 def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
@@ -210,6 +230,21 @@ class TestWhileItRuns:
             kept.wait_for("The web server ended with code -9; starting it again now")
             kept.wait_for("The web server answers again")
         assert answers == ["ok"] * 5
+
+    def test_a_worker_and_beat_that_are_stuck_are_started_again(self, kept: Console) -> None:
+        # Beat's messages have come through every worker, so each has begun to beat.
+        wait_until(lambda: set(json.loads(kept.get("/readyz"))["checks"].values()) == {"ok"})
+        before = kept.children()
+        for name in ("import worker", "beat"):
+            os.kill(before[name], signal.SIGSTOP)
+        kept.wait_for(
+            "The import worker is stuck (no heartbeat of worker); starting it again now.",
+            "The import worker answers again",
+            "The beat is stuck (no heartbeat of beat); starting it again now.",
+            "The beat answers again",
+        )
+        after = kept.children()
+        assert {name for name in before if before[name] != after[name]} == {"import worker", "beat"}
 
     def test_a_worker_that_cannot_run_ends_nothing_and_is_started_until_it_can(self, kept: Console) -> None:
         running = [kept.children()["web server"], kept.postgres()]

@@ -21,7 +21,7 @@ from django.db import OperationalError, connection
 
 from accounts.models import Account
 from finops import demo_box, embedded, static_build
-from finops.checks import refuse_unsafe
+from finops.checks import refuse_pooler, refuse_unsafe
 from finops.embedded.watch import ServerWatch
 from finops.heartbeat import BEAT, WORKER
 from finops.lib.secrets import make_private_dir
@@ -51,7 +51,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up = Up(self, options["host"], options["port"], demo=not (options["no_demo"] or settings.PRODUCTION))
+        host, port, activated = options["host"], options["port"], self._activated()
+        if activated is not None:
+            host, port = activated.getsockname()[:2]
+        demo = not (options["no_demo"] or settings.PRODUCTION)
+        up = Up(self, host, port, demo=demo, activated=activated)
         try:
             up.run()
         except KeyboardInterrupt:
@@ -63,14 +67,28 @@ class Command(BaseCommand):
         finally:
             up.stop()
 
+    def _activated(self) -> socket.socket | None:
+        try:
+            return server.activated_socket()
+        except (ValueError, OSError) as error:
+            raise CommandError(str(error)) from error
+
 
 class StepFailed(RuntimeError):
     """A step of the start did not succeed; the message says what to do."""
 
 
 class Up:
-    def __init__(self, command: BaseCommand, host: str, port: int, *, demo: bool) -> None:
-        self.command = command
+    def __init__(
+        self,
+        command: BaseCommand,
+        host: str,
+        port: int,
+        *,
+        demo: bool,
+        activated: socket.socket | None = None,
+    ) -> None:
+        self.command, self.activated = command, activated
         self.host, self.port, self.demo = host, port, demo
         self.local_url = server.local_url(host, port)
         self.public_url = os.environ.get("PUBLIC_URL", self.local_url).rstrip("/")
@@ -93,10 +111,13 @@ class Up:
         for number in ENDS:
             signal.signal(number, _interrupt)
         self._stop_leftovers()
-        # It outlives the web processes, so that no connection is refused while one starts again.
-        listening = self._bind()
+        # It outlives the web processes, so that no connection is refused while one starts again; an activated one outlives
+        # this process too.
+        listening = self.activated or self._bind()
         if settings.EMBEDDED_DATABASE:
             self._start_postgres()
+        else:
+            refuse_pooler()
         self._migrate()
         self._build_static()
         self._load_demo()

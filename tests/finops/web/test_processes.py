@@ -12,17 +12,22 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from finops.web.server import answers, command
-from tests.servers import free_port
+from finops.web.server import answers, command, listening_socket
+from tests.servers import activated, free_port
 from tests.waiting import wait_until
 
 
 class Web:
+    """Two processes behind a socket that they are given, as systemd does it."""
+
     def __init__(self, folder: Path) -> None:
-        self.port, self.log = free_port(), folder / "log"
+        self.log, self.socket = folder / "log", listening_socket("127.0.0.1", 0)
+        self.socket.listen()
+        self.port = self.socket.getsockname()[1]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                command(host="127.0.0.1", port=self.port, processes=2),
+                activated(self.socket, command(host="127.0.0.1", port=free_port(), processes=2)),
+                pass_fds=[self.socket.fileno()],
                 cwd=settings.BASE_DIR,
                 # Health asks nothing of it.
                 env={
@@ -57,6 +62,7 @@ def web(tmp_path: Path) -> Iterator[Web]:
     finally:
         made.process.send_signal(signal.SIGTERM)
         assert made.process.wait(60) == 0
+        made.socket.close()
 
 
 def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused(web: Web) -> None:
