@@ -315,7 +315,7 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BEAT_SCHEDULE = {
     task: {"task": task, "schedule": float(seconds), "options": {"expires": float(seconds)}}
     for task, seconds in {
-        "costs.run_due_imports": 60,
+        "costs.run_due_imports": 15,
         "costs.find_due_overlaps": 60,
         "costs.refresh_completeness": 60,
         "ingestion.flush_due_usage": 3,
@@ -332,7 +332,7 @@ CELERY_BEAT_SCHEDULE = {
         "ingestion.sweep": 3_600,
         "ingestion.expire_event_ids": 86_400,
         "ingestion.void_due": 60,
-        "ingestion.run_due_uploads": 60,
+        "ingestion.run_due_uploads": 15,
         "ingestion.remove_forgotten_uploads": 86_400,
         "insights.find_due_anomalies": 60,
         "alerts.evaluate_due": 60,

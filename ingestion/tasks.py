@@ -96,9 +96,9 @@ def run_upload(account_id: int, usage_upload_id: int) -> None:
 
 @shared_task(name="ingestion.run_due_uploads")
 def run_due_uploads() -> None:
-    """Every minute: uploads whose message was lost, or whose process died, become a task each."""
+    """Every 15 seconds: uploads whose message was lost, or whose process died, become a task each."""
     for account_id, upload_id in services.due_uploads():
-        run_upload.apply_async([account_id, upload_id], expires=60)
+        run_upload.apply_async([account_id, upload_id], expires=15)
 
 
 @shared_task(name="ingestion.remove_forgotten_uploads")

@@ -23,9 +23,9 @@ def run_cost_import(account_id: int, import_id: int) -> None:
 
 @shared_task(name="costs.run_due_imports")
 def run_due_imports() -> None:
-    """Every minute: imports whose message was lost, or whose process died, become a task each."""
+    """Every 15 seconds: imports whose message was lost, or whose process died, become a task each."""
     for account_id, import_id in services.due_imports():
-        run_cost_import.apply_async([account_id, import_id], expires=60)
+        run_cost_import.apply_async([account_id, import_id], expires=15)
 
 
 @shared_task(name="costs.find_due_overlaps")

@@ -104,7 +104,8 @@ class RedisWindows:
     def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
         if not self._outage.lasts():
             try:
-                return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
+                with self._outage.question():
+                    return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
             except RedisError as error:
                 self._outage.begins(error)
         return self._alone.hit(whose, limit=limit, seconds=seconds, cost=cost)

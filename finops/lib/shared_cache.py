@@ -40,7 +40,8 @@ def _either(name: str) -> Callable[..., Any]:
     def operation(self: SharedCache, *args: Any, **options: Any) -> Any:
         if not _outage.lasts():
             try:
-                return in_redis(self, *args, **options)
+                with _outage.question():
+                    return in_redis(self, *args, **options)
             except RedisError as error:
                 _outage.begins(error)
         return getattr(self.alone, name)(*args, **options)

@@ -16,6 +16,7 @@ def publish(task: str, *arguments: int, expires: float) -> None:
     if _outage.lasts():
         return
     try:
-        app.send_task(task, args=list(arguments), expires=expires)
+        with _outage.question():
+            app.send_task(task, args=list(arguments), expires=expires)
     except (OperationalError, OSError) as error:
         _outage.begins(error)

@@ -79,7 +79,8 @@ def _ask(question: Callable[[Redis], Any]) -> Any:
     if _outage.lasts():
         raise RedisError("Redis was away a moment ago.")
     try:
-        return question(_redis())
+        with _outage.question():
+            return question(_redis())
     except RedisError as error:
         _outage.begins(error)
         raise
