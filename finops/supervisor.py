@@ -119,10 +119,10 @@ class Program:
         if self._pipe < 0:
             return
         try:
-            came = os.read(self._pipe, 1 << 16)
+            data = os.read(self._pipe, 1 << 16)
         except BlockingIOError:
             return
-        *names, self._rest = (self._rest + came).split(b"\n")
+        *names, self._rest = (self._rest + data).split(b"\n")
         self.heard.update({name.decode(errors="replace"): now for name in names})
 
     def excuse(self, now: float) -> None:

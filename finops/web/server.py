@@ -46,16 +46,16 @@ def listening_socket(host: str, port: int) -> socket.socket:
     """Bound, and not yet listening. Whoever holds it while web processes end and start keeps the connections of clients
     waiting in the kernel's queue; several processes may accept from it. Raises OSError where the address is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Connections inherit it: an answer does not wait for the acknowledgement of the one before.
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.bind((host, port))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind((host, port))
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 def activated_socket() -> socket.socket | None:

@@ -32,6 +32,8 @@ class Fault:
     make: Make
     needs: frozenset[str] = frozenset()
     seconds: float = SECONDS
+    needs_disk: bool = False
+    """It can only be made where the console's folder is a disk of its own."""
 
 
 def send(number: signal.Signals, part: str) -> Make:
@@ -86,10 +88,8 @@ def mail_away(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 @contextmanager
 def full_disk(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    """Of the console's folder: database, queue, uploads, cache. Nothing where no disk of its own could be mounted."""
-    if world.disk is None:
-        yield
-        return
+    """Of the console's folder: database, queue, uploads, cache."""
+    assert world.disk is not None
     filler = world.disk / "filler"
     try:
         with filler.open("wb", buffering=0) as file, suppress(OSError):
@@ -125,7 +125,7 @@ POSTGRESQL_KILLED = Fault("PostgreSQL killed", send(signal.SIGKILL, "PostgreSQL"
 REDIS_AWAY = Fault("Redis away", redis_away)
 S3_HANGS = Fault("S3 hangs", s3_hangs, OF_LAKE)
 MAIL_AWAY = Fault("SMTP away", mail_away)
-FULL_DISK = Fault("the disk full", full_disk, EVERYTHING)
+FULL_DISK = Fault("the disk full", full_disk, EVERYTHING, needs_disk=True)
 SLOW = Fault(f"{SLOW_CLIENTS} slow clients", slow)
 HOSTILE = Fault("hostile files", hostile_files)
 

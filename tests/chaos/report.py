@@ -81,6 +81,8 @@ class Report:
     books: dict[str, dict[str, Any]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     """What no fault excuses, in words: lost or doubled data, 500, what did not come back at all."""
+    omitted: set[str] = field(default_factory=set)
+    """Faults that could not be made here."""
     seconds: float = 0.0
     settled_seconds: float = 0.0
     """From the last fault's end until every import had ended."""
@@ -124,6 +126,7 @@ class Report:
         head = (
             f"{moment}, {self.seconds / 60:.0f} minutes, {os.cpu_count()} cores for all of it, clients too: "
             f"{len(self.answers):,} requests of {len(self.books)} tenants, {len(self.spans)} faults."
+            + "".join(f" Left out, for want of a disk of its own: {name}." for name in sorted(self.omitted))
         )
         missed = self.missed()
         verdict = (

@@ -59,6 +59,9 @@ def run_in(
     report.rest = (time.monotonic(), time.monotonic() + rest)
     time.sleep(rest)
     for fault in faults:
+        if fault.needs_disk and world.disk is None:
+            report.omitted.add(fault.name)
+            continue
         report.spans.append(_span(world, clients, fault, report))
         time.sleep(between)
     ended.set()

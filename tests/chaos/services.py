@@ -154,21 +154,21 @@ class Console:
         return {}
 
     def programs(self) -> dict[str, psutil.Process]:
-        """Everything beneath the supervisor by what it is: web and worker programs by their noted names, and the
+        """Everything beneath the supervisor by what it is: web and worker programs by the names in up.json, and the
         processes of the web server and of PostgreSQL one by one."""
-        found: dict[str, psutil.Process] = {}
-        noted = json.loads((self.var_dir / "up.json").read_text())["children"]
-        for child in noted:
+        processes: dict[str, psutil.Process] = {}
+        children = json.loads((self.var_dir / "up.json").read_text())["children"]
+        for child in children:
             with suppress(psutil.NoSuchProcess):
-                found[child["name"]] = psutil.Process(child["pid"])
-                for number, below in enumerate(found[child["name"]].children(recursive=True)):
-                    found[f"{child['name']}, process {number + 1}"] = below
+                processes[child["name"]] = psutil.Process(child["pid"])
+                for number, below in enumerate(processes[child["name"]].children(recursive=True)):
+                    processes[f"{child['name']}, process {number + 1}"] = below
         with suppress(OSError, psutil.NoSuchProcess):
             lines = (self.var_dir / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
-            found["PostgreSQL"] = psutil.Process(int(lines[0]))
-            for number, below in enumerate(found["PostgreSQL"].children()):
-                found[f"PostgreSQL, process {number + 1}"] = below
-        return found
+            processes["PostgreSQL"] = psutil.Process(int(lines[0]))
+            for number, below in enumerate(processes["PostgreSQL"].children()):
+                processes[f"PostgreSQL, process {number + 1}"] = below
+        return processes
 
     def stop(self) -> None:
         self.inside.end_calls()
@@ -213,7 +213,7 @@ def running(
         ends.callback(shutil.rmtree, home, ignore_errors=True)
         folder = home / "disk"
         folder.mkdir()
-        disk = folder if _mounted(folder, disk_bytes) else None
+        disk = folder if _mount_tmpfs(folder, disk_bytes) else None
         if disk is not None:
             ends.callback(subprocess.run, ["umount", "-l", str(folder)], check=False)
         redis_port, s3_port = free_port(), free_port()
@@ -250,7 +250,7 @@ def running(
         yield World(console, redis, s3, mail, disk, random.Random(seed))
 
 
-def _mounted(folder: Path, size: int) -> bool:
+def _mount_tmpfs(folder: Path, size: int) -> bool:
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(folder)]
     try:
         return subprocess.run(mount, capture_output=True, check=False).returncode == 0

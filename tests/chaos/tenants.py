@@ -155,7 +155,7 @@ class Tenant:
         headers: Mapping[str, str],
         form: Mapping[str, str] | None = None,
     ) -> tuple[int, bytes]:
-        content, content_type = _encoded(body, form)
+        content, content_type = _encode(body, form)
         sent = {**headers, "Content-Type": content_type} if content else dict(headers)
         place, began = urlsplit(self.url), time.monotonic()
         status, answer, detail = 0, b"", ""
@@ -194,7 +194,7 @@ def bill(month: date) -> bytes:
 BILL_TOTAL = sum((Decimal(number + 1) / 100 for number in range(LINES)), Decimal())
 
 
-def _encoded(body: object, form: Mapping[str, str] | None) -> tuple[bytes, str]:
+def _encode(body: object, form: Mapping[str, str] | None) -> tuple[bytes, str]:
     if body is None:
         return b"", ""
     if form is None:
