@@ -46,8 +46,8 @@ bench: $(DEV_READY) ## Measure: lake queries, import, MCP over HTTP (minutes; B=
 soak: $(DEV_READY) ## A million generated inputs to the doors (an hour)
 	SOAK=1 $(BIN)/python -m pytest -n 2 -m soak tests
 
-chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30)
-	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30)
+chaos: $(DEV_READY) $(NODE_READY) ## Kill, hang and fill everything beside ten tenants (MINUTES=30 REPORT=file)
+	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),30) $(if $(REPORT),--report $(REPORT))
 
 setups: $(DEV_READY) $(NODE_READY) pooler ## Start each documented setup from nothing: embedded, Redis, S3, pooler (minutes)
 	SETUPS=1 $(BIN)/python -m pytest tests/finops/test_setups.py
