@@ -103,12 +103,12 @@ def run(
     *arguments: Any,
     name: str,
     memory: int | None = None,
-    wanted: Callable[[], bool] | None = None,
+    is_wanted: Callable[[], bool] | None = None,
 ) -> Ending:
     """Call the function of this dotted path in a child and wait until that has ended.
 
-    The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), when `wanted`,
-    asked once a second, says no, and when this process dies. What the function returns is lost; what it raises is in
+    The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), when `is_wanted`,
+    called once a second, is false, and when this process dies. What the function returns is lost; what it raises is in
     the log, and the ending has exit code 1.
     """
     memory = memory or memory_limit()
@@ -120,16 +120,16 @@ def run(
         _context.set_forkserver_preload([SERVER])
         process.start()
     try:
-        code = _watched(child, memory, wanted or (lambda: True))
+        code = _watch(child, memory, is_wanted or (lambda: True))
     except BaseException:
         child.kill(End.ENDED)
         raise
     return Ending(End.DONE if code == 0 else child.end, code, child.peak)
 
 
-def _watched(child: _Child, memory: int, wanted: Callable[[], bool]) -> int:
+def _watch(child: _Child, memory: int, is_wanted: Callable[[], bool]) -> int:
     """Its exit code."""
-    asked = time.monotonic()
+    last_look = time.monotonic()
     while True:
         wait([child.process.sentinel], LOOK_SECONDS)
         with _lock:
@@ -140,9 +140,9 @@ def _watched(child: _Child, memory: int, wanted: Callable[[], bool]) -> int:
         child.peak = max(child.peak, resident)
         if resident > memory:
             child.kill(End.MEMORY)
-        elif time.monotonic() - asked >= WANTED_SECONDS:
-            asked = time.monotonic()
-            if not wanted():
+        elif time.monotonic() - last_look >= WANTED_SECONDS:
+            last_look = time.monotonic()
+            if not is_wanted():
                 child.kill(End.ENDED)
 
 

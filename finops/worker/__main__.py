@@ -14,10 +14,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m finops.worker", description="Do the console's work.")
     parser.add_argument("queue", nargs="?", choices=QUEUES, help="what it does (default: everything)")
     parser.add_argument("--beat", action="store_true", help="be the clock as well; exactly one is")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     # Before any thread: niceness is a thread's, and passed on to those it starts.
-    os.nice(NICENESS.get(given.queue, 0))
-    app.start(celery_arguments(given.queue, beat=given.beat))
+    os.nice(NICENESS.get(arguments.queue, 0))
+    app.start(celery_arguments(arguments.queue, beat=arguments.beat))
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ class Turns:
             thread.join()
 
     def _work(self) -> None:
-        while (taken := self._next()) is not None:
-            tenant, call = taken
+        while (turn := self._next()) is not None:
+            tenant, call = turn
             try:
                 call.run()
             except BaseException:

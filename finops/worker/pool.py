@@ -43,14 +43,14 @@ class LanePool(BasePool):
         if lane not in self._turns:
             # Celery's consumer calls this from one thread.
             self._turns[lane] = Turns(lane.name, lane.threads)
-        given = _arguments(body)
+        arguments = _arguments(body)
 
         def run() -> None:
             with limited(lane.seconds):
                 apply_target(target, args, kwargs, callback, accept_callback)
 
-        added = self._turns[lane].add(_tenant(task, given), (task, *given), run)
-        if not added and callback is not None:
+        is_new = self._turns[lane].add(_tenant(task, arguments), (task, *arguments), run)
+        if not is_new and callback is not None:
             callback(NOTHING_DONE)
 
     def on_stop(self) -> None:
@@ -64,6 +64,6 @@ def _arguments(body: Any) -> tuple[Hashable, ...]:
     return tuple(positional)
 
 
-def _tenant(task: str, given: tuple[Hashable, ...]) -> Hashable:
+def _tenant(task: str, arguments: tuple[Hashable, ...]) -> Hashable:
     """A task of an account takes its id first (`tests/isolation/test_tasks.py`); one that takes none is nobody's."""
-    return given[0] if given else task
+    return arguments[0] if arguments else task

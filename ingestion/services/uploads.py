@@ -196,7 +196,7 @@ def _attempt_in_child(job: UsageUpload) -> None:
             job.pk,
             job.attempts,
             name=f"usage upload {job.pk}",
-            wanted=is_wanted,
+            is_wanted=is_wanted,
         )
         row = _running(job).select_related("account", "source").first()
         if row is None or ending.end is End.DONE:

@@ -28,7 +28,7 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
         names: list[str] = []
         left = list(each)
 
-        def run(*_: Any, name: str, wanted: Callable[[], bool]) -> Ending:
+        def run(*_: Any, name: str, is_wanted: Callable[[], bool]) -> Ending:
             names.append(name)
             one = left.pop(0) if len(left) > 1 else left[0]
             return one if isinstance(one, Ending) else one()

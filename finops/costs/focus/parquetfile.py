@@ -27,7 +27,7 @@ class ParquetFile:
         self._rows_done = 0
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], parquetplan.Plan] = {}
         parquetplan.check_footer(path, self.size, name)
-        with self._explained("footer"), parquetplan.opened(path) as file:
+        with self._explained("footer"), parquetplan.open_file(path) as file:
             parquetplan.check_schema(file, self.size, name)
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
@@ -40,16 +40,16 @@ class ParquetFile:
     def batches(self, texts: Sequence[int], plain: Sequence[int]) -> Iterator[Mapping[int, pa.Array]]:
         """Columns by position, batch after batch, strings of `texts` dictionary-encoded. May be called again."""
         self._rows_done = 0
-        wanted = [*texts, *plain]
-        chosen = [self.names[place] for place in wanted]
+        places = [*texts, *plain]
+        names = [self.names[place] for place in places]
         with self._explained("data"):
             plan = self._plan(texts, plain)
-            with parquetplan.opened(self.path, read_dictionary=plan.as_dictionary) as file:
-                for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=chosen)):
+            with parquetplan.open_file(self.path, read_dictionary=plan.as_dictionary) as file:
+                for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=names)):
                     self._check_count(self._rows_done + batch.num_rows <= self.rows)
-                    found = {place: batch.column(self.names[place]) for place in wanted}
-                    self._check(found)
-                    yield found
+                    columns = {place: batch.column(self.names[place]) for place in places}
+                    self._check(columns)
+                    yield columns
                     self._rows_done += batch.num_rows
         self._check_count(self._rows_done == self.rows)
 
@@ -66,9 +66,9 @@ class ParquetFile:
         key = tuple(texts), tuple(plain)
         if key not in self._plans:
             dictionaries = [self.names[place] for place in texts if _is_text(self._types[place])]
-            wanted = [self.names[place] for place in (*texts, *plain)]
-            with parquetplan.opened(self.path) as file:
-                self._plans[key] = parquetplan.plan(self.path, file, self.name, dictionaries, wanted)
+            columns = [self.names[place] for place in (*texts, *plain)]
+            with parquetplan.open_file(self.path) as file:
+                self._plans[key] = parquetplan.plan(self.path, file, self.name, dictionaries, columns)
         return self._plans[key]
 
     def _check(self, batch: Mapping[int, pa.Array]) -> None:

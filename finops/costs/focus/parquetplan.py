@@ -76,7 +76,7 @@ def check_footer(path: Path, size: int, name: str) -> None:
         )
 
 
-def opened(path: Path, **options: Any) -> pq.ParquetFile:
+def open_file(path: Path, **options: Any) -> pq.ParquetFile:
     return pq.ParquetFile(
         path, thrift_string_size_limit=_THRIFT_STRINGS, thrift_container_size_limit=_THRIFT_ITEMS, **options
     )
@@ -103,13 +103,13 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
             )
 
 
-def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], wanted: Sequence[str]) -> Plan:
-    """How to read the columns `wanted`, of which `texts` become dictionaries where they can. FocusFileError for columns
+def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]) -> Plan:
+    """How to read the `columns`, of which `texts` become dictionaries where they can. FocusFileError for columns
     that cannot be read in bounded memory. Cost: a millisecond a row group, and its dictionaries."""
-    _refuse_repeated(file, name, wanted)
-    leaves = list(_leaves(file.schema_arrow, set(wanted), file.metadata))
+    _refuse_repeated(file, name, columns)
+    leaves = list(_leaves(file.schema_arrow, set(columns), file.metadata))
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-    found: dict[str, None] = {}
+    as_dictionary: dict[str, None] = {}
     rows = BATCH_ROWS
     measurable: list[_Leaf] = []
     # What is read as dictionary grows by nothing, and its dictionaries are not larger than all of the row group.
@@ -124,29 +124,29 @@ def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], want
         encodings = {encoding for chunk, _ in chunks for encoding in chunk.encodings}
         if not any(encoding.startswith("DELTA") for encoding in encodings):
             if leaf.column in texts and not leaf.is_nested:
-                found[leaf.path] = None
-            if leaf.path not in found or is_large:
+                as_dictionary[leaf.path] = None
+            if leaf.path not in as_dictionary or is_large:
                 measurable.append(leaf)
         elif "DELTA_BYTE_ARRAY" in encodings:
             rows = min(rows, _CAREFUL_ROWS)
     if measurable:
-        found |= dict.fromkeys(_growing(path, groups, measurable, name))
-    return Plan(list(found), rows)
+        as_dictionary |= dict.fromkeys(_growing(path, groups, measurable, name))
+    return Plan(list(as_dictionary), rows)
 
 
 def _growing(path: Path, groups: Sequence[Any], leaves: Sequence[_Leaf], name: str) -> Iterator[str]:
     """The leaves whose dictionary could make more of a batch than a column may have."""
     columns = list(dict.fromkeys(leaf.path for leaf in leaves))
-    with opened(path, read_dictionary=columns, buffer_size=_STREAM) as file:
+    with open_file(path, read_dictionary=columns, buffer_size=_STREAM) as file:
         for place, group in enumerate(groups):
             first = next(file.iter_batches(1, row_groups=[place], columns=columns, use_threads=False), None)
             if first is None:
                 continue
             dictionaries = _dictionaries(first, leaves)
-            held = sum(each.nbytes for each in dictionaries.values())
-            if held > BATCH_BYTES:
+            size = sum(each.nbytes for each in dictionaries.values())
+            if size > BATCH_BYTES:
                 raise FocusFileError(
-                    f"{name}: the dictionaries of row group {place + 1} hold {held >> 20:,} MB; they may hold "
+                    f"{name}: the dictionaries of row group {place + 1} hold {size >> 20:,} MB; they may hold "
                     f"{BATCH_BYTES >> 20}. Write smaller row groups."
                 )
             for leaf in leaves:
@@ -177,12 +177,12 @@ def _parts(values: pa.Array) -> list[pa.Array]:
     return _parts(values.values) if pa.types.is_nested(type_) and hasattr(values, "values") else [values]
 
 
-def _leaves(schema: pa.Schema, wanted: set[str], metadata: pq.FileMetaData) -> Iterator[_Leaf]:
-    """The leaves of the columns wanted; those of a column follow each other in the file."""
+def _leaves(schema: pa.Schema, columns: set[str], metadata: pq.FileMetaData) -> Iterator[_Leaf]:
+    """The leaves of these columns; those of a column follow each other in the file."""
     index = 0
     for field in schema:
         count = _count(field.type)
-        if field.name in wanted:
+        if field.name in columns:
             for place in range(index, min(index + count, metadata.num_columns)):
                 yield _Leaf(
                     place, metadata.schema.column(place).path, field.name, pa.types.is_nested(field.type)
@@ -219,8 +219,8 @@ def _rows_of(chunk: Any, rows: int) -> int:
     return max(1, BATCH_ROWS * _USUAL_VALUES // max(values, _USUAL_VALUES))
 
 
-def _refuse_repeated(file: pq.ParquetFile, name: str, wanted: Sequence[str]) -> None:
+def _refuse_repeated(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> None:
     names = file.schema_arrow.names
-    for column in wanted:
+    for column in columns:
         if names.count(column) > 1:
             raise FocusFileError(f"{name} has the column {shown(column)} more than once. Remove all but one.")

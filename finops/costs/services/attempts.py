@@ -53,7 +53,7 @@ def run_attempt_in_child(job: CostImport, told: Told | None) -> None:
         job.pk,
         job.attempts,
         name=f"cost import {job.pk}",
-        wanted=is_wanted,
+        is_wanted=is_wanted,
     )
     _remove_work(job)
     if ending.end is End.ENDED and claims.is_canceled(job):
