@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts import audit
 from accounts.audit import Actor
@@ -17,6 +16,7 @@ from accounts.scoping import account_scope
 from finops.dashboards.layouts import Placed, WidgetDraft, arranged, draft_of, settings_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
+from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.spoken import cut
 
@@ -43,7 +43,15 @@ def create_dashboard(
         _check_name(name, owner, but=None)
         if owner is None:
             _check_cap()
-        dashboard = Dashboard(account=account, name=name.strip(), owner=owner, created_by=actor.user)
+        now = clock.now()
+        dashboard = Dashboard(
+            account=account,
+            name=name.strip(),
+            owner=owner,
+            created_by=actor.user,
+            created_at=now,
+            changed_at=now,
+        )
         dashboard.full_clean(exclude=["account"])
         placed = arranged(account, widgets)
         dashboard.save(force_insert=True)
@@ -64,7 +72,7 @@ def change_dashboard(*, dashboard: Dashboard, actor: Actor, name: str, owner: Us
         if owner is None and not row.is_shared:
             _check_cap()
         was_shared, before = row.is_shared, {"name": row.name, "shared": row.is_shared}
-        row.name, row.owner, row.changed_at = name.strip(), owner, timezone.now()
+        row.name, row.owner, row.changed_at = name.strip(), owner, clock.now()
         row.full_clean(exclude=["account"])
         row.save()
         if was_shared or row.is_shared:
@@ -156,7 +164,7 @@ def _rewrite(dashboard: Dashboard, actor: Actor, wanted: Callable[[Rows], Rows])
         if ids == [pk for pk, _draft in there] and _same(before, placed):
             return row
         _write(row, ids, placed)
-        row.changed_at = timezone.now()
+        row.changed_at = clock.now()
         row.save(update_fields=["changed_at"])
         _record(row, actor, "dashboard.set_widgets", {"from": _said(row, before), "to": _said(row, placed)})
     return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -40,6 +40,8 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
+from mcpserver.registry import Access, Tool, registry
+from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored
 from tests.lasting import lasting
@@ -64,6 +66,13 @@ def demo(month: Path, own_var: Path, db: None) -> Path:
     """The same with files of the test's own, so that what it writes is gone after it, as its rows are."""
     shutil.copytree(month, own_var, dirs_exist_ok=True)
     return own_var
+
+
+@pytest.fixture
+def demo_to_read(month: Path, settings: LazySettings, db: None) -> Path:
+    """The same files, for tests that write nothing."""
+    settings.VAR_DIR, settings.LAKE_URL = month, str(month / "lake")
+    return month
 
 
 def fingerprint() -> tuple[Any, ...]:
@@ -251,3 +260,35 @@ def test_every_rule_of_the_demo_earns_its_place_and_values_add_up() -> None:
                 assert added(parts) == total.amount
             shown = preview(account, draft_of(tag))
             assert not [rule.name for rule in shown.rules if not rule.lines]
+
+
+# The examples ask for more days than the month has.
+MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "explainSpendChange": [
+        {
+            "start_date": "2026-11-11",
+            "end_date": "2026-11-18",
+            "previous_start_date": "2026-11-03",
+            "previous_end_date": "2026-11-10",
+            "group_by": ["service", "account"],
+        }
+    ],
+    "querySpend": [{"period": "this_month", "group_by": ["team"], "compare_to": "previous_period"}],
+    "queryUnitCost": [{"usage_metric": "requests", "period": "this_month", "granularity": "day"}],
+}
+
+
+@pytest.mark.parametrize(
+    "tool", [tool for tool in registry if tool.access is Access.READ], ids=lambda tool: tool.name
+)
+def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool: Tool) -> None:
+    door = Door(handout(demo_to_read)["mcp_key_read"])
+    recorded.compare(
+        tool.name, [answer_to(door, tool, example) for example in [*tool.examples, *MORE.get(tool.name, ())]]
+    )
+
+
+def answer_to(door: Door, tool: Tool, example: Mapping[str, Any]) -> dict[str, Any]:
+    result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
+    assert not result["isError"], result["content"][0]["text"]
+    return {"arguments": example, "answer": recorded.without_ids(result["content"][0]["text"])}
