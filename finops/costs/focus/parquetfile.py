@@ -32,6 +32,7 @@ class ParquetFile:
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
             self.rows: int = file.metadata.num_rows
+            self._metadata = file.metadata
 
     @property
     def bytes_done(self) -> int:
@@ -44,7 +45,9 @@ class ParquetFile:
         names = [self.names[place] for place in places]
         with self._explained("data"):
             plan = self._plan(texts, plain)
-            with parquetplan.open_file(self.path, read_dictionary=plan.as_dictionary) as file:
+            with parquetplan.open_file(
+                self.path, metadata=self._metadata, read_dictionary=plan.as_dictionary
+            ) as file:
                 for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=names)):
                     self._check_count(self._rows_done + batch.num_rows <= self.rows)
                     columns = {place: batch.column(self.names[place]) for place in places}
@@ -67,7 +70,7 @@ class ParquetFile:
         if key not in self._plans:
             dictionaries = [self.names[place] for place in texts if _is_text(self._types[place])]
             columns = [self.names[place] for place in (*texts, *plain)]
-            with parquetplan.open_file(self.path) as file:
+            with parquetplan.open_file(self.path, metadata=self._metadata) as file:
                 self._plans[key] = parquetplan.plan(self.path, file, self.name, dictionaries, columns)
         return self._plans[key]
 

@@ -130,15 +130,16 @@ def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], colu
         elif "DELTA_BYTE_ARRAY" in encodings:
             rows = min(rows, _CAREFUL_ROWS)
     if measurable:
-        as_dictionary |= dict.fromkeys(_growing(path, groups, measurable, name))
+        as_dictionary |= dict.fromkeys(_growing(path, file.metadata, measurable, name))
     return Plan(list(as_dictionary), rows)
 
 
-def _growing(path: Path, groups: Sequence[Any], leaves: Sequence[_Leaf], name: str) -> Iterator[str]:
+def _growing(path: Path, metadata: pq.FileMetaData, leaves: Sequence[_Leaf], name: str) -> Iterator[str]:
     """The leaves whose dictionary could make more of a batch than a column may have."""
     columns = list(dict.fromkeys(leaf.path for leaf in leaves))
-    with open_file(path, read_dictionary=columns, buffer_size=_STREAM) as file:
-        for place, group in enumerate(groups):
+    with open_file(path, metadata=metadata, read_dictionary=columns, buffer_size=_STREAM) as file:
+        for place in range(metadata.num_row_groups):
+            group = metadata.row_group(place)
             first = next(file.iter_batches(1, row_groups=[place], columns=columns, use_threads=False), None)
             if first is None:
                 continue
