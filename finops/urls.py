@@ -33,6 +33,7 @@ urlpatterns = [
     path("auth/", include("accounts.security.urls")),
     path("auth/", include("allauth.urls")),
     path("accounts/", include("accounts.urls")),
+    path("alerts/", include("finops.alerts.recipient_urls")),
     path("operators/", admin.site.urls),
     path("a/<slug:slug>/", include(account_pages)),
 ]

@@ -55,6 +55,32 @@ class AlertChannel(AccountOwned):
         return self.name
 
 
+class AlertRecipient(AccountOwned):
+    """An e-mail address that was asked to confirm alerts of the account, or unsubscribed from them."""
+
+    address = models.EmailField(max_length=254, help_text="In lower case.")
+    requested_at = models.DateTimeField(null=True, blank=True, help_text="The last confirmation mail.")
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    unsubscribed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["address"]
+        constraints = [
+            models.UniqueConstraint(fields=["account", "address"], name="alert_recipient_once"),
+            models.CheckConstraint(
+                condition=Q(address=Lower("address")), name="alert_recipient_in_lower_case"
+            ),
+            models.CheckConstraint(
+                condition=Q(confirmed_at=None) | Q(unsubscribed_at=None),
+                name="alert_recipient_confirmed_or_unsubscribed",
+            ),
+        ]
+        indexes = [models.Index(fields=["address", "requested_at"], name="alert_recipient_requests")]
+
+    def __str__(self) -> str:
+        return self.address
+
+
 class AlertSubscription(AccountOwned):
     """A channel bound to a trigger: a budget's thresholds, anomalies above an impact, a digest, or imports that change a
     billing month too far."""

@@ -12,6 +12,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscriptions import SubscriptionDraft
 from finops.allocation.models import Team
 from finops.budgets.answers import BudgetStatus
@@ -34,6 +35,7 @@ def ensure_alerts(account: Account, actor: Actor) -> bool:
     with clock.frozen(clock.now() - BEGAN):
         for name, address in CHANNELS.items():
             target = {"addresses": [f"{address}@{DOMAIN}"]}
+            confirm_recipient(account=account, address=f"{address}@{DOMAIN}")
             services.create_channel(account=account, actor=actor, name=name, kind="email", target=target)
         for draft in _drafts(statuses):
             services.create_alert_subscription(account=account, actor=actor, draft=draft)

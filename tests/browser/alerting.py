@@ -7,6 +7,7 @@ from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertDelivery
+from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscriptions import SubscriptionDraft
 from finops.lib import clock
 
@@ -21,6 +22,8 @@ def make_alerts(account: Account) -> None:
         (LONG, "webhook", {"url": "http://127.0.0.1:8099/hooks/finops"}),
     ):
         services.create_channel(account=account, actor=ACTOR, name=name, kind=kind, target=target)
+    for address in ("ops@example.com", "finance-and-controlling@example.com"):
+        confirm_recipient(account=account, address=address)
     drafts = [
         SubscriptionDraft(channel="Ops", trigger="digest", frequency="weekly"),
         SubscriptionDraft(channel=LONG, trigger="anomaly", scope="team", team="Core"),

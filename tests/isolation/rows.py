@@ -19,7 +19,7 @@ from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall
 from finops.alerts.channels import EmailTarget, sealed
 from finops.alerts.messages import Message
-from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
 from finops.budgets.models import Budget
 from finops.costs.models import ClosedMonth, CostImport, CostSource, InvoiceTotal
@@ -252,6 +252,12 @@ def _assistant_call(account: Account) -> int:
         ).pk
 
 
+def _alert_recipient(account: Account) -> int:
+    with account_scope(account):
+        address = f"walk-{secrets.token_hex(4)}@example.com"
+        return AlertRecipient.objects.create(account=account, address=address).pk
+
+
 def _alert_channel(account: Account) -> int:
     target = sealed(EmailTarget(addresses=("walk@example.com",)), account.pk)
     with account_scope(account):
@@ -299,6 +305,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "widget_id": _widget,
     "cost_tag_id": _cost_tag,
     "split_id": _split,
+    "recipient_id": _alert_recipient,
     "channel_id": _alert_channel,
     "delivery_id": _alert_delivery,
     "call_id": _assistant_call,

@@ -19,6 +19,7 @@ OUTSIDE = {
     "auth/": "django-allauth: sign-in itself",
     "operators/": "django admin: staff only",
     "accounts/": "signed-in pages that make an account; an invitation, by the token of its mail",
+    "alerts/": "an address that alerts are mailed to, by the token of a mail",
     "api/mcp": "takes its own credential",
     "oauth/": "the authorization server: clients have their own credentials, the consent page signs in first",
     ".well-known/": "public documents that lead clients to the authorization server",

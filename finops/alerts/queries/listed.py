@@ -17,6 +17,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries.channels import ChannelRow, channels
 from finops.alerts.queries.deliveries import DeliveryRow, deliveries
 from finops.alerts.queries.subscriptions import SubscriptionRow, alert_subscriptions, one_subscription
+from finops.alerts.recipients import held_of
 from finops.alerts.subscriptions_query import SubscriptionsQuery
 from finops.budgets.models import Budget
 from finops.lib.answers import AccountRef
@@ -81,7 +82,7 @@ def new_subscription_answer(
     row = one_subscription(account, subscription_id)
     return AlertSubscriptionAnswer(
         account=_account(account),
-        summary=f"Alert subscription {row.id} is made: {cut(row.said, 300)}.",
+        summary=f"Alert subscription {row.id} is made: {cut(row.said, 300)}{_held(account, row.channel_id)}.",
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
         hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
@@ -105,6 +106,12 @@ def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeli
 
 def _account(account: Account) -> AccountRef:
     return AccountRef(slug=account.slug, name=account.name)
+
+
+def _held(account: Account, channel_id: int) -> str:
+    """What its first sentence says of addresses that get nothing yet."""
+    held = held_of(AlertChannel.objects.select_related("account").get(account=account, pk=channel_id))
+    return f"; {cut(held[0].lower() + held[1:-1], 400)}" if held else ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -44,20 +44,31 @@ def send(target: EmailTarget, sending: Sending) -> Outcome:
 
 
 def mail(address: str, sending: Sending) -> EmailMultiAlternatives:
-    message = sending.message
+    message, url = sending.message, sending.unsubscribe_urls.get(address, "")
     found = EmailMultiAlternatives(
         subject=cut(one_line(message.title), _SUBJECT),
-        body=_text(message, sending.account_name),
+        body=_text(message, sending.account_name, url),
         to=[address],
         headers={
             "Message-ID": f"<alert-{sending.delivery_id}@{urlsplit(settings.PUBLIC_URL).hostname}>",
             "Auto-Submitted": "auto-generated",
             "X-Auto-Response-Suppress": "All",
+            **_unsubscribe_headers(url),
         },
     )
-    context = {"message": message, "account_name": sending.account_name}
+    context = {"message": message, "account_name": sending.account_name, "unsubscribe_url": url}
     found.attach_alternative(render_to_string("alerts/mail/message.html", context), "text/html")
     return found
+
+
+def _unsubscribe_headers(url: str) -> dict[str, str]:
+    """RFC 8058: a mail program's own button posts there."""
+    if not url:
+        return {}
+    return {
+        "List-Unsubscribe": f"<{url}unsubscribe/>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }
 
 
 def _sent_by(
@@ -117,11 +128,13 @@ def _words(code: int, said: bytes | str) -> str:
     return f"{code} {one_line(text)}"
 
 
-def _text(message: Message, account_name: str) -> str:
+def _text(message: Message, account_name: str, unsubscribe_url: str) -> str:
     width = max((len(one_line(fact.label)) for fact in message.facts), default=0)
     facts = [f"{one_line(fact.label):<{min(width, 40)}}  {one_line(fact.value)}" for fact in message.facts]
     parts = [one_line(message.title), message.summary, "\n".join(facts), f"See it: {message.url}"]
     footer = (
         f"An alert of {one_line(account_name)} in the FinOps Console. Its page Alerts changes or ends it."
     )
+    if unsubscribe_url:
+        footer = f"{footer}\nUnsubscribe: {unsubscribe_url}"
     return "\n\n".join([*(part for part in parts if part.strip()), "-- \n" + footer]) + "\n"

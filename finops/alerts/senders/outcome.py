@@ -23,6 +23,8 @@ class Sending(msgspec.Struct, frozen=True, kw_only=True):
     account_name: str
     made_at: datetime
     arrived: tuple[str, ...] = ()
+    unsubscribe_urls: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of addresses that it is mailed to."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,8 +26,8 @@ from finops.alerts.channels import (
 )
 from finops.alerts.messages import Fact, Message, stored
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.recipients import count_test_mails, recipients, request_confirmations
 from finops.alerts.services.sending import Status, carry_out, end, open_attempt
-from finops.alerts.tested_addresses import count_test_mails
 from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
@@ -59,6 +59,7 @@ def create_channel(
         _fill(channel, name, found)
         channel.save(force_insert=True)
         _record(channel, actor, "create", {"kind": kind, "target": channel.shown_target})
+        _request_confirmations(account, found)
     return channel, found.signing_secret if isinstance(found, WebhookTarget) else ""
 
 
@@ -76,6 +77,7 @@ def change_channel(
         _fill(row, name, _with_secrets_of(row, found))
         row.save()
         _record(row, actor, "change", {"from": before, "to": {"name": row.name, "target": row.shown_target}})
+        _request_confirmations(account, found)
     return row
 
 
@@ -102,7 +104,7 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
 def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     """Send a test message now and here, once, within 10 s; the delivery's status and attempt say how it went.
 
-    A test is mailed only to addresses that members of the account verified. Raises UserError where none is, and when the
+    A test is mailed to allowed addresses (finops.alerts.recipients) alone. Raises UserError where none is, and when the
     account's channels, or any by the same person, were tested ten times within a minute. Call it outside a transaction.
     """
     account = channel.account
@@ -174,6 +176,12 @@ def _test_message(account: Account, channel: AlertChannel, actor: Actor) -> Mess
         dedup_key=f"finops:{account.slug}:test:{channel.pk}",
         data={"channel_id": channel.pk},
     )
+
+
+def _request_confirmations(account: Account, target: Target | None) -> None:
+    if isinstance(target, EmailTarget):
+        found = recipients(account, target.addresses)
+        request_confirmations(account=account, addresses=found.waiting)
 
 
 def _one_at_a_time(account: Account) -> None:

@@ -21,9 +21,9 @@ from finops.alerts import senders
 from finops.alerts.channels import EmailTarget, target_of
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.recipients import recipient_url, recipients, request_confirmations
 from finops.alerts.senders import Outcome, Sending
 from finops.alerts.senders.outcome import MAX_ANSWER
-from finops.alerts.tested_addresses import not_tested, verified
 from finops.lib import clock
 from finops.lib.sealing import Unsealable
 from finops.lib.spoken import cut
@@ -130,17 +130,23 @@ def _sent(row: AlertDelivery) -> Outcome:
         made_at=row.created_at,
         arrived=tuple(row.attempts[-1]["arrived"]),
     )
-    if row.is_test and isinstance(target, EmailTarget):
-        return _tested(row.account, target, sending)
+    if isinstance(target, EmailTarget):
+        return _mailed(row.account, target, sending)
     return senders.send(channel.kind, target, sending)
 
 
-def _tested(account: Account, target: EmailTarget, sending: Sending) -> Outcome:
-    """A test goes to verified addresses alone; the answer names the others."""
-    chosen = msgspec.structs.replace(target, addresses=verified(account, target.addresses))
-    outcome = senders.send(AlertChannel.Kind.EMAIL, chosen, sending)
-    said = " ".join(filter(None, (outcome.answer, not_tested(account, target.addresses))))
-    return msgspec.structs.replace(outcome, answer=cut(said, MAX_ANSWER))
+def _mailed(account: Account, target: EmailTarget, sending: Sending) -> Outcome:
+    """To allowed addresses alone; the answer names the others. Where none is, it is tried again: somebody may confirm."""
+    found = recipients(account, target.addresses)
+    request_confirmations(account=account, addresses=found.waiting)
+    if not found.allowed:
+        return Outcome(verdict="again", answer=cut(found.held, MAX_ANSWER))
+    chosen = msgspec.structs.replace(target, addresses=found.allowed)
+    urls = {address: recipient_url(account, address) for address in found.allowed}
+    outcome = senders.send(
+        AlertChannel.Kind.EMAIL, chosen, msgspec.structs.replace(sending, unsubscribe_urls=urls)
+    )
+    return msgspec.structs.replace(outcome, answer=cut(f"{outcome.answer} {found.held}".strip(), MAX_ANSWER))
 
 
 @transaction.atomic

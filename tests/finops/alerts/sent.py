@@ -11,6 +11,7 @@ from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.recipients import confirm_recipient
 from finops.lib import clock
 from tests.receivers import Receiver
 
@@ -44,8 +45,12 @@ def with_secret(
     return services.create_channel(account=account, actor=ACTOR, name=name, kind=kind, target=target)
 
 
-def mail_channel(account: Account, *addresses: str, name: str = "Mail") -> AlertChannel:
+def mail_channel(
+    account: Account, *addresses: str, name: str = "Mail", confirmed: bool = True
+) -> AlertChannel:
     target = {"addresses": list(addresses)}
+    for address in addresses if confirmed else ():
+        confirm_recipient(account=account, address=address)
     return services.create_channel(account=account, actor=ACTOR, name=name, kind="email", target=target)[0]
 
 

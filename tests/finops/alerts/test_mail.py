@@ -177,16 +177,18 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     verify(cast.admin, "unverified@example.com", verified=False)
     verify(cast.stranger, "victim@example.com")
     addresses = ("mine@example.com", "unverified@example.com", "victim@example.com")
-    made = mail_channel(acme, *addresses, name="You won: click here")
+    made = mail_channel(acme, *addresses, name="You won: click here", confirmed=False)
 
     row = services.test_channel(channel=made, actor=ACTOR)
 
     assert row.status == "delivered"
     assert [address for address, _ in mail_server.mails] == ["mine@example.com"]
     assert read(mail_server.mails[0][1])["Subject"] == "Test message of an alert channel"
-    assert "unverified@example.com and victim@example.com" in attempted(row)[0][1]
-    with pytest.raises(UserError, match=r"No test is mailed to victim@example\.com"):
-        services.test_channel(channel=mail_channel(acme, "victim@example.com", name="Other"), actor=ACTOR)
+    assert "'unverified@example.com' and 'victim@example.com'" in attempted(row)[0][1]
+    with pytest.raises(UserError, match=r"Nothing is mailed to 'victim@example\.com'"):
+        services.test_channel(
+            channel=mail_channel(acme, "victim@example.com", name="Other", confirmed=False), actor=ACTOR
+        )
     assert len(mail_server.mails) == 1
 
 
@@ -194,8 +196,8 @@ def test_test_mails_to_an_address_and_of_a_person_are_limited_over_all_accounts(
     acme: Account, cast: Cast, mail_server: MailServer
 ) -> None:
     with account_scope(cast.other_account):
-        elsewhere = mail_channel(cast.other_account, cast.both.email)
-    here = mail_channel(acme, cast.both.email)
+        elsewhere = mail_channel(cast.other_account, cast.both.email, confirmed=False)
+    here = mail_channel(acme, cast.both.email, confirmed=False)
     for _ in range(5):
         services.test_channel(channel=here, actor=Actor.of_user(cast.both))
         services.test_channel(channel=elsewhere, actor=Actor.of_user(cast.both))

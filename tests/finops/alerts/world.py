@@ -9,13 +9,15 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
+from finops.alerts.recipients import confirm_recipient
 from finops.alerts.subscriptions import SubscriptionDraft
 
 ACTOR = Actor.command("test")
 
 
 def channel(account: Account, name: str = "Ops") -> AlertChannel:
-    """An e-mail channel."""
+    """An e-mail channel, whose address confirmed."""
+    confirm_recipient(account=account, address="ops@example.com")
     made, _secret = services.create_channel(
         account=account, actor=ACTOR, name=name, kind="email", target={"addresses": ["ops@example.com"]}
     )

@@ -1,0 +1,176 @@
+"""Whom alerts are mailed to: addresses that a member of the account verified, and others that confirmed.
+
+Whoever has an account could else mail anybody. An address that is neither is mailed one confirmation and no alert; each
+mail leads to where its address is unsubscribed, at once or for good.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core import signing
+from django.db import transaction
+from django.urls import reverse
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account, User
+from accounts.scoping import account_scope
+from accounts.services.mails import automatic_mail, queue, quoted_name
+from finops.alerts.channels import EmailTarget, target_of
+from finops.alerts.models import AlertChannel, AlertRecipient
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.ratelimit import windows
+from finops.lib.sealing import Unsealable
+from finops.lib.spoken import listed, quoted
+
+TESTS_AN_HOUR: Final = 10
+"""Test mails to an address in an hour, over all accounts."""
+
+CONFIRMATIONS_A_DAY: Final = 3
+"""To an address, over all accounts; one of each."""
+
+CONFIRMATIONS_A_DAY_OF_ACCOUNT: Final = 20
+_SALT: Final = "alerts.recipient"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipients:
+    """Addresses by whether alerts of an account are mailed to them."""
+
+    allowed: tuple[str, ...]
+    waiting: tuple[str, ...]
+    unsubscribed: tuple[str, ...]
+
+    @property
+    def held(self) -> str:
+        """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
+        sentences = [
+            f"Nothing is mailed to {_quoted(self.unsubscribed)}, which unsubscribed."
+            if self.unsubscribed
+            else "",
+            f"Nothing is mailed to {_quoted(self.waiting)} until the confirmation mail is answered."
+            if self.waiting
+            else "",
+        ]
+        return " ".join(filter(None, sentences))
+
+
+def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
+    """Where the installation verifies no address (EMAIL_VERIFICATION), those that members sign in with count as verified.
+    Two queries, three there."""
+    members = EmailAddress.objects.filter(user__memberships__account=account)
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "none":
+        members = members.filter(verified=True)
+    own = {email.lower() for email in members.values_list("email", flat=True)}
+    if settings.ACCOUNT_EMAIL_VERIFICATION == "none":
+        signed_up = User.objects.filter(memberships__account=account).values_list("email", flat=True)
+        own |= {email.lower() for email in signed_up}
+    rows = list(AlertRecipient.objects.unscoped().filter(account=account))  # their pages have no scope
+    ended = {row.address for row in rows if row.unsubscribed_at}
+    own |= {row.address for row in rows if row.confirmed_at}
+    return Recipients(
+        allowed=tuple(each for each in addresses if each.lower() in own - ended),
+        waiting=tuple(each for each in addresses if each.lower() not in own | ended),
+        unsubscribed=tuple(each for each in addresses if each.lower() in ended),
+    )
+
+
+def held_of(channel: AlertChannel) -> str:
+    """What a channel's page says of addresses that get nothing; empty for one that is no e-mail or cannot be read."""
+    if channel.kind != AlertChannel.Kind.EMAIL:
+        return ""
+    try:
+        target = target_of(channel)
+    except Unsealable:
+        return ""
+    return recipients(channel.account, target.addresses).held if isinstance(target, EmailTarget) else ""
+
+
+@transaction.atomic
+def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None:
+    """Mail a confirmation to each of `addresses`, which wait for one, that was mailed none in the last day, nor too many
+    by others."""
+    if not addresses:
+        return
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)  # so that the counts of a day hold
+    day_ago = clock.now() - timedelta(days=1)
+    with account_scope(account):
+        for address in sorted({each.lower() for each in addresses}):
+            row, _is_new = AlertRecipient.objects.get_or_create(account=account, address=address)
+            recent = AlertRecipient.objects.unscoped().filter(requested_at__gt=day_ago)  # over all accounts
+            if (
+                (row.requested_at and row.requested_at > day_ago)
+                or recent.filter(address=address).count() >= CONFIRMATIONS_A_DAY
+                or recent.filter(account=account).count() >= CONFIRMATIONS_A_DAY_OF_ACCOUNT
+            ):
+                continue
+            row.requested_at = clock.now()
+            row.save(update_fields=["requested_at"])
+            text = _confirmation(account, address)
+            queue(automatic_mail(to=address, subject="Confirm alerts by e-mail", text=text))
+
+
+@transaction.atomic
+def confirm_recipient(*, account: Account, address: str) -> None:
+    """The address takes alerts of the account from now on, also when it unsubscribed before."""
+    _change(account, address, "confirm", confirmed_at=clock.now(), unsubscribed_at=None)
+
+
+@transaction.atomic
+def unsubscribe_recipient(*, account: Account, address: str) -> None:
+    """The address is mailed nothing of the account any more, also where a member verified it. Twice is once."""
+    _change(account, address, "unsubscribe", confirmed_at=None, unsubscribed_at=clock.now())
+
+
+def recipient_url(account: Account, address: str) -> str:
+    """Where the address confirms or unsubscribes; who knows the URL has had a mail to it."""
+    token = signing.dumps({"account": account.pk, "address": address.lower()}, salt=_SALT)
+    return f"{settings.PUBLIC_URL}{reverse('alert_recipient', args=[token])}"
+
+
+def recipient_of(token: str) -> tuple[Account, str] | None:
+    """The account and the address that a URL is of; None for one that is not ours, or of an account that is gone."""
+    try:
+        said = signing.loads(token, salt=_SALT)
+    except signing.BadSignature:
+        return None
+    account = Account.objects.filter(pk=said["account"]).first()
+    return None if account is None else (account, said["address"])
+
+
+def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
+    """Raises UserError where no address may get a test, or one had ten within an hour, of whatever accounts."""
+    found = recipients(account, addresses)
+    if not found.allowed:
+        raise UserError(found.held)
+    for address in found.allowed:
+        if not windows().hit(f"alert-test-to:{address.lower()}", limit=TESTS_AN_HOUR, seconds=3600).allowed:
+            raise UserError(f"{address} had {TESTS_AN_HOUR} test mails within an hour. Try again later.")
+
+
+def _change(account: Account, address: str, verb: str, **fields: object) -> None:
+    with account_scope(account):
+        AlertRecipient.objects.update_or_create(account=account, address=address.lower(), defaults=fields)
+    audit.record(
+        account=account, actor=Actor(label=address), action=f"alert_recipient.{verb}", target=address
+    )
+
+
+def _quoted(addresses: Sequence[str]) -> str:
+    return listed([quoted(each) for each in addresses])
+
+
+def _confirmation(account: Account, address: str) -> str:
+    return (
+        f"The account {quoted_name(account.name)} in the FinOps Console wants to mail alerts about its cloud cost to "
+        f"{address}.\n\n"
+        f"Accept or refuse:\n{recipient_url(account, address)}\n\n"
+        "You do not know them? Then do nothing: without your answer no alert is sent.\n"
+    )

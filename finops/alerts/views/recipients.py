@@ -1,0 +1,50 @@
+"""An address that alerts are mailed to confirms or unsubscribes, by the link of a mail."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import Account
+from finops.alerts.recipients import confirm_recipient, recipient_of, recipients, unsubscribe_recipient
+
+
+@never_cache
+@require_safe
+def show(request: HttpRequest, token: str) -> HttpResponse:
+    account, address = _recipient(token)
+    context = {
+        "account_name": account.name,
+        "address": address,
+        "token": token,
+        "is_allowed": bool(recipients(account, [address]).allowed),
+    }
+    return render(request, "alerts/recipient.html", context)
+
+
+@never_cache
+@require_POST
+def confirm(request: HttpRequest, token: str) -> HttpResponse:
+    account, address = _recipient(token)
+    confirm_recipient(account=account, address=address)
+    return redirect("alert_recipient", token)
+
+
+@never_cache
+@csrf_exempt
+@require_POST
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """Mail programs post here without a session (RFC 8058): the token is the credential."""
+    account, address = _recipient(token)
+    unsubscribe_recipient(account=account, address=address)
+    return redirect("alert_recipient", token)
+
+
+def _recipient(token: str) -> tuple[Account, str]:
+    recipient = recipient_of(token)
+    if recipient is None:
+        raise Http404("no such recipient")
+    return recipient

@@ -1,0 +1,142 @@
+"""Alerts by e-mail go to addresses that a member verified, or that confirmed."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from accounts.models import Account, AuditEntry, UnsentMail
+from accounts.scoping import account_scope
+from accounts.tasks import send_unsent_mails
+from finops.alerts import queries, services
+from finops.alerts.models import AlertRecipient
+from finops.alerts.recipients import recipient_url, request_confirmations
+from finops.lib import clock
+from tests.cast import Cast
+from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, work
+from tests.finops.alerts.world import draft
+from tests.finops.costs.conftest import NOON
+
+OTHER = "other@example.org"
+
+
+unconfirmed_channel = partial(mail_channel, confirmed=False)
+
+
+def confirmations() -> list[tuple[str, str]]:
+    """To whom, and the path of its link."""
+    send_unsent_mails()
+    found = [
+        (sent.to[0], str(sent.body)) for sent in mail.outbox if sent.subject == "Confirm alerts by e-mail"
+    ]
+    mail.outbox.clear()
+    return [(to, re.findall(r"https?://[^/]+(/alerts/recipients/\S+)", body)[0]) for to, body in found]
+
+
+def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: Account, cast: Cast) -> None:
+    channel = unconfirmed_channel(acme, OTHER, cast.member.email)
+    row = deliver(channel)
+    work()
+    assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
+    assert f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered." in attempted(row)[0][1]
+    mail.outbox.clear()
+
+    ((to, path),) = confirmations()
+    assert to == OTHER
+    assert "Get alerts" in Client().get(path).content.decode()
+    Client().post(f"{path}confirm/")
+    deliver(channel)
+    work()
+    assert {sent.to[0] for sent in mail.outbox} == {OTHER, cast.member.email}
+
+
+def test_an_alert_that_waits_arrives_when_the_address_confirms(acme: Account) -> None:
+    row = deliver(unconfirmed_channel(acme, OTHER))
+    work()
+    assert (after(row).status, mail.outbox) == ("waiting", [])
+    ((_to, path),) = confirmations()
+    Client().post(f"{path}confirm/")
+
+    work(at=NOON + timedelta(hours=1))
+
+    assert after(row).status == "delivered"
+    assert mail.outbox[-1].to == [OTHER]
+
+
+def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: Cast) -> None:
+    channel = unconfirmed_channel(acme, cast.member.email)
+    deliver(channel)
+    work()
+    sent = mail.outbox[-1]
+    headers = sent.extra_headers
+    assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    url = headers["List-Unsubscribe"].strip("<>")
+    assert url.removesuffix("unsubscribe/") in str(sent.body)
+    path = re.sub(r"https?://[^/]+", "", url)
+
+    program = Client(enforce_csrf_checks=True)
+    assert program.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 302
+    assert program.post(path.replace("unsubscribe/", "confirm/")).status_code == 403
+
+    mail.outbox.clear()
+    row = deliver(channel)
+    work()
+    assert mail.outbox == []
+    assert "which unsubscribed" in attempted(row)[0][1]
+    with account_scope(cast.other_account):
+        deliver(unconfirmed_channel(cast.other_account, cast.both.email))
+        work()
+    assert [each.to for each in mail.outbox] == [[cast.both.email]]
+
+
+@pytest.mark.parametrize("change", ["x", ".x", ":x"])
+def test_a_link_that_is_not_ours_leads_nowhere(acme: Account, change: str) -> None:
+    path = re.sub(r"https?://[^/]+", "", recipient_url(acme, OTHER)).rstrip("/")
+
+    assert Client().get(f"{path}{change}/").status_code == 404
+    assert Client().post(f"{path}{change}/confirm/").status_code == 404
+
+
+def test_confirmation_mails_are_limited_for_the_address_and_the_account(acme: Account, cast: Cast) -> None:
+    channel = unconfirmed_channel(acme, OTHER)
+    services.change_channel(channel=channel, actor=ACTOR, name="Again", target={"addresses": [OTHER]})
+    assert UnsentMail.objects.count() == 1
+    others = [Account.objects.create(name=f"Account {n}", slug=f"account-{n}") for n in range(4)]
+    for account in others:
+        request_confirmations(account=account, addresses=[OTHER])
+    assert UnsentMail.objects.count() == 3
+
+    request_confirmations(account=acme, addresses=[f"p{n}@example.org" for n in range(30)])
+    assert AlertRecipient.objects.filter(account=acme, requested_at__isnull=False).count() == 20
+
+    with clock.frozen(NOON + timedelta(days=2)):
+        request_confirmations(account=others[3], addresses=[OTHER])
+    assert UnsentMail.objects.count() == 23
+
+
+def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme: Account) -> None:
+    unconfirmed_channel(acme, OTHER)
+    made = services.create_alert_subscription(account=acme, actor=ACTOR, draft=draft(channel="Mail"))
+
+    answer = queries.new_subscription_answer(acme, made.subscription.pk, made.notes)
+
+    assert f"; nothing is mailed to '{OTHER}' until the confirmation mail is answered." in answer.summary
+
+
+def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: Cast) -> None:
+    path = re.sub(r"https?://[^/]+", "", recipient_url(cast.account, OTHER))
+    client = Client()
+
+    assert "Not subscribed" in client.get(path).content.decode()
+    assert "Unsubscribe</button>" in client.post(f"{path}confirm/", follow=True).content.decode()
+    assert "Not subscribed" in client.post(f"{path}unsubscribe/", follow=True).content.decode()
+    log = AuditEntry.objects.unscoped().filter(account=cast.account, action__startswith="alert_recipient.")
+    assert list(log.order_by("pk").values_list("action", "target")) == [
+        ("alert_recipient.confirm", OTHER),
+        ("alert_recipient.unsubscribe", OTHER),
+    ]
