@@ -79,7 +79,7 @@ class Program:
     backoff: Backoff = field(default_factory=Backoff)
     started: float = 0.0
     start_after: float = 0.0
-    heard: dict[str, float] = field(default_factory=dict)
+    last_beats: dict[str, float] = field(default_factory=dict)
     _pipe: int = -1
     _rest: bytes = b""
 
@@ -96,7 +96,7 @@ class Program:
             )
         finally:
             os.close(end)
-        self.started, self.heard, self._rest = time.monotonic(), {}, b""
+        self.started, self.last_beats, self._rest = time.monotonic(), {}, b""
         if HEALTH in self.hearts:
             threading.Thread(target=self._probe, args=(self.process,), daemon=True).start()
         return self.process
@@ -123,17 +123,17 @@ class Program:
         except BlockingIOError:
             return
         *names, self._rest = (self._rest + data).split(b"\n")
-        self.heard.update({name.decode(errors="replace"): now for name in names})
+        self.last_beats.update({name.decode(errors="replace"): now for name in names})
 
     def excuse(self, now: float) -> None:
         """Count silence from now on: it was ours."""
         self.started = max(self.started, now - SILENT_SECONDS)
-        self.heard = dict.fromkeys(self.heard, now)
+        self.last_beats = dict.fromkeys(self.last_beats, now)
 
     def stuck(self, now: float) -> str:
         """The heartbeat that has been silent for too long, or an empty string."""
-        for name in {*self.hearts, *self.heard}:
-            last = self.heard.get(name)
+        for name in {*self.hearts, *self.last_beats}:
+            last = self.last_beats.get(name)
             if last is None:
                 last, limit = self.started, START_SECONDS * min(2**self.backoff.starts, 8)
             else:
@@ -145,7 +145,7 @@ class Program:
     def _probe(self, process: subprocess.Popen[bytes]) -> None:
         while self.process is process and process.returncode is None:
             if self.answers is not None and self.answers() and self.process is process:
-                self.heard = {**self.heard, HEALTH: time.monotonic()}
+                self.last_beats = {**self.last_beats, HEALTH: time.monotonic()}
             time.sleep(PROBE_SECONDS)
 
     def _close_pipe(self) -> None:
@@ -254,7 +254,7 @@ class Supervisor:
         self.changed()
 
     def _hear(self, program: Program) -> None:
-        if program.silent and all(heart in program.heard for heart in program.hearts):
+        if program.silent and all(heart in program.last_beats for heart in program.hearts):
             program.silent = False
             self.say(f"The {program.name} answers again.")
 

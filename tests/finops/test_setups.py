@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import boto3  # type: ignore[import-untyped] # comes with moto
 import httpx
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -42,6 +41,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion import services as ingestion
+from tests import s3
 from tests.ingestion.pushing import PATH, event
 from tests.ingestion.world import redis_server
 from tests.migrated import template
@@ -99,7 +99,7 @@ def imports() -> list[str]:
     return list(CostImport.objects.unscoped().values_list("status", flat=True))
 
 
-def flushed() -> bool:
+def is_flushed() -> bool:
     return LakeSegment.objects.unscoped().filter(kind=Kind.USAGE).exists()
 
 
@@ -168,21 +168,10 @@ def bucket() -> Iterator[dict[str, str]]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    given = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
+    url = f"http://{host}:{port}"
     try:
-        boto3.client(
-            "s3",
-            endpoint_url=given["AWS_ENDPOINT_URL"],
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            region_name="us-east-1",
-        ).create_bucket(Bucket="lake")
-        yield {"LAKE_URL": "s3://lake/facts", **given}
+        s3.create_bucket(url, "lake")
+        yield {"LAKE_URL": "s3://lake/facts", **s3.variables(url)}
     finally:
         server.stop()
 
@@ -207,7 +196,7 @@ def works(server: LiveServer, mails: MailServer) -> None:
         assert pushed.status_code in (200, 202), pushed.text
         until(lambda: server.run(f"{HERE}:imports") == ["done"], "the import", server.log)
         server.run(f"{HERE}:go_on")
-        until(lambda: server.run(f"{HERE}:flushed"), "the flush", server.log)
+        until(lambda: server.run(f"{HERE}:is_flushed"), "the flush", server.log)
         until(lambda: any(to == "ops@example.com" for to, _ in mails.mails), "the alert", server.log)
         until(lambda: set(checks(server).values()) == {"ok"}, "a /readyz that is well", server.log)
     finally:

@@ -80,9 +80,9 @@ def test_a_program_that_is_stopped_is_stuck_and_started_again(
     made = program("web", BEATING, hearts=("it",))
     watched.start(made)
     first = made.pid
-    wait_until(lambda: looks(watched, "it" in made.heard))
+    wait_until(lambda: looks(watched, "it" in made.last_beats))
     os.kill(first, signal.SIGSTOP)
-    wait_until(lambda: looks(watched, made.pid not in (0, first) and "it" in made.heard))
+    wait_until(lambda: looks(watched, made.pid not in (0, first) and "it" in made.last_beats))
     assert messages == [
         "The web is stuck (no heartbeat of it); starting it again now.",
         "The web answers again.",
@@ -94,7 +94,7 @@ def test_a_supervisor_that_was_stopped_itself_blames_nobody(
 ) -> None:
     made = program("web", BEATING, hearts=("it",))
     watched.start(made)
-    wait_until(lambda: looks(watched, "it" in made.heard))
+    wait_until(lambda: looks(watched, "it" in made.last_beats))
     os.kill(made.pid, signal.SIGSTOP)  # as all of a container that is paused
     later = time.monotonic() + 3600
     monkeypatch.setattr("finops.supervisor.time.monotonic", lambda: later)

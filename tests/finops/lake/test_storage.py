@@ -19,6 +19,7 @@ from finops.lake.storage import storage
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.facts import FEBRUARY, JANUARY, as_dict, ask, by, line, store, total, write
+from tests.s3 import variables
 
 CONTENT = b"facts"
 
@@ -66,14 +67,8 @@ def s3() -> Iterator[Any]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    variables = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
+        for name, value in variables(f"http://{host}:{port}").items():
             patch.setenv(name, value)
         s3fs.S3FileSystem.clear_instance_cache()
         yield boto3.client("s3")

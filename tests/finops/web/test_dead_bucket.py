@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-import boto3  # type: ignore[import-untyped]
 import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests.s3 import create_bucket, variables
 from tests.servers import LiveServer, serve
 from tests.waiting import wait_until
 
@@ -63,13 +63,7 @@ def bucket() -> Iterator[Bucket]:
     s3.start()
     proxy = Bucket(s3.get_host_and_port()[1])
     try:
-        boto3.client(
-            "s3",
-            endpoint_url=proxy.url,
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            region_name="us-east-1",
-        ).create_bucket(Bucket="dead")
+        create_bucket(proxy.url, "dead")
         yield proxy
     finally:
         proxy.close()
@@ -80,10 +74,7 @@ def bucket() -> Iterator[Bucket]:
 def server(django_db_setup: None, bucket: Bucket) -> Iterator[LiveServer]:
     with serve(
         LAKE_URL="s3://dead/facts",
-        AWS_ENDPOINT_URL=bucket.url,
-        AWS_ACCESS_KEY_ID="test",
-        AWS_SECRET_ACCESS_KEY="test",
-        AWS_DEFAULT_REGION="us-east-1",
+        **variables(bucket.url),
         AWS_MAX_ATTEMPTS="1",
         LAKE_DEADLINE_SECONDS="5",
     ) as live:

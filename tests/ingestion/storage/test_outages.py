@@ -28,6 +28,7 @@ from ingestion import tasks
 from tests.cast import Cast
 from tests.finops.lake.events import by
 from tests.ingestion.pushing import Door, event
+from tests.s3 import variables
 from tests.servers import free_port
 
 pytestmark = pytest.mark.django_db
@@ -151,13 +152,7 @@ def test_s3_that_is_down(
     port = free_port()
     servers = [ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)]
     servers[0].start()
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_MAX_ATTEMPTS": "1",
-    }.items():
+    for name, value in {**variables(f"http://127.0.0.1:{port}"), "AWS_MAX_ATTEMPTS": "1"}.items():
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
     boto3.client("s3").create_bucket(Bucket="outage")
