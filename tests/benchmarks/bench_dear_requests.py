@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.test import Client, override_settings
 from hypothesis import HealthCheck, Phase, given, settings, target
@@ -28,6 +29,7 @@ from accounts.scoping import account_scope
 from finops.costs.models import CostSource
 from finops.demo import handout
 from finops.demo.people import SLUG, demo_user
+from finops.web.bulkheads import Bulkhead
 from ingestion import services
 from tests.benchmarks import dear_shapes as dear
 from tests.benchmarks.cpu import children, postmaster
@@ -167,9 +169,11 @@ def _scheduled(pid: int) -> float:
 
 
 FORM: Final = "application/x-www-form-urlencoded"
-_PLACES = "{} of {} places at once for an account, which take turns"
-QUESTIONS: Final = f"1,000 a minute and credential; {_PLACES.format(4, 6)}"
-PAGES: Final = _PLACES.format(4, 5)
+
+
+def _places(kind: str) -> str:
+    size = django_settings.WEB_PLACES[kind]
+    return f"{Bulkhead(kind, size=size).share} of {size} places at once for a client, in turn with others"
 
 
 def doors() -> list[Door]:
@@ -183,11 +187,12 @@ def doors() -> list[Door]:
     with account_scope(account):
         costs = CostSource.objects.values_list("pk", flat=True)[0]
     mcp = _post(stranger, "/api/mcp", handed_out["mcp_key_read"])
-    inside = f"/a/{SLUG}"
+    inside, pages = f"/a/{SLUG}", _places("pages")
+    questions = f"1,000 a minute and credential; {_places('mcp')}"
     return [
         Door("MCP message", mcp, dear.MESSAGES, 2**20),
-        Door("MCP question", mcp, dear.QUESTIONS, 2**16, QUESTIONS),
-        Door("MCP questions in a batch", mcp, dear.BATCHES, 2**13, QUESTIONS),
+        Door("MCP question", mcp, dear.QUESTIONS, 2**16, questions),
+        Door("MCP questions in a batch", mcp, dear.BATCHES, 2**13, questions),
         Door("MCP, no token", _post(stranger, "/api/mcp", "x"), dear.MESSAGES, 2**20),
         Door("OAuth token", _post(stranger, "/oauth/token", type_=FORM), dear.FORMS, 2**20),
         Door("OAuth registration", _post(stranger, "/oauth/register"), dear.REGISTRATIONS, 2**20),
@@ -197,21 +202,21 @@ def doors() -> list[Door]:
             _post(stranger, "/auth/login/", type_=FORM),
             dear.TRIES,
             2**20,
-            "30 a minute and address, 10 of them failed; 3 places",
+            f"30 a minute and address, 10 of them failed; {_places('sign-in')}",
         ),
         Door(
             "sign-up",
             lambda body: _post(Client(), "/auth/signup/", type_=FORM)(body),
             dear.SIGN_UPS,
             2**20,
-            "20 a minute and address; 3 places",
+            f"20 a minute and address; {_places('sign-in')}",
         ),
         Door("password reset", _post(stranger, "/auth/password/reset/", type_=FORM), dear.RESETS, 2**20),
         Door("operators", _post(stranger, "/operators/login/", type_=FORM), dear.FORMS, 2**20),
         Door("metadata", _get(stranger, "/.well-known/oauth-authorization-server"), _OTHERS, 2**16),
         Door("no such page", _get(stranger, "/nothing/"), _OTHERS, 2**16),
         *(
-            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), dear.QUERIES, 2**16, PAGES)
+            Door(f"page {page}", _get(browser, f"{inside}/{page}/"), dear.QUERIES, 2**16, pages)
             for page in ("cost-explorer", "usage", "unit-economics", "forecast", "spend-change")
         ),
         Door(
@@ -219,7 +224,7 @@ def doors() -> list[Door]:
             _post(browser, f"{inside}/cost-tags/preview/", type_=FORM),
             dear.TAGS,
             2**20,
-            PAGES,
+            pages,
         ),
         Door("cost tag, YAML", _post(browser, f"{inside}/cost-tags/import/", type_=FORM), dear.YAML, 2**20),
         Door(
