@@ -306,7 +306,7 @@ def test_any_arguments_of_a_prompt_and_any_completion_get_a_proper_answer(
 
 def settings_for_tools() -> Callable[[Any], Any]:
     return settings(
-        max_examples=INPUTS // 400,
+        max_examples=INPUTS // (400 if SOAK else 800),
         derandomize=not SOAK,
         deadline=None,
         database=None,
