@@ -34,7 +34,7 @@ def _tenant(number: int) -> dict[str, str]:
     return {"slug": account.slug, "mcp": mcp_key, "usage": usage_key, "session": session}
 
 
-def stored(slug: str) -> dict[str, Any]:
+def book(slug: str) -> dict[str, Any]:
     """What the lake and the inbox count of the tenant's usage, and what became of its imports."""
     account = Account.objects.get(slug=slug)
     with account_scope(account):

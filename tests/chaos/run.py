@@ -122,7 +122,7 @@ def _settled(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
     book: dict[str, Any] = {}
 
     def is_settled() -> bool:
-        book.update(world.console.inside.run("tests.chaos.accounts:stored", tenant.slug))
+        book.update(world.console.inside.run("tests.chaos.accounts:book", tenant.slug))
         return not _open_imports(book)
 
     try:

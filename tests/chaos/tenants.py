@@ -21,7 +21,7 @@ from uuid import uuid4
 
 BATCH = 20
 LINES = 200
-PAUSES = {"push": 0.5, "question": 1.5, "page": 2.0, "import": 20.0}
+PAUSES = {"push": 0.5, "question": 1.5, "page": 2.0, "import": 60.0}
 TIMEOUT_SECONDS = 60.0
 REFUSED = (429, 503)
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
