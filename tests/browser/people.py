@@ -68,6 +68,7 @@ def session(name: str) -> str:
     made[AUTHENTICATION_METHODS_SESSION_KEY] = [
         {"method": "password", "at": time.time(), "email": user.email}
     ]
+    made["account_authentication_methods_user"] = str(user.pk)
     made.save()
     return str(made.session_key)
 
