@@ -139,23 +139,14 @@ def console(var_dir: Path) -> Iterator[Console]:
 
 @pytest.fixture(scope="class")
 def kept(var_dir: Path) -> Iterator[Console]:
-    """One run for the tests that leave it running: a start costs seconds."""
+    """One run for the tests that leave it running: a start costs 18 s of CPU. Ctrl-C stops all of it."""
     # Each second a program tells that it is not stuck, beat every five.
     with started(var_dir, HEARTBEAT_SILENT_SECONDS="5") as running:
         yield running
-
-
-def test_it_says_what_it_does_serves_and_stops_all_on_ctrl_c(console: Console) -> None:
-    said = "\n".join(console.said)
-    for step in ("PostgreSQL", "Database tables", "Static files", "Web server", "Worker"):
-        assert step in said
-    assert f"http://127.0.0.1:{console.port}" in said
-    assert console.get("/healthz") == "ok"
-    assert json.loads(console.get("/readyz"))["ready"] is True
-    running = [*console.children().values(), console.postgres()]
-    assert console.end(signal.SIGINT) == 0
-    assert [pid for pid in running if group_alive(pid)] == []
-    assert "Stopped." in console.rest()
+        processes = [*running.children().values(), running.postgres()]
+        assert running.end(signal.SIGINT) == 0
+        assert [pid for pid in processes if group_alive(pid)] == []
+        assert "Stopped." in running.rest()
 
 
 def test_a_kill_or_a_closed_terminal_stops_all_too_and_a_restart_refuses_nobody(var_dir: Path) -> None:
@@ -215,6 +206,14 @@ def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.
 
 
 class TestWhileItRuns:
+    def test_it_says_what_it_does_and_serves(self, kept: Console) -> None:
+        said = "\n".join(kept.said)
+        for step in ("PostgreSQL", "Database tables", "Static files", "Web server", "Worker"):
+            assert step in said
+        assert f"http://127.0.0.1:{kept.port}" in said
+        assert kept.get("/healthz") == "ok"
+        assert json.loads(kept.get("/readyz"))["ready"] is True
+
     def test_a_second_start_says_who_runs_and_where(self, kept: Console) -> None:
         second = Console(kept.var_dir, free_port())
         said = second.rest()
