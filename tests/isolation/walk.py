@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from django.apps import apps
 from django.db import connection, models
@@ -65,7 +64,6 @@ def fill(route: Route, slug: str, values: dict[str, object]) -> str:
 
 # Written by every signed-in request, whatever it may do.
 _OF_THE_VISIT = {"accounts_session", "django_migrations"}
-_prepared: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 def fingerprint(*, without: frozenset[str] = frozenset()) -> dict[str, str]:
@@ -73,12 +71,12 @@ def fingerprint(*, without: frozenset[str] = frozenset()) -> dict[str, str]:
     for all tables, which PostgreSQL plans once a connection."""
     name = "_".join(["fingerprint", *sorted(without)])
     with connection.cursor() as cursor:
-        prepared = _prepared.setdefault(connection.connection, set())
-        if name not in prepared:
+        # psycopg deallocates every prepared statement after a ROLLBACK, also those that it did not prepare.
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE name = %s", [name])
+        if cursor.fetchone() == (0,):
             rows = "md5(COALESCE(string_agg(t::text, E'\\n' ORDER BY t::text), ''))"
             tables = set(connection.introspection.table_names(cursor)) - _OF_THE_VISIT - without
             hashes = [f"SELECT '{table}', (SELECT {rows} FROM \"{table}\" t)" for table in sorted(tables)]
             cursor.execute(f'PREPARE "{name}" AS {" UNION ALL ".join(hashes)}')
-            prepared.add(name)
         cursor.execute(f'EXECUTE "{name}"')
         return dict(cursor.fetchall())

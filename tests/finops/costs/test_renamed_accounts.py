@@ -65,7 +65,7 @@ RENAMED = [
     cost(date(2026, 3, 4), 9, account_id="3", account_name="Corona Prime"),
     cost(date(2026, 3, 4), 4, account_id="4", account_name="Corona"),
 ]
-EARLIER = "account '{}' is an earlier name of 'Aurora' (1), which it was taken for, under all its names."
+EARLIER = "account '{}' is an earlier name of 'Aurora' ('1'), which it was taken for, under all its names."
 
 
 @pytest.mark.parametrize("summaries", [False, True])
