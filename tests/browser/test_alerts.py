@@ -87,7 +87,7 @@ def test_a_budget_tells_an_endpoint_and_the_delivery_is_shown(
     page.goto(f"{URL}deliveries/")
     page.get_by_label("Channel").select_option(label="Our endpoint")
     page.wait_for_url("**channel=**")
-    row = page.get_by_role("row", name="budget Told of")
+    row = page.get_by_role("row", name="budget 'Told of'")
     expect(row).to_contain_text("Delivered")
     row.get_by_role("link").click()
     expect(page.get_by_role("region", name="Attempts")).to_contain_text("Thank you")
