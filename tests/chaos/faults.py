@@ -12,7 +12,7 @@ import psutil
 
 from tests.chaos.services import World
 from tests.chaos.tenants import Tenant
-from tests.finops.web.slow_clients import slow_clients
+from tests.finops.web.slow_clients import idle_clients
 
 SLOW_CLIENTS = 200
 SECONDS = 6.0
@@ -102,7 +102,7 @@ def full_disk(world: World, tenants: list[Tenant]) -> Iterator[None]:
 
 @contextmanager
 def slow(world: World, tenants: list[Tenant]) -> Iterator[None]:
-    with slow_clients(world.console.url, SLOW_CLIENTS, address="127.0.0.9"):
+    with idle_clients(world.console.url, SLOW_CLIENTS, "127.0.0.9"):
         yield
 
 
