@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import logging
+import math
 import multiprocessing
 import os
 import resource
@@ -33,6 +35,8 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection, connections
 from django.utils.module_loading import import_string
+
+logger = logging.getLogger(__name__)
 
 SERVER: Final = "finops.child_server"
 LOOK_SECONDS: Final = 0.05
@@ -56,6 +60,8 @@ class End(enum.Enum):
     DONE = "done"
     MEMORY = "memory"
     """It took more memory than it may."""
+    TIME = "time"
+    """It took longer than it may."""
     ENDED = "ended"
     """Its work was not wanted any more."""
     DIED = "died"
@@ -103,13 +109,14 @@ def run(
     *arguments: Any,
     name: str,
     memory: int | None = None,
-    is_wanted: Callable[[], bool] | None = None,
+    deadline: float = math.inf,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> Ending:
     """Call the function of this dotted path in a child and wait until that has ended.
 
-    The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), when `is_wanted`,
-    called once a second, is false, and when this process dies. What the function returns is lost; what it raises is in
-    the log, and the ending has exit code 1.
+    The child, a process of this `name`, is killed when it holds more than `memory` bytes (`memory_limit`), at the
+    `deadline` (`time.monotonic()`), when `is_wanted`, called once a second, is false, and when this process dies. What the
+    function returns is lost; what it raises is in the log, and the ending has exit code 1.
     """
     memory = memory or memory_limit()
     process = _context.Process(
@@ -120,14 +127,17 @@ def run(
         _context.set_forkserver_preload([SERVER])
         process.start()
     try:
-        code = _watch(child, memory, is_wanted or (lambda: True))
+        code = _watch(child, memory, deadline, is_wanted)
     except BaseException:
         child.kill(End.ENDED)
         raise
-    return Ending(End.DONE if code == 0 else child.end, code, child.peak)
+    ending = Ending(End.DONE if code == 0 else child.end, code, child.peak)
+    if ending.end not in (End.DONE, End.ENDED):
+        logger.warning("children: %s ended: %s, %s", name, ending.end.value, ending.cause)
+    return ending
 
 
-def _watch(child: _Child, memory: int, is_wanted: Callable[[], bool]) -> int:
+def _watch(child: _Child, memory: int, deadline: float, is_wanted: Callable[[], bool]) -> int:
     """Its exit code."""
     last_look = time.monotonic()
     while True:
@@ -140,6 +150,8 @@ def _watch(child: _Child, memory: int, is_wanted: Callable[[], bool]) -> int:
         child.peak = max(child.peak, resident)
         if resident > memory:
             child.kill(End.MEMORY)
+        elif time.monotonic() >= deadline:
+            child.kill(End.TIME)
         elif time.monotonic() - last_look >= WANTED_SECONDS:
             last_look = time.monotonic()
             if not is_wanted():

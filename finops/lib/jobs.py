@@ -1,7 +1,8 @@
 """What holds for every job that a person starts and a worker does: imports of cost and uploads of usage.
 
 How long one may take, how many of an account may wait, and how one is canceled while it runs: it looks between two
-batches, since a thread cannot be ended from outside. Who runs a job in a child process asks the same, and ends the child.
+batches, since a thread cannot be ended from outside. Where it runs in a child process its parent looks at the same, and
+ends the child (`finops.lib.children`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 from django.conf import settings
 
+from finops.lib import children
+from finops.lib.children import End, Ending
 from finops.lib.errors import UserError
 
 SEES_CANCEL: Final = timedelta(seconds=3)
@@ -23,25 +26,43 @@ class Canceled(Exception):
 
 
 class Clock:
-    """Of one attempt at a job, from now on."""
+    """Of one attempt at a job, from now on; `end` as `time.monotonic()` has it."""
 
     def __init__(self) -> None:
-        self._end = time.monotonic() + settings.JOB_MAX_SECONDS
+        self.end = time.monotonic() + settings.JOB_MAX_SECONDS
 
     def check(self, what: str) -> None:
         """Raise UserError once the attempt of `what` ("import") has taken longer than a job may."""
-        if self.is_over:
-            raise UserError(self.sentence(what))
+        if time.monotonic() > self.end:
+            raise UserError(_too_long(what))
 
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() > self._end
 
-    def sentence(self, what: str) -> str:
-        return (
-            f"The {what} took longer than {_hours(settings.JOB_MAX_SECONDS)} and was stopped. Split the file and send its "
-            "parts one after another, or ask whoever runs this console for a longer limit."
-        )
+def failure_in_child(ending: Ending, what: str, *, place: str, is_last: bool) -> str:
+    """Why a job ("import") fails whose child ended like this at a place ("while reading"), in a sentence; empty where it
+    does not fail: it is done or not wanted, or its child died and another may try, which `is_last` denies."""
+    match ending.end:
+        case End.TIME:
+            return _too_long(what)
+        case End.MEMORY:
+            return too_much_memory(what, place)
+        case End.DIED if is_last:
+            return f"The process of the {what} ended three times by itself, the last time {place} ({ending.cause})."
+        case _:
+            return ""
+
+
+def too_much_memory(what: str, place: str) -> str:
+    return (
+        f"The {what} was stopped {place}, because it took more than {children.memory_limit() >> 20:,} MB of memory. Files of "
+        "any length take less: look for lines, values or lists of unusual size, or split the file."
+    )
+
+
+def _too_long(what: str) -> str:
+    return (
+        f"The {what} took longer than {_hours(settings.JOB_MAX_SECONDS)} and was stopped. Split the file and send its "
+        "parts one after another, or ask whoever runs this console for a longer limit."
+    )
 
 
 def check_room(unfinished: int, what: str, *, field: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from finops.lib import children, clock, disk
 from finops.lib.alone import alone
 from finops.lib.children import End
 from finops.lib.errors import UserError
-from finops.lib.jobs import SEES_CANCEL, Canceled, Clock, check_room
+from finops.lib.jobs import SEES_CANCEL, Canceled, Clock, check_room, failure_in_child, too_much_memory
 from finops.worker.broker import publish
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
@@ -95,10 +96,7 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
         if job is None:
             return False
         # What an open transaction has written, no other process sees.
-        if in_child and not connection.in_atomic_block:
-            _attempt_in_child(job)
-        else:
-            _attempt(job)
+        _attempt(job, in_child=in_child and not connection.in_atomic_block)
     return True
 
 
@@ -183,12 +181,21 @@ def _taken_before(job: UsageUpload) -> str:
     )
 
 
-def _attempt_in_child(job: UsageUpload) -> None:
+def _attempt(job: UsageUpload, *, in_child: bool) -> None:
+    try:
+        if job.attempts > MAX_ATTEMPTS:
+            _fail(job, "The upload was interrupted ten times.")
+        elif in_child:
+            _store_in_child(job)
+        else:
+            _store_or_fail(job)
+    except Lost:
+        logger.warning("ingestion: upload %s is gone with its source, or run by another process now", job.pk)
+
+
+def _store_in_child(job: UsageUpload) -> None:
+    """In one child after another, each of which goes on where the one before died."""
     limit, deaths = Clock(), 0
-
-    def is_wanted() -> bool:
-        return _is_wanted(job) and not limit.is_over
-
     while True:
         before = job.rows
         ending = children.run(
@@ -196,36 +203,26 @@ def _attempt_in_child(job: UsageUpload) -> None:
             job.pk,
             job.attempts,
             name=f"usage upload {job.pk}",
-            is_wanted=is_wanted,
+            deadline=limit.end,
+            is_wanted=partial(_is_wanted, job),
         )
         row = _running(job).select_related("account", "source").first()
         if row is None or ending.end is End.DONE:
             return
         job = row
         deaths = deaths + 1 if job.rows == before else 1
-        logger.warning(
-            "ingestion: the child of upload %s ended: %s, %s", job.pk, ending.end.value, ending.cause
-        )
-        if ending.end is End.ENDED and job.cancel_requested_at is not None:
+        if job.cancel_requested_at is not None:
             _end(job, status=Status.CANCELED, error="")
-        elif ending.end is End.ENDED and limit.is_over:
-            _fail(job, limit.sentence("upload"))
-        elif ending.end is End.MEMORY:
-            _fail(job, _TOO_MUCH_MEMORY.format(row=job.rows, limit=children.memory_limit() >> 20))
-        elif deaths >= MAX_DEATHS:
-            _fail(job, _DIED.format(row=job.rows, cause=ending.cause))
-        elif ending.end is End.DIED:
-            continue
-        return
+            return
+        is_last = deaths >= MAX_DEATHS
+        if failure := failure_in_child(ending, "upload", place=_place(job), is_last=is_last):
+            _fail(job, failure)
+        if failure or ending.end is not End.DIED:
+            return
 
 
-_TOO_MUCH_MEMORY: Final = (
-    "The upload was stopped after event {row:,} of the file, because it took more than {limit:,} MB of memory. Look for lines "
-    "of unusual size there, or split the file."
-)
-_DIED: Final = (
-    "The process that read the file ended three times by itself after event {row:,} of the file ({cause})."
-)
+def _place(job: UsageUpload) -> str:
+    return f"after event {job.rows:,} of the file"
 
 
 def attempt(upload_id: int, attempt_number: int) -> None:
@@ -234,7 +231,7 @@ def attempt(upload_id: int, attempt_number: int) -> None:
     rows = UsageUpload.objects.unscoped().select_related("account", "source")
     job = rows.filter(pk=upload_id, attempts=attempt_number, status=Status.RUNNING).first()
     if job is not None:
-        _attempt(job)
+        _attempt(job, in_child=False)
 
 
 def _running(job: UsageUpload) -> QuerySet[UsageUpload]:
@@ -244,21 +241,11 @@ def _running(job: UsageUpload) -> QuerySet[UsageUpload]:
 
 
 def _is_wanted(job: UsageUpload) -> bool:
-    """Also when it has ended a moment ago, and its file is being removed."""
+    """Whether its child goes on; also when it has ended a moment ago, and its file is being removed."""
     # Unscoped: a worker names the row itself.
     ours = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - SEES_CANCEL)
     return ours.exclude(late).exists()
-
-
-def _attempt(job: UsageUpload) -> None:
-    if job.attempts > MAX_ATTEMPTS:
-        _fail(job, "The upload was interrupted ten times.")
-        return
-    try:
-        _store_or_fail(job)
-    except Lost:
-        logger.warning("ingestion: upload %s is gone with its source, or run by another process now", job.pk)
 
 
 def _store_or_fail(job: UsageUpload) -> None:
@@ -276,6 +263,8 @@ def _store_or_fail(job: UsageUpload) -> None:
         _fail(job, error.message)
     except FileNotFoundError:
         _fail(job, "The file is gone from this server.")
+    except MemoryError:
+        _fail(job, too_much_memory("upload", _place(job)))
     except Exception:
         _fail(job, "Something went wrong. The server's log says what.")
         raise

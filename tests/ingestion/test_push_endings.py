@@ -100,7 +100,7 @@ def test_a_worker_whose_upload_is_deleted_before_it_opens_the_file_stops_quietly
     job.save()
 
     services.delete_usage_source(source=door.source, actor=cast.actor)
-    _attempt(job)
+    _attempt(job, in_child=False)
 
     assert inbox() == []
 

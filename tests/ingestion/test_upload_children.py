@@ -28,7 +28,7 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
         names: list[str] = []
         left = list(each)
 
-        def run(*_: Any, name: str, is_wanted: Callable[[], bool]) -> Ending:
+        def run(*_: Any, name: str, **__: Any) -> Ending:
             names.append(name)
             one = left.pop(0) if len(left) > 1 else left[0]
             return one if isinstance(one, Ending) else one()
@@ -48,7 +48,7 @@ DEATH = Ending(End.DIED, -11, 0)
 
 
 def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "_attempt", lambda _job: 1 / 0)  # which only this process sees
+    monkeypatch.setattr(uploads, "_store_or_fail", lambda _job: 1 / 0)  # which only this process sees
     job = after(send(open_door(cast), csv(line(1), line(2)), cast))
     assert (job.status, job.error, job.stored, len(inbox())) == ("done", "", 2, 2)
 
@@ -60,7 +60,7 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
     job = after(send(open_door(cast), csv(line(1)), cast))
     assert (job.status, names) == ("failed", [f"usage upload {job.pk}"] * 3)
     assert job.error == (
-        "The process that read the file ended three times by itself after event 0 of the file (signal 11)."
+        "The process of the upload ended three times by itself, the last time after event 0 of the file (signal 11)."
     )
     assert after(job).status == "failed"
     assert len(names) == 3
@@ -87,10 +87,12 @@ def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Ending
             "failed",
             "The upload was stopped after event 0 of the file, because it took more",
         ),
+        (Ending(End.TIME, -9, 0), "failed", "The upload took longer than 6 hours and was stopped."),
         (Ending(End.ENDED, -9, 0), "canceled", ""),
+        (DEATH, "canceled", ""),
     ],
 )
-def test_one_whose_child_takes_too_much_or_is_canceled_ends_at_once(
+def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
     cast: Cast, endings: Endings, ending: Ending, status: str, error: str
 ) -> None:
     job = send(open_door(cast), csv(line(1)), cast)
@@ -103,3 +105,16 @@ def test_one_whose_child_takes_too_much_or_is_canceled_ends_at_once(
     names = endings(cancel_too)
     job = after(job)
     assert (job.status, job.error.startswith(error), len(names)) == (status, True, 1)
+
+
+def test_one_that_the_limit_of_its_child_refuses_memory_says_so(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_job: UsageUpload) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(uploads, "_store_file", refuse)
+    job = send(open_door(cast), csv(line(1)), cast)
+    uploads.run_upload(job.pk)
+    job.refresh_from_db()
+    assert job.error.startswith("The upload was stopped after event 0 of the file, because it took more than")

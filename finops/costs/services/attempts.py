@@ -21,52 +21,58 @@ from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
 from finops.costs.services.content import check_different, hashing
 from finops.costs.services.overlaps import find_overlaps
-from finops.costs.services.progress import Progress, Told
+from finops.costs.services.progress import Progress, ProgressCallback
 from finops.costs.services.settling import decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
 from finops.lib import children, clock, disk
-from finops.lib.children import End
 from finops.lib.errors import UserError
-from finops.lib.jobs import Canceled, Clock
+from finops.lib.jobs import Canceled, Clock, failure_in_child, too_much_memory
 
 logger = logging.getLogger(__name__)
 
-_DIED: Final = "The process that imported it ended three times by itself, the last time while {stage} ({cause}). Nothing was changed."
+_UNCHANGED: Final = "Nothing was changed."
 
 
-def run_attempt_in_child(job: CostImport, told: Told | None) -> None:
-    """`run_attempt` in a process of its own, which may end as it likes."""
-    if _refuse_interrupted(job):
-        return
-    limit = Clock()
+def run_attempt(job: CostImport, on_progress: ProgressCallback | None, *, in_child: bool) -> None:
+    """Import the files of a job that is claimed, `in_child` in a process of its own, which may end as it likes; a failure
+    is kept in its row. `on_progress` is called as it goes on."""
+    if _attempts_of(job) > claims.MAX_ATTEMPTS:
+        fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
+    elif job.cancel_requested_at is not None:  # while nobody ran it
+        _cancel(job)
+    elif in_child:
+        _run_in_child(job, on_progress)
+    else:
+        _run(job, on_progress)
 
+
+def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None:
     def is_wanted() -> bool:
-        if told:
+        if on_progress:
             job.refresh_from_db(fields=["stage", "bytes_done", "rows"])
-            told(job)
-        return claims.is_wanted(job) and not limit.is_over
+            on_progress(job)
+        return claims.is_wanted(job)
 
     ending = children.run(
         f"{__name__}.attempt",
         job.pk,
         job.attempts,
         name=f"cost import {job.pk}",
+        deadline=Clock().end,
         is_wanted=is_wanted,
     )
     _remove_work(job)
-    if ending.end is End.ENDED and claims.is_canceled(job):
+    if not claims.is_ours(job):
+        return
+    job.refresh_from_db(fields=["stage", "cancel_requested_at"])
+    if job.cancel_requested_at is not None:
         _cancel(job)
-    elif ending.end is End.ENDED and limit.is_over:
-        fail(job, limit.sentence("import"))
-    elif ending.end is not End.DONE and claims.is_ours(job):
-        job.refresh_from_db(fields=["stage"])
-        logger.warning("costs: the child of import %s ended: %s, %s", job.pk, ending.end.value, ending.cause)
-        if ending.end is End.MEMORY:
-            fail(job, too_much_memory(job.stage))
-        elif _attempts_of(job) >= claims.MAX_ATTEMPTS:
-            fail(job, _DIED.format(stage=job.stage, cause=ending.cause))
+        return
+    is_last = _attempts_of(job) >= claims.MAX_ATTEMPTS
+    if failure := failure_in_child(ending, "import", place=f"while {job.stage}", is_last=is_last):
+        fail(job, f"{failure} {_UNCHANGED}")
 
 
 def attempt(import_id: int, attempt_number: int) -> None:
@@ -76,15 +82,7 @@ def attempt(import_id: int, attempt_number: int) -> None:
     job = rows.filter(pk=import_id, attempts=attempt_number, status=CostImport.Status.RUNNING).first()
     if job is not None:
         with account_scope(job.account):
-            run_attempt(job, None)
-
-
-def too_much_memory(stage: str) -> str:
-    limit = children.memory_limit() >> 20
-    return (
-        f"The import was stopped while {stage}, because it took more than {limit:,} MB of memory; nothing was changed. "
-        "Bills of any length take less: look for values or lists of unusual size, or split the file."
-    )
+            _run(job, None)
 
 
 def _attempts_of(job: CostImport) -> int:
@@ -93,25 +91,12 @@ def _attempts_of(job: CostImport) -> int:
     return job.attempts - (decision.attempts if decision else 0)
 
 
-def _refuse_interrupted(job: CostImport) -> bool:
-    if _attempts_of(job) <= claims.MAX_ATTEMPTS:
-        return False
-    fail(job, f"The import was interrupted three times, the last time while {job.stage or 'reading'}.")
-    return True
-
-
-def run_attempt(job: CostImport, told: Told | None) -> None:
-    """Import the files of a job that is claimed; a failure is kept in its row. `told` is called as it goes on."""
-    if _refuse_interrupted(job):
-        return
-    if job.cancel_requested_at is not None:  # while nobody ran it
-        _cancel(job)
-        return
+def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
     _remove_work(job)
     folder = files.work() / f"{job.pk}-{job.attempts}"
     folder.mkdir()
     try:
-        _import(job, folder, Progress(job, told))
+        _import(job, folder, Progress(job, on_progress))
     except Canceled:
         _cancel(job)
     except claims.Lost:
@@ -119,7 +104,7 @@ def run_attempt(job: CostImport, told: Told | None) -> None:
     except UserError as error:
         _wait_or_fail(job, error)
     except MemoryError:  # pyarrow's too
-        fail(job, too_much_memory(job.stage))
+        fail(job, f"{too_much_memory('import', f'while {job.stage}')} {_UNCHANGED}")
     except Exception:
         fail(job, "Something went wrong while importing; nothing was changed. The server's log says what.")
         raise
@@ -144,7 +129,7 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
     with hashing(paths) as hashes:
-        found = normalise(
+        bill = normalise(
             [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
             folder=folder,
             source_id=str(job.source_id),
@@ -155,12 +140,12 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
         )
         written: list[NewSegment] = []
         try:
-            for month in found.months:
+            for month in bill.months:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
-            contents = [text or content for text, content in zip(found.text_hashes, hashes, strict=True)]
+            contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
             check_different(names, contents)
-            settled = settle(job, found, written, contents)
+            settled = settle(job, bill, written, contents)
         except BaseException:
             segments.discard(written)
             raise
@@ -169,7 +154,7 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
         find_overlaps(job.source)
     else:
         segments.discard(written)
-    progress.tell()
+    progress.report()
 
 
 def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:

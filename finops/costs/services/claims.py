@@ -99,16 +99,12 @@ def is_ours(job: CostImport) -> bool:
 
 
 def is_wanted(job: CostImport) -> bool:
-    """Whether it is still this attempt's, also after its end, when there is more to look for in what it imported; not when
-    it was canceled so long ago that it should have seen that itself."""
+    """Whether its child goes on: nobody took it up or removed it, and it was not canceled so long ago that it should have
+    seen that itself. Also after its end: completeness and overlaps are looked for then."""
     # Unscoped: a worker names the row itself.
     ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - SEES_CANCEL)
     return ours.exclude(unfinished_late).exists()
-
-
-def is_canceled(job: CostImport) -> bool:
-    return _ours(job).exclude(cancel_requested_at=None).exists()
 
 
 @transaction.atomic

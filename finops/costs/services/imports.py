@@ -21,7 +21,7 @@ from finops.costs.models import (
 )
 from finops.costs.replacing import Decision
 from finops.costs.services import attempts, claims, files
-from finops.costs.services.progress import Told
+from finops.costs.services.progress import ProgressCallback
 from finops.costs.services.settling import as_json
 from finops.lib import disk
 from finops.lib.errors import UserError
@@ -87,17 +87,17 @@ def import_files(
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
     formats: Chosen = AUTOMATIC,
-    told: Told | None = None,
+    on_progress: ProgressCallback | None = None,
     origin: CostImport.Origin = CostImport.Origin.SYNC,
     decision: Decision | None = None,
     in_child: bool = False,
 ) -> CostImport:
     """Import files that are on this machine, now and here, and return the finished import.
 
-    The files stay. `told` is called with the import a few times a second. `in_child` is `run_import`'s, for files of
-    strangers. Imports into the source that are queued are run first. Raises UserError when the files cannot be imported, which leaves everything as it was. What needs review
-    goes on with a warning in the report when `origin` is a sync; of a command it is refused with NeedsReview unless
-    `decision` says what to do.
+    The files stay. `on_progress` is called with the import a few times a second, once a second with `in_child`, which is
+    `run_import`'s, for files of strangers. Imports into the source that are queued are run first. Raises UserError when the
+    files cannot be imported, which leaves everything as it was. What needs review goes on with a warning in the report when
+    `origin` is a sync; of a command it is refused with NeedsReview unless `decision` says what to do.
     """
     if source.account_id != account.pk:
         raise ValueError("The source belongs to another account.")
@@ -113,10 +113,9 @@ def import_files(
             CostImport.Status.QUEUED,
             CostImport.Status.RUNNING,
         ):  # again where its child died
-            if not run_import(job.pk, told=told, in_child=in_child):
-                attempts.fail(
-                    job, f"Another import into {source.name} is running. Try again when it has finished."
-                )
+            if not run_import(job.pk, on_progress=on_progress, in_child=in_child):
+                waits_for = f"Another import into {source.name} is running. Try again when it has finished."
+                attempts.fail(job, disk.low_disk() or waits_for)
             # Unscoped: the row was made above.
             job = CostImport.objects.unscoped().get(pk=job.pk)
     if job.status == CostImport.Status.FAILED:
@@ -124,7 +123,9 @@ def import_files(
     return job
 
 
-def run_import(import_id: int, *, told: Told | None = None, in_child: bool = False) -> bool:
+def run_import(
+    import_id: int, *, on_progress: ProgressCallback | None = None, in_child: bool = False
+) -> bool:
     """Do a queued import, or take up one whose process died. False when it is not ours to do now.
 
     Safe to call twice, at once, and after kill -9 at any moment: what an attempt leaves behind is not visible, and
@@ -139,10 +140,7 @@ def run_import(import_id: int, *, told: Told | None = None, in_child: bool = Fal
             return False
         with account_scope(job.account):
             # What an open transaction has written, no other process sees.
-            if in_child and not connection.in_atomic_block:
-                attempts.run_attempt_in_child(job, told)
-            else:
-                attempts.run_attempt(job, told)
+            attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
     if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
         files.remove(job.files)
     ask_next(job)

@@ -13,10 +13,10 @@ from finops.costs.services import claims
 from finops.lib import clock, disk
 from finops.lib.jobs import Clock
 
-TELL_EVERY: Final = 0.4
-"""Seconds between two updates of an import's progress."""
+UPDATE_SECONDS: Final = 0.4
+"""Between two updates of an import's progress."""
 
-Told = Callable[[CostImport], None]
+ProgressCallback = Callable[[CostImport], None]
 
 
 class Progress:
@@ -25,15 +25,15 @@ class Progress:
     Raises Canceled, LowDisk, and UserError once the import has taken longer than it may.
     """
 
-    def __init__(self, job: CostImport, told: Told | None) -> None:
+    def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:
         self._clock = Clock()
         self._job = job
-        self._told = told
+        self._on_progress = on_progress
         self._last = time.monotonic()
 
     def read(self, bytes_done: int, rows: int) -> None:
         self._job.bytes_done, self._job.rows = min(bytes_done, self._job.bytes_total), rows
-        if time.monotonic() - self._last >= TELL_EVERY:
+        if time.monotonic() - self._last >= UPDATE_SECONDS:
             self._keep()
 
     def stage(self, stage: str) -> None:
@@ -43,12 +43,12 @@ class Progress:
     def alive(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield batch
-            if time.monotonic() - self._last >= TELL_EVERY:
+            if time.monotonic() - self._last >= UPDATE_SECONDS:
                 self._keep()
 
-    def tell(self) -> None:
-        if self._told:
-            self._told(self._job)
+    def report(self) -> None:
+        if self._on_progress:
+            self._on_progress(self._job)
 
     def _keep(self) -> None:
         self._last = time.monotonic()
@@ -56,4 +56,4 @@ class Progress:
         self._clock.check("import")
         disk.check_disk()
         claims.go_on(job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now())
-        self.tell()
+        self.report()

@@ -24,7 +24,7 @@ from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
 @pytest.fixture(autouse=True)
 def at_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import of two lines looks as often as one of two million."""
-    monkeypatch.setattr(progress, "TELL_EVERY", 0)
+    monkeypatch.setattr(progress, "UPDATE_SECONDS", 0)
 
 
 def queued(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImport:
@@ -44,7 +44,7 @@ def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
         if running.stage.startswith("writing"):
             services.cancel_import(job=running, actor=cast.actor)
 
-    services.run_import(job.pk, told=cancel)
+    services.run_import(job.pk, on_progress=cancel)
 
     job.refresh_from_db()
     assert (job.status, job.error, job.finished_at is not None) == ("canceled", "", True)

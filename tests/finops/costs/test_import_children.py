@@ -134,7 +134,7 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
     job.refresh_from_db()
     assert (job.status, len(found)) == ("failed", 3)
     assert job.error == (
-        "The process that imported it ended three times by itself, the last time while reading (signal 11). "
+        "The process of the import ended three times by itself, the last time while reading (signal 11). "
         "Nothing was changed."
     )
     assert run(queued(cast, bills, as_csv({}))).status == "done"

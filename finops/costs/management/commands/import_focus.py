@@ -95,7 +95,7 @@ class Command(BaseCommand):
             actor=actor,
             defaults=defaults,
             formats=Chosen.of(options["decimal"], options["dates"]),
-            told=self._show if sys.stderr.isatty() else None,
+            on_progress=self._show if sys.stderr.isatty() else None,
             origin=CostImport.Origin.COMMAND,
             decision=Decision(add_all=options["as_corrections"]) if options["confirm"] else None,
             in_child=True,
