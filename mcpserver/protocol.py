@@ -31,6 +31,8 @@ from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
+NOT_RUN = -32001
+"""A request of a batch that was never begun; the SDKs' RequestTimeout, so that a client knows it may send it again."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -188,7 +190,7 @@ def _answer_batch(batch: Batch, headers: Headers, server: Server, call: ToolCall
     if not 0 < len(batch.messages) <= MAX_BATCH:
         return _refusal(RpcError(Code.INVALID_REQUEST, f"A batch has 1 to {MAX_BATCH} messages."))
     end = time.monotonic() + BATCH_SECONDS
-    answers = [found for item in batch.messages if (found := _answer_item(item, headers, server, call, end))]
+    answers = [reply for item in batch.messages if (reply := _answer_item(item, headers, server, call, end))]
     return Reply(HTTPStatus.OK, jsonrpc.encode_batch(answers)) if answers else Reply(HTTPStatus.ACCEPTED)
 
 
@@ -202,8 +204,11 @@ def _answer_item(item: Message, headers: Headers, server: Server, call: ToolCall
             RpcError(Code.INVALID_REQUEST, "initialize stands alone, in no batch."), item.id
         )
     if time.monotonic() > end:
-        late = f"Not run: the requests before it in the batch took {BATCH_SECONDS:.0f} s. Send it again."
-        return jsonrpc.encode_error(RpcError(Code.INVALID_REQUEST, late), item.id)
+        late = (
+            f"Not run, and nothing was changed: the requests before it in the batch took more than {BATCH_SECONDS:.0f} s. "
+            "Send it again, alone or in a smaller batch."
+        )
+        return jsonrpc.encode_error(RpcError(NOT_RUN, late), item.id)
     return _answer_legacy(item, headers, server, call).body
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -300,12 +301,24 @@ def test_a_batch_counts_as_the_requests_it_holds(cast: Cast, settings: Any) -> N
 
 
 def test_no_request_of_a_batch_begins_after_its_time(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpserver.protocol.BATCH_SECONDS", -1.0)
+    times = iter([100.0, 104.9, 105.1, 105.2])
+    monkeypatch.setattr("mcpserver.protocol.time", SimpleNamespace(monotonic=lambda: next(times)))
+    pings = [PING.replace(b'"id":1', b'"id":' + id_) for id_ in (b"1", b'"b"', b"3")]
 
-    [answer] = json.loads(door.http(b"[" + PING + b"," + NOTE + b"]").content)
+    answers = json.loads(door.http(b"[" + b",".join([pings[0], NOTE, *pings[1:]]) + b"]").content)
 
-    assert answer["id"] == 1
-    assert answer["error"]["message"].startswith("Not run:")
+    assert answers[0] == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert [(answer["id"], answer["error"]) for answer in answers[1:]] == [
+        (
+            id_,
+            {
+                "code": -32001,
+                "message": "Not run, and nothing was changed: the requests before it in the batch took more than 5 s. Send it "
+                "again, alone or in a smaller batch.",
+            },
+        )
+        for id_ in ("b", 3)
+    ]
 
 
 def test_of_a_batch_with_too_many_messages_no_more_are_read_than_that_tells(door: Door) -> None:
