@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.allocation.models import CostTag
+from finops.allocation.rules import Copy, Rule, Test
+from finops.allocation.services.cost_tags import create_cost_tag
 from finops.lib import clock
 from tests.cast import Cast
+from tests.finops.allocation.cost_tag_pages import DAY
+from tests.finops.costs.rows import add_source, cost
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 
@@ -18,3 +23,34 @@ def acme(cast: Cast) -> Iterator[Account]:
     """Acme in scope, at noon of 20 March 2026."""
     with account_scope(cast.account), clock.frozen(NOON):
         yield cast.account
+
+
+@pytest.fixture
+def costly(acme: Account) -> Account:
+    """On ten days of February and March 10 USD and 0.50 EUR of production, 4 USD of `Dev`, 6 USD without a tag."""
+    lines = [
+        line
+        for back in range(0, 40, 4)
+        for line in (
+            cost(DAY - timedelta(days=back), "10", service="EC2", tags={"env": "prod"}),
+            cost(DAY - timedelta(days=back), "0.5", service="EC2", tags={"env": "PROD"}, currency="EUR"),
+            cost(DAY - timedelta(days=back), "4", service="S3", tags={"Env": "Dev"}),
+            cost(DAY - timedelta(days=back), "6", service="Tax"),
+        )
+    ]
+    add_source(acme, lines)
+    return acme
+
+
+@pytest.fixture
+def tagged(cast: Cast, costly: Account) -> CostTag:
+    return create_cost_tag(
+        account=costly,
+        actor=cast.actor,
+        key="environment",
+        description="Where it runs",
+        rules=[
+            Rule(when=Test(dimension="tag:env", values=("prod",)), value="production"),
+            Rule(copy=Copy(keys=("env", "Env"))),
+        ],
+    )
