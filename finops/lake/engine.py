@@ -96,7 +96,8 @@ def run(
     caller has just read of `cost_manifest`, else it is read here.
 
     `deadline` is a value of `time.monotonic()`; without one, LAKE_DEADLINE_SECONDS from now, and never after the end of
-    the task (`time_limit`). Waiting for a core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them UserError with advice.
+    the task (`time_limit`). Waiting for a core counts. Raises LakeTimeout, LakeTooLarge or LakeUnavailable, all of them
+    UserError with advice.
     """
     if deadline is None:
         deadline = time.monotonic() + settings.LAKE_DEADLINE_SECONDS
@@ -234,7 +235,10 @@ class _Instance:
             try:
                 with _watchdog.watching(cursor, deadline):
                     yield cursor.execute(sql).to_arrow_reader(STREAMED_ROWS)
-            except duckdb.InterruptException as error:
+            except (duckdb.InterruptException, OSError) as error:
+                # Arrow's reader says it as an OSError, once the first batch is there.
+                if isinstance(error, OSError) and not str(error).startswith("INTERRUPT "):
+                    raise
                 raise LakeTimeout(f"The query took longer than it may. {NARROWER}") from error
             finally:
                 cursor.close()

@@ -26,6 +26,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lib.errors import UserError
+from finops.lib.time_limit import limited
 from tests.cast import Cast
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, ask, by, line, store, total
 
@@ -252,6 +253,20 @@ def test_a_query_is_interrupted_at_its_deadline(cast: Cast) -> None:
         ask(cast.account, endless, deadline=began + 0.3)
     assert time.monotonic() - began < 20  # what it would have by default
     assert total(cast.account) == sum(range(20_000))
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT count(*) FROM range(1000000000000)", "SELECT range FROM range(1000000000000)"]
+)
+def test_a_stream_is_interrupted_at_the_end_of_its_task(sql: str) -> None:
+    """Before its first batch, and after it."""
+    with (
+        pytest.raises(engine.LakeTimeout, match="longer than it may"),
+        limited(0.3),
+        engine.reading([], lambda _files: sql) as batches,
+    ):
+        for _batch in batches:
+            pass
 
 
 def test_waiting_for_other_queries_counts_against_the_deadline(cast: Cast, settings: Settings) -> None:
