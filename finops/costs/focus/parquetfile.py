@@ -49,20 +49,20 @@ class ParquetFile:
                 self.path, metadata=self._metadata, read_dictionary=plan.as_dictionary
             ) as file:
                 for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=names)):
-                    self._check_count(self._rows_done + batch.num_rows <= self.rows)
+                    if self._rows_done + batch.num_rows > self.rows:
+                        raise self._wrong_count("more")
                     columns = {place: batch.column(self.names[place]) for place in places}
                     self._check(columns)
                     yield columns
                     self._rows_done += batch.num_rows
-        self._check_count(self._rows_done == self.rows)
+        if self._rows_done != self.rows:
+            raise self._wrong_count(f"{self._rows_done:,}")
 
-    def _check_count(self, is_right: bool) -> None:
-        if not is_right:
-            count = f"{self._rows_done:,}" if self._rows_done < self.rows else "more"
-            raise FocusFileError(
-                f"{self.name} says that it has {self.rows:,} rows, and has {count}. It may be damaged; "
-                "download or export it again."
-            )
+    def _wrong_count(self, count: str) -> FocusFileError:
+        return FocusFileError(
+            f"{self.name} says that it has {self.rows:,} rows, and has {count}. It may be damaged; "
+            "download or export it again."
+        )
 
     def _plan(self, texts: Sequence[int], plain: Sequence[int]) -> parquetplan.Plan:
         """Made once of the same columns: a file is looked at and then read."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from finops.costs.focus.parquetfile import ParquetFile
 from finops.lib.errors import UserError
 from tests.finops.costs.hostile import ROWS, as_parquet, read_in_child, same
 from tests.finops.costs.reading import ROW, Read, as_csv
@@ -125,6 +127,18 @@ def test_more_rows_than_its_bytes_can_hold_are_refused(monkeypatch: pytest.Monke
     ):
         Read(data)
     assert Read(as_parquet({}, 100_000)).count == 100_000
+
+
+@pytest.mark.parametrize(("stated", "count"), [(2, "more"), (4, "3")])
+def test_more_or_fewer_rows_than_its_footer_states_are_refused(
+    stated: int, count: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bill.parquet"
+    path.write_bytes(as_parquet({}, 3))
+    file = ParquetFile(path, "bill.parquet")
+    file.rows = stated
+    with pytest.raises(UserError, match=rf"says that it has {stated} rows, and has {count}\."):
+        list(file.batches([0], []))
 
 
 def test_a_column_that_is_there_twice_is_refused() -> None:
