@@ -115,7 +115,7 @@ def store_events(
     if not judged.events:
         return
     names, metrics = last_names(judged.events, judged.names), {event.metric for event in judged.events}
-    _know(account.pk, names, metrics, received_at)
+    _upsert_customers_and_metrics(account.pk, names, metrics, received_at)
     inbox.append(
         account=account,
         source_id=source_id,
@@ -126,34 +126,18 @@ def store_events(
     )
 
 
-# Rows that would not change are not touched, so most pushes lock none. The rest go in one order, customers first, so
-# that two pushes naming the same wait for each other and never both. The conflict is with a push that came first by a
-# moment: it must not win over a name of ours, nor lose its own to our having none.
-_KNOW = """
-WITH asked AS MATERIALIZED (SELECT key AS id, value AS name FROM json_each_text(%(names)s::json)),
-metrics AS (
-    INSERT INTO ingestion_usagemetric (account_id, name, label, aggregation, first_seen_at)
-    SELECT %(account)s, asked.name, '', 'sum', %(now)s
-      FROM unnest(%(metrics)s::text[]) AS asked(name)
-     WHERE NOT EXISTS (
-               SELECT FROM ingestion_usagemetric was WHERE was.account_id = %(account)s AND was.name = asked.name)
-     ORDER BY asked.name COLLATE "C"
-    ON CONFLICT (account_id, name) DO NOTHING
-)
-INSERT INTO ingestion_customer AS known (account_id, customer_id, name, first_seen_at)
-SELECT %(account)s, asked.id, coalesce(asked.name, ''), %(now)s
-  FROM asked
-  LEFT JOIN ingestion_customer was ON was.account_id = %(account)s AND was.customer_id = asked.id
- WHERE was.id IS NULL OR was.name <> asked.name
- ORDER BY asked.id COLLATE "C"
-ON CONFLICT (account_id, customer_id) DO UPDATE SET name = EXCLUDED.name
- WHERE known.name <> EXCLUDED.name
-   AND known.customer_id IN (SELECT asked.id FROM asked WHERE asked.name IS NOT NULL)
+# The function's statement is in migration 0009, with its reasons.
+_UPSERT = """
+SELECT ingestion_upsert_customers_and_metrics(
+    %(account)s, %(names)s::json, %(metrics)s::text[], %(now)s::timestamptz)
 """
 
 
-def _know(account_id: int, names: Mapping[str, str | None], metrics: Collection[str], now: datetime) -> None:
-    """Make the rows of customers and metrics that are not there, and give customers the names that came."""
+def _upsert_customers_and_metrics(
+    account_id: int, names: Mapping[str, str | None], metrics: Collection[str], now: datetime
+) -> None:
+    """Insert the customers and metrics that are not there, and give customers the names that came."""
     # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
-    asked = msgspec.json.encode(names).decode()
-    prepared.execute(_KNOW, {"account": account_id, "now": now, "names": asked, "metrics": list(metrics)})
+    as_json = msgspec.json.encode(names).decode()
+    values = {"account": account_id, "now": now, "names": as_json, "metrics": list(metrics)}
+    prepared.execute(_UPSERT, values)

@@ -84,7 +84,10 @@ def _store(
     opened = transaction.atomic()
     opened.__enter__()
     timed("key, locked", lambda: lock_living_key(credential.key_id))
-    timed("customers and metrics", lambda: accept._know(account.pk, names, metrics, now))
+    timed(
+        "customers and metrics",
+        lambda: accept._upsert_customers_and_metrics(account.pk, names, metrics, now),
+    )
     timed("inbox", store)
     timed("ledger", ledger_row)
     timed("commit", lambda: opened.__exit__(None, None, None))

@@ -61,6 +61,42 @@ def test_a_customer_comes_with_its_first_event_and_the_name_follows_every_event_
     assert customers(cast.account) == {"a": "Aye", "b": "Bee"}
 
 
+def test_a_push_reads_what_it_names_alone_also_by_a_plan_from_before_the_tables_grew(
+    cast: Cast, door: Door
+) -> None:
+    def rows_read(*pushed: dict[str, Any]) -> int:
+        before = _rows_read()
+        assert door.push(*pushed).json()["accepted"] == len(pushed)
+        return _rows_read() - before
+
+    named = [event(customer_id=f"c{at}", customer_name="C", metric=f"m{at}") for at in range(20)]
+    for _ in range(10):  # the plan is made, while there are 20 rows of each
+        door.push(*named)
+    while_small = rows_read(*named)
+    for run in range(3):
+        door.push(*[event(customer_id=f"{run} {at}", metric=f"{run} {at}") for at in range(400)])
+
+    of_an_event = 4  # an index's entry and a row, of its customer and of its metric
+    assert while_small <= of_an_event * len(named)
+    assert rows_read(*named) <= of_an_event * len(named)
+    assert rows_read(named[0]) <= of_an_event
+
+
+def _rows_read() -> int:
+    """Of customers and metrics, by this transaction: from their tables and through their indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT sum(pg_stat_get_xact_tuples_returned(relation) + pg_stat_get_xact_tuples_fetched(relation))
+              FROM (SELECT relation FROM unnest(%s::regclass[]) AS tables(relation) UNION ALL
+                    SELECT indexrelid FROM pg_index WHERE indrelid = ANY(%s::regclass[])) AS relations(relation)
+            """,
+            [[Customer._meta.db_table, UsageMetric._meta.db_table]] * 2,
+        )
+        (count,) = cursor.fetchone() or (0,)
+    return int(count)
+
+
 def test_of_several_names_in_a_batch_the_last_in_array_order_wins(cast: Cast, door: Door) -> None:
     door.push(*[event(customer_id="a", customer_name=name) for name in ("One", "Two", None, ...)])
 
