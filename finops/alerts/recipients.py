@@ -1,7 +1,7 @@
 """Whom alerts are mailed to: addresses that a member of the account verified, and others that confirmed.
 
-Whoever has an account could else mail anybody. An address that is neither is mailed one confirmation and no alert; each
-mail leads to where its address is unsubscribed, at once or for good.
+Otherwise whoever has an account could mail anybody. An address that is neither is mailed a confirmation and no alert; each
+mail has a link by which its address confirms or unsubscribes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Recipients:
     unsubscribed: tuple[str, ...]
 
     @property
-    def held(self) -> str:
+    def notice(self) -> str:
         """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
         sentences = [
             f"Nothing is mailed to {_quoted(self.unsubscribed)}, which unsubscribed."
@@ -65,41 +65,41 @@ class Recipients:
 def recipients(account: Account, addresses: Sequence[str]) -> Recipients:
     """Where the installation verifies no address (EMAIL_VERIFICATION), those that members sign in with count as verified.
     Two queries, three there."""
-    members = EmailAddress.objects.filter(user__memberships__account=account)
+    emails = EmailAddress.objects.filter(user__memberships__account=account)
     if settings.ACCOUNT_EMAIL_VERIFICATION != "none":
-        members = members.filter(verified=True)
-    own = {email.lower() for email in members.values_list("email", flat=True)}
+        emails = emails.filter(verified=True)
+    verified = {email.lower() for email in emails.values_list("email", flat=True)}
     if settings.ACCOUNT_EMAIL_VERIFICATION == "none":
-        signed_up = User.objects.filter(memberships__account=account).values_list("email", flat=True)
-        own |= {email.lower() for email in signed_up}
+        logins = User.objects.filter(memberships__account=account).values_list("email", flat=True)
+        verified |= {email.lower() for email in logins}
     rows = list(AlertRecipient.objects.unscoped().filter(account=account))  # their pages have no scope
-    ended = {row.address for row in rows if row.unsubscribed_at}
-    own |= {row.address for row in rows if row.confirmed_at}
+    unsubscribed = {row.address for row in rows if row.unsubscribed_at}
+    allowed = (verified | {row.address for row in rows if row.confirmed_at}) - unsubscribed
     return Recipients(
-        allowed=tuple(each for each in addresses if each.lower() in own - ended),
-        waiting=tuple(each for each in addresses if each.lower() not in own | ended),
-        unsubscribed=tuple(each for each in addresses if each.lower() in ended),
+        allowed=tuple(each for each in addresses if each.lower() in allowed),
+        waiting=tuple(each for each in addresses if each.lower() not in allowed | unsubscribed),
+        unsubscribed=tuple(each for each in addresses if each.lower() in unsubscribed),
     )
 
 
-def held_of(channel: AlertChannel) -> str:
-    """What a channel's page says of addresses that get nothing; empty for one that is no e-mail or cannot be read."""
+def channel_recipients(channel: AlertChannel) -> Recipients | None:
+    """Of an e-mail channel; None for another, and for one whose secrets cannot be opened."""
     if channel.kind != AlertChannel.Kind.EMAIL:
-        return ""
+        return None
     try:
         target = target_of(channel)
     except Unsealable:
-        return ""
-    return recipients(channel.account, target.addresses).held if isinstance(target, EmailTarget) else ""
+        return None
+    return recipients(channel.account, target.addresses) if isinstance(target, EmailTarget) else None
 
 
 @transaction.atomic
 def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None:
-    """Mail a confirmation to each of `addresses`, which wait for one, that was mailed none in the last day, nor too many
-    by others."""
+    """Mail a confirmation to each of `addresses`, within the limits of a day. The one of all accounts may be passed by as
+    many as ask in the same moment."""
     if not addresses:
         return
-    Account.objects.select_for_update(no_key=True).get(pk=account.pk)  # so that the counts of a day hold
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)  # one at a time counts
     day_ago = clock.now() - timedelta(days=1)
     with account_scope(account):
         for address in sorted({each.lower() for each in addresses}):
@@ -119,14 +119,14 @@ def request_confirmations(*, account: Account, addresses: Sequence[str]) -> None
 
 @transaction.atomic
 def confirm_recipient(*, account: Account, address: str) -> None:
-    """The address takes alerts of the account from now on, also when it unsubscribed before."""
-    _change(account, address, "confirm", confirmed_at=clock.now(), unsubscribed_at=None)
+    """The address is mailed alerts of the account from now on, also when it unsubscribed before. Twice is once."""
+    _set_subscription(account, address, is_subscribed=True)
 
 
 @transaction.atomic
 def unsubscribe_recipient(*, account: Account, address: str) -> None:
-    """The address is mailed nothing of the account any more, also where a member verified it. Twice is once."""
-    _change(account, address, "unsubscribe", confirmed_at=None, unsubscribed_at=clock.now())
+    """The address is mailed no alert of the account any more, also where a member verified it. Twice is once."""
+    _set_subscription(account, address, is_subscribed=False)
 
 
 def recipient_url(account: Account, address: str) -> str:
@@ -136,28 +136,35 @@ def recipient_url(account: Account, address: str) -> str:
 
 
 def recipient_of(token: str) -> tuple[Account, str] | None:
-    """The account and the address that a URL is of; None for one that is not ours, or of an account that is gone."""
+    """The account and address of a URL; None for a token that is not ours, or of an account that is gone."""
     try:
-        said = signing.loads(token, salt=_SALT)
+        payload = signing.loads(token, salt=_SALT)
     except signing.BadSignature:
         return None
-    account = Account.objects.filter(pk=said["account"]).first()
-    return None if account is None else (account, said["address"])
+    account = Account.objects.filter(pk=payload["account"]).first()
+    return None if account is None else (account, payload["address"])
 
 
 def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
-    """Raises UserError where no address may get a test, or one had ten within an hour, of whatever accounts."""
-    found = recipients(account, addresses)
-    if not found.allowed:
-        raise UserError(found.held)
-    for address in found.allowed:
+    """Raises UserError where no address is allowed, or one had ten tests within an hour, of whatever accounts."""
+    status = recipients(account, addresses)
+    if not status.allowed:
+        raise UserError(status.notice)
+    for address in status.allowed:
         if not windows().hit(f"alert-test-to:{address.lower()}", limit=TESTS_AN_HOUR, seconds=3600).allowed:
             raise UserError(f"{address} had {TESTS_AN_HOUR} test mails within an hour. Try again later.")
 
 
-def _change(account: Account, address: str, verb: str, **fields: object) -> None:
+def _set_subscription(account: Account, address: str, *, is_subscribed: bool) -> None:
+    now = clock.now()
     with account_scope(account):
-        AlertRecipient.objects.update_or_create(account=account, address=address.lower(), defaults=fields)
+        rows = AlertRecipient.objects.select_for_update()
+        row, _is_new = rows.get_or_create(account=account, address=address.lower())
+        if row.confirmed_at if is_subscribed else row.unsubscribed_at:
+            return
+        row.confirmed_at, row.unsubscribed_at = (now, None) if is_subscribed else (None, now)
+        row.save(update_fields=["confirmed_at", "unsubscribed_at"])
+    verb = "confirm" if is_subscribed else "unsubscribe"
     audit.record(
         account=account, actor=Actor(label=address), action=f"alert_recipient.{verb}", target=address
     )

@@ -16,12 +16,14 @@ from finops.lib.cursors import foreign, key_cursor, key_of
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """`seconds` is None while it is under way. `status_code` is HTTP's, None where there was none."""
+    """`seconds` is None while it is under way. `status_code` is HTTP's, None where there was none.
+    `is_partial`: addresses of the channel were left out, which `answer` names."""
 
     at: datetime
     seconds: float | None
     status_code: int | None
     answer: str
+    is_partial: bool = False
 
     @property
     def is_under_way(self) -> bool:
@@ -52,6 +54,11 @@ class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def last_attempt(self) -> Attempt | None:
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def is_partial(self) -> bool:
+        """It arrived, but not at every address of its channel."""
+        return self.status == AlertDelivery.Status.DELIVERED and self.attempts[-1].is_partial
 
 
 class DeliveriesPage(msgspec.Struct, frozen=True, kw_only=True):

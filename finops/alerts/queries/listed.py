@@ -17,7 +17,7 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries.channels import ChannelRow, channels
 from finops.alerts.queries.deliveries import DeliveryRow, deliveries
 from finops.alerts.queries.subscriptions import SubscriptionRow, alert_subscriptions, one_subscription
-from finops.alerts.recipients import held_of
+from finops.alerts.recipients import channel_recipients
 from finops.alerts.subscriptions_query import SubscriptionsQuery
 from finops.budgets.models import Budget
 from finops.lib.answers import AccountRef
@@ -82,7 +82,7 @@ def new_subscription_answer(
     row = one_subscription(account, subscription_id)
     return AlertSubscriptionAnswer(
         account=_account(account),
-        summary=f"Alert subscription {row.id} is made: {cut(row.said, 300)}{_held(account, row.channel_id)}.",
+        summary=f"Alert subscription {row.id} is made: {cut(row.said, 300)}{_recipient_clause(account, row.channel_id)}.",
         subscription=_subscription(row),
         warnings=[*notes, *([row.warning] if row.warning else [])],
         hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
@@ -108,10 +108,12 @@ def _account(account: Account) -> AccountRef:
     return AccountRef(slug=account.slug, name=account.name)
 
 
-def _held(account: Account, channel_id: int) -> str:
-    """What its first sentence says of addresses that get nothing yet."""
-    held = held_of(AlertChannel.objects.select_related("account").get(account=account, pk=channel_id))
-    return f"; {cut(held[0].lower() + held[1:-1], 400)}" if held else ""
+def _recipient_clause(account: Account, channel_id: int) -> str:
+    """`; nothing is mailed to 'a@example.com' until …`."""
+    channel = AlertChannel.objects.select_related("account").get(account=account, pk=channel_id)
+    status = channel_recipients(channel)
+    notice = status.notice if status else ""
+    return f"; {cut(notice[0].lower() + notice[1:-1], 400)}" if notice else ""
 
 
 def _counted(count: int, noun: str) -> str:
@@ -182,7 +184,9 @@ def _delivered(account: Account, query: DeliveriesQuery, total: int, page: list[
     narrowed = bool(query.status or query.channel_id is not None or not query.include_tests)
     what = f"{_counted(total, 'alert delivery')}{' of those asked for' if narrowed else ''}"
     states = [
-        (label, sum(each.status == value for each in page)) for value, label in AlertDelivery.Status.choices
+        (label, sum(each.status == value and not each.is_partial for each in page))
+        for value, label in AlertDelivery.Status.choices
     ]
+    states.append(("delivered in part", sum(each.is_partial for each in page)))
     parts = listed([f"{count} {label.lower()}" for label, count in states if count])
     return f"{quoted(account.name)} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")

@@ -15,26 +15,28 @@ Verdict = Literal["delivered", "again", "failed"]
 
 
 class Sending(msgspec.Struct, frozen=True, kw_only=True):
-    """`delivery_id` and `made_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
+    """`delivery_id` and `created_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
 
     message: Message
     delivery_id: int
     account_slug: str
     account_name: str
-    made_at: datetime
+    created_at: datetime
     arrived: tuple[str, ...] = ()
     unsubscribe_urls: dict[str, str] = msgspec.field(default_factory=dict)
     """Of addresses that it is mailed to."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`again`: it may work another time, not before `wait` seconds where the receiver said so."""
+    """`again`: it may work another time, not before `wait` seconds where the receiver said so. `is_partial`: addresses of
+    the channel were left out, which the answer names."""
 
     verdict: Verdict
     answer: str
     status_code: int | None = None
     wait: float = 0.0
     arrived: tuple[str, ...] = ()
+    is_partial: bool = False
 
 
 def one_line(text: str) -> str:

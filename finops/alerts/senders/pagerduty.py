@@ -34,7 +34,7 @@ def payload(target: PagerDutyTarget, sending: Sending) -> dict[str, Any]:
             "summary": cut(one_line(message.title), _SUMMARY),
             "source": urlsplit(settings.PUBLIC_URL).netloc,
             "severity": message.severity,
-            "timestamp": sending.made_at.isoformat(),
+            "timestamp": sending.created_at.isoformat(),
             "component": cut(sending.account_name, 200),
             "class": message.kind,
             "custom_details": {"summary": cut(message.summary, 4_000), **facts},

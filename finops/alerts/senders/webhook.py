@@ -30,7 +30,7 @@ def payload(sending: Sending) -> dict[str, Any]:
     message = sending.message
     return {
         "type": f"alert.{message.kind}",
-        "timestamp": sending.made_at.isoformat(),
+        "timestamp": sending.created_at.isoformat(),
         "data": {
             "account": {"slug": sending.account_slug, "name": sending.account_name},
             "title": message.title,

@@ -180,8 +180,7 @@ def _test_message(account: Account, channel: AlertChannel, actor: Actor) -> Mess
 
 def _request_confirmations(account: Account, target: Target | None) -> None:
     if isinstance(target, EmailTarget):
-        found = recipients(account, target.addresses)
-        request_confirmations(account=account, addresses=found.waiting)
+        request_confirmations(account=account, addresses=recipients(account, target.addresses).waiting)
 
 
 def _one_at_a_time(account: Account) -> None:

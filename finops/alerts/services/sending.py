@@ -23,10 +23,8 @@ from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import recipient_url, recipients, request_confirmations
 from finops.alerts.senders import Outcome, Sending
-from finops.alerts.senders.outcome import MAX_ANSWER
 from finops.lib import clock
 from finops.lib.sealing import Unsealable
-from finops.lib.spoken import cut
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +125,7 @@ def _sent(row: AlertDelivery) -> Outcome:
         delivery_id=row.pk,
         account_slug=row.account.slug,
         account_name=row.account.name,
-        made_at=row.created_at,
+        created_at=row.created_at,
         arrived=tuple(row.attempts[-1]["arrived"]),
     )
     if isinstance(target, EmailTarget):
@@ -136,17 +134,19 @@ def _sent(row: AlertDelivery) -> Outcome:
 
 
 def _mailed(account: Account, target: EmailTarget, sending: Sending) -> Outcome:
-    """To allowed addresses alone; the answer names the others. Where none is, it is tried again: somebody may confirm."""
-    found = recipients(account, target.addresses)
-    request_confirmations(account=account, addresses=found.waiting)
-    if not found.allowed:
-        return Outcome(verdict="again", answer=cut(found.held, MAX_ANSWER))
-    chosen = msgspec.structs.replace(target, addresses=found.allowed)
-    urls = {address: recipient_url(account, address) for address in found.allowed}
+    """To allowed addresses alone; the answer begins with the others, whole. Where none is allowed, it is tried again:
+    somebody may confirm."""
+    status = recipients(account, target.addresses)
+    request_confirmations(account=account, addresses=status.waiting)
+    if not status.allowed:
+        return Outcome(verdict="again", answer=status.notice)
+    allowed = msgspec.structs.replace(target, addresses=status.allowed)
+    urls = {address: recipient_url(account, address) for address in status.allowed}
     outcome = senders.send(
-        AlertChannel.Kind.EMAIL, chosen, msgspec.structs.replace(sending, unsubscribe_urls=urls)
+        AlertChannel.Kind.EMAIL, allowed, msgspec.structs.replace(sending, unsubscribe_urls=urls)
     )
-    return msgspec.structs.replace(outcome, answer=cut(f"{outcome.answer} {found.held}".strip(), MAX_ANSWER))
+    answer = f"{status.notice} {outcome.answer}".strip()
+    return msgspec.structs.replace(outcome, answer=answer, is_partial=bool(status.notice))
 
 
 @transaction.atomic
@@ -161,7 +161,7 @@ def _noted(claimed: AlertDelivery, outcome: Outcome, seconds: float) -> AlertDel
     now, begun = clock.now(), row.attempts[-1]["at"]
     row.attempts[-1] = _entry(
         datetime.fromisoformat(begun), round(seconds, 3), outcome.status_code, outcome.answer, outcome.arrived
-    )
+    ) | {"is_partial": outcome.is_partial}
     row.next_attempt_at = _next(row, outcome, now)
     delivered = outcome.verdict == "delivered"
     row.status = Status.DELIVERED if delivered else Status.WAITING if row.next_attempt_at else Status.FAILED

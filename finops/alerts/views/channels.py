@@ -14,7 +14,7 @@ from accounts.models import Role
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subscription
-from finops.alerts.recipients import held_of
+from finops.alerts.recipients import channel_recipients
 from finops.alerts.snippets import verification_snippets
 from finops.alerts.views.filters import Choice
 from finops.costs.dependants import going_with
@@ -58,7 +58,7 @@ def page(request: AccountRequest, channel_id: int) -> HttpResponse:
     test = sent.filter(is_test=True).first()
     context = {
         "channel": channel,
-        "held": held_of(channel),
+        "recipients": channel_recipients(channel),
         "subscriptions": [
             each for each in every_subscription(request.account) if each.channel_id == channel.pk
         ],

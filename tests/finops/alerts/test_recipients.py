@@ -14,10 +14,11 @@ from accounts.models import Account, AuditEntry, UnsentMail
 from accounts.scoping import account_scope
 from accounts.tasks import send_unsent_mails
 from finops.alerts import queries, services
+from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertRecipient
 from finops.alerts.recipients import recipient_url, request_confirmations
 from finops.lib import clock
-from tests.cast import Cast
+from tests.cast import Cast, signed_in
 from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, work
 from tests.finops.alerts.world import draft
 from tests.finops.costs.conftest import NOON
@@ -31,11 +32,11 @@ unconfirmed_channel = partial(mail_channel, confirmed=False)
 def confirmations() -> list[tuple[str, str]]:
     """To whom, and the path of its link."""
     send_unsent_mails()
-    found = [
+    bodies = [
         (sent.to[0], str(sent.body)) for sent in mail.outbox if sent.subject == "Confirm alerts by e-mail"
     ]
     mail.outbox.clear()
-    return [(to, re.findall(r"https?://[^/]+(/alerts/recipients/\S+)", body)[0]) for to, body in found]
+    return [(to, re.findall(r"https?://[^/]+(/alerts/recipients/\S+)", body)[0]) for to, body in bodies]
 
 
 def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: Account, cast: Cast) -> None:
@@ -45,6 +46,14 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
     assert f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered." in attempted(row)[0][1]
     mail.outbox.clear()
+    pages = signed_in(cast.viewer)
+    for path in ("deliveries/", f"deliveries/{row.pk}/", f"channels/{channel.pk}/"):
+        page = pages.get(f"/a/{acme.slug}/alerts/{path}").content.decode()
+        assert "Delivered in part" in page, path
+        assert OTHER in page, path
+    answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
+    assert answer.summary.endswith("of the 1 listed: 1 delivered in part.")
+    assert OTHER in answer.deliveries[0].answer
 
     ((to, path),) = confirmations()
     assert to == OTHER
@@ -53,6 +62,15 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     deliver(channel)
     work()
     assert {sent.to[0] for sent in mail.outbox} == {OTHER, cast.member.email}
+    answer = queries.list_alert_deliveries(acme, DeliveriesQuery())
+    assert answer.summary.endswith("of the 2 listed: 1 delivered and 1 delivered in part.")
+
+
+def test_an_attempt_names_every_address_that_was_left_out(acme: Account, cast: Cast) -> None:
+    others = [f"{'a' * 40}{n}@{'b' * 40}.example.org" for n in range(19)]
+    row = deliver(unconfirmed_channel(acme, cast.member.email, *others))
+    work()
+    assert [address for address in others if address not in attempted(row)[0][1]] == []
 
 
 def test_an_alert_that_waits_arrives_when_the_address_confirms(acme: Account) -> None:
@@ -121,9 +139,9 @@ def test_confirmation_mails_are_limited_for_the_address_and_the_account(acme: Ac
 
 def test_the_first_sentence_about_a_subscription_says_who_gets_nothing_yet(acme: Account) -> None:
     unconfirmed_channel(acme, OTHER)
-    made = services.create_alert_subscription(account=acme, actor=ACTOR, draft=draft(channel="Mail"))
+    new = services.create_alert_subscription(account=acme, actor=ACTOR, draft=draft(channel="Mail"))
 
-    answer = queries.new_subscription_answer(acme, made.subscription.pk, made.notes)
+    answer = queries.new_subscription_answer(acme, new.subscription.pk, new.notes)
 
     assert f"; nothing is mailed to '{OTHER}' until the confirmation mail is answered." in answer.summary
 

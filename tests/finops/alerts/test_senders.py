@@ -49,7 +49,7 @@ def sending(said: Message) -> Sending:
         delivery_id=7,
         account_slug="acme",
         account_name="Acme",
-        made_at=datetime(2026, 3, 20, tzinfo=UTC),
+        created_at=datetime(2026, 3, 20, tzinfo=UTC),
     )
 
 
