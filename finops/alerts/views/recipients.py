@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Account
 from finops.alerts.recipients import confirm_recipient, recipient_of, recipients, unsubscribe_recipient
@@ -35,11 +35,15 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @csrf_exempt
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Mail programs post here without a session (RFC 8058): the token is the credential."""
+    """Mail programs post here without a session, and follow no redirect (RFC 8058); those that only open the URL get the
+    page, since a scanner of links would unsubscribe people. The token is the credential."""
     account, address = _recipient(token)
-    unsubscribe_recipient(account=account, address=address)
+    if request.method == "POST":
+        unsubscribe_recipient(account=account, address=address)
+        if "List-Unsubscribe" in request.POST:
+            return HttpResponse("Unsubscribed.\n", content_type="text/plain")
     return redirect("alert_recipient", token)
 
 

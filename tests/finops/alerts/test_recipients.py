@@ -98,7 +98,12 @@ def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: C
     path = re.sub(r"https?://[^/]+", "", url)
 
     program = Client(enforce_csrf_checks=True)
-    assert program.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 302
+    page = program.get(path, follow=True)
+    assert page.redirect_chain == [(path.removesuffix("unsubscribe/"), 302)]
+    assert "Unsubscribe</button>" in page.content.decode()
+    for _twice in range(2):
+        assert program.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 200
+    assert AuditEntry.objects.filter(action="alert_recipient.unsubscribe").count() == 1
     assert program.post(path.replace("unsubscribe/", "confirm/")).status_code == 403
 
     mail.outbox.clear()
