@@ -23,7 +23,6 @@ from finops.lib.params import as_arguments, id_of
 
 PAGE_ROWS = 50
 KEPT_DAYS = 90
-KIND_LABELS = {"budget": "Budget", "anomaly": "Anomaly", "digest": "Digest", "test": "Test"}
 
 COLUMNS: list[Column[DeliveryRow]] = [
     Column("title", "Message", lambda row: row.title),
@@ -31,7 +30,7 @@ COLUMNS: list[Column[DeliveryRow]] = [
     Column("status", "Status", lambda row: row.status),
     Column("channel", "Channel", lambda row: row.channel_name),
     Column("channel_kind", "Channel kind", lambda row: row.channel_kind_label, shown=False),
-    Column("kind", "Of", lambda row: KIND_LABELS[row.kind]),
+    Column("kind", "Of", lambda row: row.kind.capitalize()),
     Column("created", "Sent", lambda row: row.created_at),
     Column("attempts", "Attempts", lambda row: len(row.attempts), numeric=True),
     Column("code", "HTTP status", lambda row: _last(row, "status_code"), shown=False),

@@ -65,6 +65,19 @@ def test_a_sync_that_goes_on_is_told(acme: Account, bills: CostSource, tmp_path:
     assert told(acme) == ["an import into 'Bills' changed a month far"]
 
 
+def test_the_list_of_deliveries_is_searched_sorted_and_exported(
+    acme: Account, bills: CostSource, cast: Cast
+) -> None:
+    subscribe(acme, "import")
+    uploaded(bills, "1")
+    assert len(told(acme)) == 1
+    page = signed_in(cast.viewer)
+
+    for query in ("?q=import", "?sort=kind", "?format=csv"):
+        answer = page.get(f"/a/acme/alerts/deliveries/{query}")
+        assert "needs review" in b"".join(answer).decode(), query
+
+
 def test_it_is_subscribed_to_on_the_page(cast: Cast, acme: Account) -> None:
     row = subscribe(acme, "import")
     client = signed_in(cast.member)
