@@ -10,11 +10,13 @@ from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
 from allauth.core import context as current
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.sites.shortcuts import get_current_site
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 
+from accounts.models import User
 from accounts.services.addresses import free_address, has_verified, showed_password, start_clean
 from accounts.services.invitations import arrived_by_mail
 from accounts.services.mails import send_or_keep
@@ -56,6 +58,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             return str(super().get_email_verification_redirect_url(email_address))
         key = app_settings.PASSWORD_RESET_TOKEN_GENERATOR().make_token(user)
         return reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        """A password whose hash is out of date is hashed anew, which ends every session of the person but this one."""
+        before = user.password
+        matches = bool(super().reauthenticate(user, password))
+        user.refresh_from_db(fields=["password"])
+        if matches and user.password != before:
+            update_session_auth_hash(current.request, user)
+        return matches
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Of the limits of sign-in, sign-up, reset and confirmation mails, and of security mails."""

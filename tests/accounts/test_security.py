@@ -11,6 +11,7 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core import mail
 from django.core.cache import cache
 from django.db import connection, transaction
@@ -368,3 +369,18 @@ def test_a_key_that_may_write_asks_for_the_password_and_then_is_made_once(cast: 
     member.refresh_from_db()
     read = {**form, "scope": "read", "form_token": "another"}
     assert signed_in(member).post("/a/acme/settings/mcp-keys/new/", read).status_code == 200
+
+
+def test_a_password_that_is_hashed_anew_at_a_reauthentication_keeps_the_session(cast: Cast) -> None:
+    User.objects.filter(pk=cast.member.pk).update(
+        password=PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=3)
+    )
+    browser = signed_in(User.objects.get(pk=cast.member.pk))
+
+    assert (
+        browser.post("/auth/reauthenticate/?next=/auth/sessions/", {"password": "wrong"}).status_code == 200
+    )
+    answer = browser.post("/auth/reauthenticate/?next=/auth/sessions/", {"password": PASSWORD}, follow=True)
+
+    assert "$3$" not in User.objects.get(pk=cast.member.pk).password
+    assert answer.redirect_chain == [("/auth/sessions/", 302)]
