@@ -15,8 +15,10 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register, run_checks
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 
 from finops.lib import pooler
+from finops.worker.queues import CONNECTIONS as WORKER_CONNECTIONS
 
 TAG = "production"
 MIN_SECRET_LENGTH = 50
@@ -67,6 +69,29 @@ def check_pooler(databases: Sequence[str] | None = ("default",), **kwargs: Any) 
             "cursors of one transaction would be missing in the next.",
             hint="Set DATABASE_PREPARED=0, or let the pooler keep a connection for each client (pool_mode=session).",
             id="finops.E009",
+        )
+    ]
+
+
+@register(Tags.database)
+def check_connections(databases: Sequence[str] | None = ("default",), **kwargs: Any) -> list[CheckMessage]:
+    """Of `migrate` and `check --database default`, where no pooler is in between."""
+    if not settings.DATABASE_PREPARED or not settings.DATABASE_POOL or "default" not in (databases or ()):
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        )
+        (available,) = cursor.fetchone()
+    needed = settings.WEB_PROCESSES * settings.DATABASE_POOL + WORKER_CONNECTIONS
+    if needed <= available:
+        return []
+    return [
+        checks.Warning(
+            f"PostgreSQL gives {available} connections; WEB_PROCESSES * DATABASE_POOL and the workers may open "
+            f"{settings.WEB_PROCESSES} * {settings.DATABASE_POOL} + {WORKER_CONNECTIONS} = {needed}.",
+            hint="Raise max_connections, or lower DATABASE_POOL or WEB_PROCESSES.",
+            id="finops.W002",
         )
     ]
 

@@ -89,3 +89,8 @@ TASK_ROUTES: Final = {task: {"queue": lane.queue} for task, lane in LANE_OF.item
 def threads_of(queue: str) -> int:
     """Threads of the program that serves a queue."""
     return sum(lane.threads for lane in set(LANE_OF.values()) if lane.queue == queue)
+
+
+CONNECTIONS: Final = 2 * sum(lane.threads for lane in set(LANE_OF.values())) + JOBS.threads
+"""To the database, of one worker program for each queue, at most: a thread's own and that of its lock, and a child's of each
+import."""

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from pytest_django import Settings
 
-from finops.checks import TAG, refuse_unsafe
+from finops.checks import TAG, check_connections, refuse_unsafe
 from finops.lib.secrets import development_secret
+from finops.worker.queues import CONNECTIONS
 
 SAFE: dict[str, Any] = {
     "PRODUCTION": True,
@@ -108,3 +110,22 @@ def test_the_web_server_does_not_start_in_an_unsafe_production() -> None:
 def test_a_network_that_cannot_be_read_is_named(settings: Settings) -> None:
     assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]) == set()
     assert found(settings, ALERT_ALLOWED_NETWORKS=["10.0.0.0/8", "10.0.0.0/33"]) == {"finops.E008"}
+
+
+@pytest.mark.django_db
+def test_web_processes_and_workers_that_may_open_more_connections_than_the_database_has(
+    settings: Settings,
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW max_connections")
+        available = int(cursor.fetchone()[0]) - 3
+    settings.DATABASE_PREPARED, settings.WEB_PROCESSES = True, 2
+    settings.DATABASE_POOL = (available - CONNECTIONS) // 2
+    assert check_connections() == []
+
+    settings.DATABASE_POOL += 1
+    (warning,) = check_connections()
+    assert warning.id == "finops.W002"
+    assert f"2 * {settings.DATABASE_POOL} + 30 = " in warning.msg
+    settings.DATABASE_PREPARED = False  # a pooler's clients are none of PostgreSQL's
+    assert check_connections() == []
