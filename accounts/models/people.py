@@ -100,9 +100,6 @@ class Account(models.Model):
     transfer_to = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )
-    transfer_by = models.ForeignKey(
-        User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
-    )
 
     class Meta:
         ordering = ["name"]
@@ -116,6 +113,11 @@ class Account(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def owner(self) -> User | None:
+        """One query."""
+        return User.objects.filter(memberships__account=self, memberships__role=Role.OWNER).first()
 
 
 class Membership(models.Model):

@@ -21,7 +21,7 @@ from django.http import HttpRequest
 from accounts import audit
 from accounts.audit import Actor
 from accounts.keys import revoke_mcp_key
-from accounts.models import MCPKey, Membership, User
+from accounts.models import MCPKey, Membership, Role, User
 from accounts.oauth.services import disconnect_member
 from accounts.services.ownership import withdraw_ownership_offer
 from finops.lib import clock
@@ -98,7 +98,7 @@ def start_clean(*, user: User, email: str) -> None:
     for membership in Membership.objects.select_related("account").filter(user=user):
         disconnect_member(account=membership.account, user=user, actor=actor)
         withdraw_invitations_of(account=membership.account, user=user, actor=actor)
-        if membership.account.transfer_by_id == user.pk:
+        if membership.role == Role.OWNER:
             withdraw_ownership_offer(account=membership.account, actor=actor)
         audit.record(account=membership.account, actor=actor, action="member.start_clean", target=email)
 

@@ -13,43 +13,42 @@ from finops.lib.errors import UserError
 
 @transaction.atomic
 def offer_ownership(*, account: Account, to: User, by: User) -> None:
-    """Name who becomes owner when she accepts, and mail her; a second offer replaces the first. Raises UserError for somebody who is
-    no member or admin of the account, and when `by` does not own it."""
+    """Name who becomes owner when she accepts, and mail her; a second offer replaces the first. Raises UserError for
+    somebody who is no member or admin of the account, and when `by` does not own it."""
     account = _locked(account)
     if _role(account, by) != Role.OWNER:
-        raise UserError("Only an owner hands an account over.")
+        raise UserError("Only its owner hands an account over.")
     if _role(account, to) not in (Role.MEMBER, Role.ADMIN):
         raise UserError("Choose a member or admin of the account.", field="membership_id")
-    _set(account, to, by)
+    _set_offer(account, to)
     _record(account, Actor.of_user(by), "offer", to)
     mail_ownership_offer(account=account, to=to, by=by)
 
 
 @transaction.atomic
 def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
-    """End an offer: by an owner, or by the person who was named and declines. Without one nothing happens."""
+    """End an offer: by the owner, or by the person who was named and declines. Without one nothing happens."""
     account = _locked(account)
     if account.transfer_to is not None:
         to = account.transfer_to
-        _set(account, None, None)
+        _set_offer(account, None)
         _record(account, actor, "decline" if actor.user == to else "withdraw", to)
 
 
 @transaction.atomic
 def accept_ownership(*, account: Account, user: User) -> None:
-    """Become owner; who offered it becomes an admin. Raises UserError for who was not named, and when she who offered it
-    owns the account no more."""
+    """Become owner; the owner, who offered it, becomes an admin. Raises UserError for who was not named, and for an account
+    whose owner is gone."""
     account = _locked(account)
-    by = account.transfer_by
-    if account.transfer_to != user or by is None or _role(account, by) != Role.OWNER:
+    owner = account.owner
+    if account.transfer_to != user or owner is None:
         raise UserError("This account is not offered to you any more.")
     if _role(account, user) not in (Role.MEMBER, Role.ADMIN):
         raise UserError("Only a member or admin becomes owner.")
-    Membership.objects.filter(account=account, user=by).update(
-        role=Role.ADMIN
-    )  # first: an account has one owner
+    # First, since an account has one owner.
+    Membership.objects.filter(account=account, user=owner).update(role=Role.ADMIN)
     Membership.objects.filter(account=account, user=user).update(role=Role.OWNER)
-    _set(account, None, None)
+    _set_offer(account, None)
     _record(account, Actor.of_user(user), "accept", user)
 
 
@@ -61,9 +60,9 @@ def _role(account: Account, user: User) -> str | None:
     return Membership.objects.filter(account=account, user=user).values_list("role", flat=True).first()
 
 
-def _set(account: Account, to: User | None, by: User | None) -> None:
-    account.transfer_to, account.transfer_by = to, by
-    account.save(update_fields=["transfer_to", "transfer_by"])
+def _set_offer(account: Account, to: User | None) -> None:
+    account.transfer_to = to
+    account.save(update_fields=["transfer_to"])
 
 
 def _record(account: Account, actor: Actor, verb: str, to: User) -> None:

@@ -1,4 +1,4 @@
-"""Settings → Account, for owners: hand the account over, delete it, restore it."""
+"""Settings → Account, for the owner: hand the account over, delete it, restore it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def delete(request: AccountRequest) -> HttpResponse:
 @account_page(Role.OWNER)
 @require_POST
 def restore(request: AccountRequest) -> HttpResponse:
-    return _done(
+    return _redirect_after(
         request,
         lambda: services.restore_account(account=request.account, actor=request.actor),
         "The account stays.",
@@ -57,17 +57,17 @@ def transfer(request: AccountRequest) -> HttpResponse:
     rows = Membership.objects.select_related("user").filter(account=request.account)
     to = get_object_or_404(rows, pk=form.cleaned_data["membership_id"]).user
     reauthenticate_first(request)
-    return _done(
+    return _redirect_after(
         request,
         lambda: services.offer_ownership(account=request.account, to=to, by=request.user),
-        f"{to.label} becomes owner when they accept, which each page offers them now. You become an admin then.",
+        f"{to.label} becomes owner when they accept: they get a mail. You become an admin then.",
     )
 
 
 @account_page(Role.OWNER)
 @require_POST
 def withdraw(request: AccountRequest) -> HttpResponse:
-    return _done(
+    return _redirect_after(
         request,
         lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
         "The account stays with its owner.",
@@ -77,7 +77,7 @@ def withdraw(request: AccountRequest) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def accept(request: AccountRequest) -> HttpResponse:
-    return _done(
+    return _redirect_after(
         request,
         lambda: services.accept_ownership(account=request.account, user=request.user),
         f"You own {request.account.name} now.",
@@ -91,14 +91,14 @@ def decline(request: AccountRequest) -> HttpResponse:
     if request.account.transfer_to_id != request.user.pk:
         messages.error(request, "This account is not offered to you.")
         return redirect("account_settings", slug=request.account.slug)
-    return _done(
+    return _redirect_after(
         request,
         lambda: services.withdraw_ownership_offer(account=request.account, actor=request.actor),
         "You declined.",
     )
 
 
-def _done(request: AccountRequest, write: Callable[[], None], success: str) -> HttpResponse:
+def _redirect_after(request: AccountRequest, write: Callable[[], None], success: str) -> HttpResponse:
     try:
         write()
     except UserError as error:
