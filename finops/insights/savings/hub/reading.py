@@ -108,7 +108,8 @@ def _limited(records: Iterable[Mapping[str, Any]], size: int) -> Iterator[Mappin
             )
         if count > ROWS_FROM + size // ROW_BYTES:
             raise UserError(
-                f"The file has more rows than {size:,} bytes can hold recommendations. {_AGAIN}", field="file"
+                f"The file has more rows than recommendations fit in its {size:,} bytes. {_AGAIN}",
+                field="file",
             )
         yield record
 
