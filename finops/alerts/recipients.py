@@ -52,11 +52,11 @@ class Recipients:
     def notice(self) -> str:
         """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
         sentences = [
-            f"Nothing is mailed to {_quoted(self.unsubscribed)}, which unsubscribed."
-            if self.unsubscribed
-            else "",
             f"Nothing is mailed to {_quoted(self.waiting)} until the confirmation mail is answered."
             if self.waiting
+            else "",
+            f"Nothing is mailed to {_quoted(self.unsubscribed)}, which unsubscribed."
+            if self.unsubscribed
             else "",
         ]
         return " ".join(filter(None, sentences))

@@ -16,11 +16,13 @@ from finops.alerts.recipients import confirm_recipient, recipient_of, recipients
 @require_safe
 def show(request: HttpRequest, token: str) -> HttpResponse:
     account, address = _recipient(token)
+    status = recipients(account, [address])
     context = {
         "account_name": account.name,
         "address": address,
         "token": token,
-        "is_allowed": bool(recipients(account, [address]).allowed),
+        "is_allowed": bool(status.allowed),
+        "is_unsubscribed": bool(status.unsubscribed),
     }
     return render(request, "alerts/recipient.html", context)
 

@@ -155,9 +155,13 @@ def test_the_page_of_a_recipient_needs_no_sign_in_and_no_account_in_scope(cast: 
     path = re.sub(r"https?://[^/]+", "", recipient_url(cast.account, OTHER))
     client = Client()
 
-    assert "Not subscribed" in client.get(path).content.decode()
+    first = client.get(path).content.decode()
+    assert "Not subscribed" in first
+    assert "Refuse</button>" in first
     assert "Unsubscribe</button>" in client.post(f"{path}confirm/", follow=True).content.decode()
-    assert "Not subscribed" in client.post(f"{path}unsubscribe/", follow=True).content.decode()
+    last = client.post(f"{path}unsubscribe/", follow=True).content.decode()
+    assert "Not subscribed" in last
+    assert "Refuse</button>" not in last
     log = AuditEntry.objects.unscoped().filter(account=cast.account, action__startswith="alert_recipient.")
     assert list(log.order_by("pk").values_list("action", "target")) == [
         ("alert_recipient.confirm", OTHER),
