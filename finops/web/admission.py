@@ -42,7 +42,7 @@ class Door:
     """Requests of one kind: those whose path begins so. `body`: bytes that are read before a place is taken, when the
     credential is one that was good before; of others `SMALL_BODY`."""
 
-    prefixes: Sequence[str]
+    prefixes: tuple[str, ...]
     bulkhead: Bulkhead
     body: int
 
@@ -119,9 +119,8 @@ class Admission:
 
     def _door(self, path: str) -> Door:
         for door in self._doors:
-            for prefix in door.prefixes:
-                if path.startswith(prefix):
-                    return door
+            if path.startswith(door.prefixes):
+                return door
         return self._doors[-1]
 
     def _bulkhead(self, door: Door, environ: Environ, request: OpenRequest) -> Bulkhead:

@@ -23,7 +23,7 @@ class BodyBrokeOff(Exception):
     """The client went away within the body."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class OpenRequest:
     """`peer`: the address of the connection. `client`: the tenant of a credential that was good before (`is_known`), else
     the network of who asks. `length`: bytes of body announced, None when chunked. `began` is of time.monotonic."""

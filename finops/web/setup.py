@@ -17,12 +17,12 @@ def doors() -> list[Door]:
     form = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     places = settings.WEB_PLACES
     return [
-        Door(["/api/usage/"], Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
-        Door(["/api/mcp"], Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
-        Door(["/static/"], Bulkhead("static", size=8), 0),
-        Door(["/auth/", "/oauth/", "/.well-known/"], Bulkhead("sign-in", size=places["sign-in"]), form),
-        Door(["/readyz"], Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
-        Door(["/"], Bulkhead("pages", size=places["pages"]), form),
+        Door(("/api/usage/",), Bulkhead("push", size=places["push"]), settings.USAGE_MAX_BODY_BYTES),
+        Door(("/api/mcp",), Bulkhead("mcp", size=places["mcp"]), settings.MCP_MAX_BODY_BYTES),
+        Door(("/static/",), Bulkhead("static", size=8), 0),
+        Door(("/auth/", "/oauth/", "/.well-known/"), Bulkhead("sign-in", size=places["sign-in"]), form),
+        Door(("/readyz",), Bulkhead("readiness", size=1, waiting=4, seconds=5), 0),
+        Door(("/",), Bulkhead("pages", size=places["pages"]), form),
     ]
 
 

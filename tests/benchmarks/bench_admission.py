@@ -1,6 +1,8 @@
 """What admission (finops/web) adds to a request, and what 200 slow clients cost those that behave.
 
-Two servers on the same data take turns in one run: the product's, and Django behind eight threads with nothing in front.
+Three servers on the same data take short turns in one run: the product's, and Django with nothing in front behind eight
+threads, and behind as many as the product has. So what the threads cost and what admission costs are seen apart, and
+what else the machine does meanwhile hits all three.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from accounts.keys import mint_mcp_key
 from accounts.services import create_account
 from finops.web.admission import Admission
 from finops.web.requests import OpenRequests, Room
+from finops.web.server import THREADS
 from finops.web.setup import HEALTH, doors, uploads
 from ingestion import services
 from tests.benchmarks.cpu import cpu_seconds, web_server
@@ -33,6 +36,8 @@ from tests.servers import ROOT, LiveServer, _wait_until_ready, free_port, serve
 
 ROUNDS = 7
 SECONDS = 1.5
+TURNS = 13
+TURN_SECONDS = 0.7
 SLOW = 200
 
 
@@ -59,8 +64,9 @@ def measure() -> list[Row]:
         "USAGE_RATE_LIMIT_PER_MINUTE": "10000000",
         "MCP_RATE_LIMIT_PER_MINUTE": "10000000",
     }
-    with serve(**same) as ours, _bare(ours) as bare:
-        return [*_in_process(), *_over_http(ours, bare, cases), *_beside_slow_clients(ours, cases)]
+    with serve(**same) as ours, _bare(ours, 8) as bare, _bare(ours, THREADS) as many:
+        servers = {"ours": ours, "bare": bare, "bare, all threads": many}
+        return [*_in_process(), *_over_http(servers, cases), *_beside_slow_clients(ours, cases)]
 
 
 def _keys() -> tuple[str, str]:
@@ -103,28 +109,35 @@ def _in_process() -> Iterator[Row]:
         }
 
 
-def _over_http(ours: LiveServer, bare: LiveServer, cases: list[Case]) -> Iterator[Row]:
+def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Row]:
     for connections in (8, 1):
         for case in cases:
-            rates: dict[str, list[float]] = {"ours": [], "bare": []}
-            cpu: dict[str, list[float]] = {"ours": [], "bare": []}
-            for turn in range(ROUNDS + 1):
-                order = [("ours", ours), ("bare", bare)]
-                for name, server in order if turn % 2 else order[::-1]:
-                    before = _cpu_of(server)
-                    found = _load(server, case, connections)
+            rates: dict[str, list[float]] = {name: [] for name in servers}
+            cpu: dict[str, list[float]] = {name: [] for name in servers}
+            for turn in range(TURNS + 1):
+                names = list(servers)
+                for name in names if turn % 2 else names[::-1]:
+                    before = _cpu_of(servers[name])
+                    found = _load(servers[name], case, connections, TURN_SECONDS)
                     if turn:
                         rates[name].append(found.rate)
-                        cpu[name].append((_cpu_of(server) - before) * 1_000 / len(found.taken))
+                        cpu[name].append((_cpu_of(servers[name]) - before) * 1_000 / len(found.taken))
             yield {
                 "request": case.name,
                 "connections": connections,
                 "requests/s": round(median(rates["ours"])),
-                "rate of bare": round(
-                    median(o / b for o, b in zip(rates["ours"], rates["bare"], strict=True)), 2
-                ),
-                "CPU of bare": round(median(cpu["ours"]) / median(cpu["bare"]), 2),
+                "rate of bare": _ratio(rates["ours"], rates["bare"]),
+                "bare with all threads": _ratio(rates["bare, all threads"], rates["bare"]),
+                "ours of that": _ratio(rates["ours"], rates["bare, all threads"]),
+                "CPU ms": round(median(cpu["ours"]), 2),
+                "bare CPU ms": round(median(cpu["bare"]), 2),
+                "all threads CPU ms": round(median(cpu["bare, all threads"]), 2),
             }
+
+
+def _ratio(rates: list[float], to: list[float]) -> float:
+    """The median of the turns' ratios."""
+    return round(median(one / other for one, other in zip(rates, to, strict=True)), 2)
 
 
 def _beside_slow_clients(server: LiveServer, cases: list[Case]) -> Iterator[Row]:
@@ -144,17 +157,19 @@ def _cpu_of(server: LiveServer) -> float:
     return cpu_seconds(web_server(int(server.url.rpartition(":")[2])))
 
 
-def _load(server: LiveServer, case: Case, connections: int) -> Any:
+def _load(server: LiveServer, case: Case, connections: int, seconds: float = SECONDS) -> Any:
     headers = {"Authorization": f"Bearer {case.key}", "Content-Type": "application/json"}
     return load(
-        f"{server.url}{case.path}", headers, lambda _: case.body, connections=connections, seconds=SECONDS
+        f"{server.url}{case.path}", headers, lambda _: case.body, connections=connections, seconds=seconds
     )
 
 
 @contextmanager
-def _bare(ours: LiveServer) -> Iterator[LiveServer]:
+def _bare(ours: LiveServer, threads: int) -> Iterator[LiveServer]:
     port = free_port()
-    server = LiveServer(f"http://127.0.0.1:{port}", ours.environment, ours.log.with_name("bare.log"))
+    server = LiveServer(
+        f"http://127.0.0.1:{port}", ours.environment, ours.log.with_name(f"bare-{threads}.log")
+    )
     command = [
         sys.executable,
         "-m",
@@ -166,7 +181,13 @@ def _bare(ours: LiveServer) -> Iterator[LiveServer]:
         "--port",
         str(port),
     ]
-    command += ["--blocking-threads", "8", "--log-level", "error", "tests.benchmarks.bare_wsgi:application"]
+    command += [
+        "--blocking-threads",
+        str(threads),
+        "--log-level",
+        "error",
+        "tests.benchmarks.bare_wsgi:application",
+    ]
     with server.log.open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=server.environment, stdout=log, stderr=log)
     try:

@@ -45,7 +45,7 @@ class Console:
         self.push = Bulkhead("push", size=2, waiting=4, seconds=0.2)
         self.pages = Bulkhead("pages", size=2, waiting=4, seconds=0.2)
         self.uploads = Uploads(Bulkhead("uploads", size=1), Bulkhead("first", size=1))
-        doors = [Door(["/push"], self.push, 1000), Door(["/"], self.pages, 100)]
+        doors = [Door(("/push",), self.push, 1000), Door(("/",), self.pages, 100)]
         self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
 
     def ask(self, path: str, body: bytes = b"", **environ: Any) -> tuple[str, list[bytes]]:
@@ -151,7 +151,7 @@ def test_one_client_and_all_strangers_have_no_more_than_their_share_of_open_requ
 def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
     console = Console()
     big = b"x" * 900
-    console.admission._doors[0] = Door(["/push"], console.push, 1_000_000)  # type: ignore[index]
+    console.admission._doors[0] = Door(("/push",), console.push, 1_000_000)  # type: ignore[index]
     seen: list[bool] = []
 
     class Watching(io.BytesIO):
