@@ -93,9 +93,10 @@ $(NODE_DEV_READY): package.json package-lock.json .npmrc | $(RUN_READY)
 
 # Browser tests say themselves why they cannot run where chromium is missing and cannot be installed.
 chromium:
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing Debian's chromium for the browser tests (once, about a minute) …"; \
-	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	@if ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Debian's headless chromium for the browser tests (once, about a minute) …"; \
+	  { apt-get update -qq && { apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null \
+	    || apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } \
 	    || echo "apt-get could not install chromium."; \
 	fi
 

@@ -18,12 +18,17 @@ CHROMIUM_FLAGS = (
 )
 
 
+# The shell is the same engine without windows: 30 pages take 7 s of processor time in it, and 15 s in chromium.
+PROGRAMS = ("chromium-headless-shell", "chromium")
+
+
 def chromium_path() -> str:
-    """Debian's chromium, or the one that CHROMIUM names."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    """Debian's headless shell or else its chromium, or the one that CHROMIUM names."""
+    installed = (path for program in PROGRAMS if (path := shutil.which(program)))
+    found = os.environ.get("CHROMIUM") or next(installed, "/usr/bin/chromium")
     if not Path(found).exists():
         raise RuntimeError(
-            "The browser tests need chromium, and there is none: apt-get install chromium, "
+            "The browser tests need chromium, and there is none: apt-get install chromium-headless-shell, "
             "or set CHROMIUM to the path of one."
         )
     return found
