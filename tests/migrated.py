@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db import connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
+from finops.embedded import development_cluster, prepare
 from finops.embedded.cluster import MAJOR
 from finops.embedded.places import wheel_binaries
 from tests.postgres import RUN_DIR
@@ -101,6 +102,17 @@ def migrate(url: str) -> None:
     else:
         manage = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
         subprocess.run(manage, check=True, cwd=settings.BASE_DIR, env={**os.environ, "DATABASE_URL": url})
+
+
+def migrate_console(var_dir: Path) -> None:
+    """The PostgreSQL that `manage.py up` would make in this folder, with its tables, in a tenth of the time."""
+    var_dir.mkdir(mode=0o700)
+    cluster = development_cluster(var_dir)
+    prepare(cluster, var_dir)
+    cluster.create()
+    cluster.start()
+    migrate(cluster.url())
+    cluster.stop()
 
 
 def dump_file() -> Path | None:

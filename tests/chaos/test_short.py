@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from finops.embedded import development_cluster, prepare
 from tests.chaos.faults import SHORT
 from tests.chaos.run import run_in
 from tests.chaos.services import running
-from tests.migrated import migrate
+from tests.migrated import migrate_console
 
 SECONDS = 2.0
 TENANTS = 3
@@ -20,21 +18,10 @@ ROOM = 512 * 1024**2
 pytestmark = pytest.mark.xdist_group("chaos")
 
 
-def migrated(var_dir: Path) -> None:
-    """The console's database as its migrations would make it, in a tenth of their time."""
-    var_dir.mkdir(mode=0o700)
-    cluster = development_cluster(var_dir)
-    prepare(cluster, var_dir)
-    cluster.create()
-    cluster.start()
-    migrate(cluster.url())
-    cluster.stop()
-
-
 def test_beside_a_fault_of_each_group_nothing_is_lost_and_no_answer_is_500(django_db_setup: None) -> None:
     faults = [replace(fault, seconds=SECONDS) for fault in SHORT]
     with running(
-        seed=14, processes=1, disk_bytes=ROOM, prepare=migrated, LOW_DISK_BYTES=str(ROOM // 8)
+        seed=14, processes=1, disk_bytes=ROOM, prepare=migrate_console, LOW_DISK_BYTES=str(ROOM // 8)
     ) as world:
         report = run_in(world, faults, tenants=TENANTS, rest=0.0, warm_up=SECONDS, between=0.0)
 

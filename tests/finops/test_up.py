@@ -22,6 +22,7 @@ from django.conf import settings
 
 from finops.processes import group_alive, process_name
 from finops.web.server import listening_socket
+from tests.migrated import dump_file, migrate_console
 from tests.servers import activated, free_port
 from tests.waiting import threads, wait_until
 
@@ -101,9 +102,12 @@ class Console:
 
 @pytest.fixture(scope="module")
 def var_dir() -> Iterator[Path]:
-    """One folder for all tests here, as a checkout has one: the first start makes it, later ones find it."""
+    """One folder for all tests here, as a checkout has one. Where the migrations have been dumped, its database has their
+    tables already; in a fresh checkout, and in `make setups`, the first start applies them."""
     folder = Path(tempfile.mkdtemp(prefix="finops-up-"))
     folder.chmod(0o755)
+    if (dump := dump_file()) is not None and dump.exists():
+        migrate_console(folder / "var")
     yield folder / "var"
     shutil.rmtree(folder)
 
@@ -131,12 +135,6 @@ def waiting_clients(console: Console, count: int) -> Iterator[list[str]]:
         answers += [each.result() for each in asked]
 
 
-@pytest.fixture
-def console(var_dir: Path) -> Iterator[Console]:
-    with started(var_dir) as running:
-        yield running
-
-
 @pytest.fixture(scope="class")
 def kept(var_dir: Path) -> Iterator[Console]:
     """One run for the tests that leave it running: a start costs 18 s of CPU. Ctrl-C stops all of it."""
@@ -149,22 +147,33 @@ def kept(var_dir: Path) -> Iterator[Console]:
         assert "Stopped." in running.rest()
 
 
-def test_a_kill_or_a_closed_terminal_stops_all_too_and_a_restart_refuses_nobody(var_dir: Path) -> None:
+def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_was_left(var_dir: Path) -> None:
     """The socket is of who starts it, as with systemd: clients that come meanwhile wait for the next start."""
-
-    def stops_all(console: Console, number: signal.Signals) -> bool:
-        running = [*console.children().values(), console.postgres()]
-        return console.end(number) == 0 and not any(group_alive(pid) for pid in running)
-
     with listening_socket("127.0.0.1", 0) as listening, ExitStack() as consoles:
         listening.listen()
         port = listening.getsockname()[1]
         first = consoles.enter_context(started(var_dir, port, listening))
-        assert stops_all(first, signal.SIGTERM)
+        running = [*first.children().values(), first.postgres()]
+        assert first.end(signal.SIGTERM) == 0
+        assert [pid for pid in running if group_alive(pid)] == []
         with waiting_clients(first, 2) as answers:
             second = consoles.enter_context(started(var_dir, port, listening))
         assert answers == ["ok"] * 2
-        assert stops_all(second, signal.SIGHUP)
+
+        left = [*second.children().values(), second.postgres()]
+        second.end(signal.SIGKILL)
+        assert [pid for pid in left if not group_alive(pid)] == []
+        third = consoles.enter_context(started(var_dir, port, listening))
+        assert any(
+            "An earlier start was killed" in line
+            and line.endswith("web server, worker, import worker, insights worker, beat, PostgreSQL.")
+            for line in third.said
+        )
+        assert [pid for pid in left if group_alive(pid)] == []
+        assert json.loads(third.get("/readyz"))["ready"] is True
+        running = [*third.children().values(), third.postgres()]
+        assert third.end(signal.SIGHUP) == 0
+        assert [pid for pid in running if group_alive(pid)] == []
 
 
 def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
@@ -178,22 +187,6 @@ def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
     assert f"Port {port} on 127.0.0.1 cannot be used" in said
     assert f"make run PORT={port + 1}" in said
     assert "Traceback" not in said
-
-
-def test_after_a_kill_the_next_start_stops_what_was_left_and_runs(console: Console) -> None:
-    left = [*console.children().values(), console.postgres()]
-    console.end(signal.SIGKILL)
-    assert [pid for pid in left if not group_alive(pid)] == []
-    again = Console(console.var_dir, console.port)
-    try:
-        assert again.wait_for("An earlier start was killed").endswith(
-            "web server, worker, import worker, insights worker, beat, PostgreSQL."
-        )
-        again.wait_for("Ready after")
-        assert [pid for pid in left if group_alive(pid)] == []
-        assert json.loads(again.get("/readyz"))["ready"] is True
-    finally:
-        again.end()
 
 
 def test_an_unsafe_production_does_not_start(var_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
