@@ -11,7 +11,7 @@ from contextlib import contextmanager
 log = logging.getLogger(__name__)
 
 AGAIN_AFTER_SECONDS = 5.0
-SLOW_SECONDS = 0.5
+SLOW_SECONDS = 0.25
 """While somebody waits for so long already, nobody else begins to: a dependency that hangs holds the few who came first."""
 
 

@@ -19,12 +19,8 @@ from limits import RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 from redis import RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from finops.lib.outage import Outage
-
-PATIENCE_SECONDS = 2
 
 CLEARING_SECONDS = 30.0
 
@@ -90,14 +86,7 @@ class RedisWindows:
     limit is no reason to take nothing."""
 
     def __init__(self, url: str) -> None:
-        self._limiter = MovingWindowRateLimiter(
-            storage_from_string(
-                url,
-                socket_timeout=PATIENCE_SECONDS,
-                socket_connect_timeout=PATIENCE_SECONDS,
-                retry=Retry(NoBackoff(), 0),  # type: ignore[arg-type] # it hands on what it is given
-            )
-        )
+        self._limiter = MovingWindowRateLimiter(storage_from_string(url, **settings.REDIS_OPTIONS))
         self._alone = ProcessWindows()
         self._outage = Outage("Redis", "this process counts rate limits for itself")
 

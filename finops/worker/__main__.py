@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from finops.celery import app
 from finops.worker.programs import NICENESS, celery_arguments
-from finops.worker.queues import QUEUES
+from finops.worker.queues import QUEUES, SHORT
 
 
 def main() -> None:
@@ -15,8 +14,11 @@ def main() -> None:
     parser.add_argument("queue", nargs="?", choices=QUEUES, help="what it does (default: everything)")
     parser.add_argument("--beat", action="store_true", help="be the clock as well; exactly one is")
     arguments = parser.parse_args()
-    # Before any thread: niceness is a thread's, and passed on to those it starts.
-    os.nice(NICENESS.get(arguments.queue, 0))
+    # Before any thread, since niceness is a thread's and passed on to those it starts; and before the application is
+    # loaded, which takes 2 s of CPU.
+    os.nice(NICENESS.get(arguments.queue, NICENESS[SHORT]))
+    from finops.celery import app
+
     app.start(celery_arguments(arguments.queue, beat=arguments.beat))
 
 

@@ -23,8 +23,6 @@ from celery.beat import PersistentScheduler
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
 from redis import Redis, RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from finops import heartbeat
 from finops.lib.outage import Outage
@@ -88,9 +86,7 @@ def _ask(question: Callable[[Redis], Any]) -> Any:
 
 @cache
 def _redis() -> Redis:
-    return Redis.from_url(
-        settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0)
-    )
+    return Redis.from_url(settings.REDIS_URL, **settings.REDIS_OPTIONS)
 
 
 def _key(name: str) -> str:

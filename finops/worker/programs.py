@@ -13,8 +13,8 @@ from typing import Final
 from finops.heartbeat import BEAT
 from finops.worker.queues import IMPORTS, INSIGHTS, QUEUES, SHORT, threads_of
 
-NICENESS: Final = {SHORT: 0, IMPORTS: 10, INSIGHTS: 10}
-"""Where all share a few cores, what is due goes first."""
+NICENESS: Final = {SHORT: 5, IMPORTS: 10, INSIGHTS: 10}
+"""Where all share a few cores, requests go first, then what is due."""
 
 
 def worker_commands() -> list[tuple[str, list[str]]]:
