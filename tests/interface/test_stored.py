@@ -79,7 +79,7 @@ def test_what_receivers_of_an_alert_get_is_as_recorded(kind: str) -> None:
         delivery_id=7,
         account_slug="acme",
         account_name="Acme",
-        made_at=datetime(2026, 3, 20, tzinfo=UTC),
+        created_at=datetime(2026, 3, 20, tzinfo=UTC),
         unsubscribe_urls={"ann@example.com": "https://finops.example.com/alerts/recipients/token/"},
     )
     target = PagerDutyTarget(routing_key=KEY)
