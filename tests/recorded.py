@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,24 @@ def compare_text(file: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert path.read_text() == text
+
+
+def compare_folder(folder: str, texts: Mapping[str, str]) -> None:
+    """Raises AssertionError where the folder below tests/data/ has other files, or one of them another text."""
+    path = DATA / folder
+    if os.environ.get("RECORD"):
+        for old in path.glob("*"):
+            old.unlink()
+    else:
+        assert sorted(each.name for each in path.iterdir()) == sorted(texts)
+    different = [name for name, text in texts.items() if not _is_recorded(f"{folder}/{name}", text)]
+    assert different == []
+
+
+def _is_recorded(file: str, text: str) -> bool:
+    try:
+        compare_text(file, text)
+    except AssertionError as error:
+        print(error)  # noqa: T201 pytest shows it with the failure
+        return False
+    return True

@@ -40,10 +40,12 @@ from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
 from ingestion.services import revoke_usage_key
-from mcpserver.registry import Access, Tool, registry
+from mcpserver.registry import Access, Prompt, Tool, registry
 from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored
+from tests.interface.of_demo import pages
+from tests.interface.stored import json_columns, segments_text
 from tests.lasting import lasting
 from tests.mcpserver.door import Door
 
@@ -70,9 +72,12 @@ def demo(month: Path, own_var: Path, db: None) -> Path:
 
 
 @pytest.fixture
-def demo_to_read(month: Path, settings: LazySettings, db: None) -> Path:
+def demo_to_read(month: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, db: None) -> Path:
     """The same files, for tests that write nothing."""
     settings.VAR_DIR, settings.LAKE_URL = month, str(month / "lake")
+    # A machine that does other work too changes no answer.
+    settings.LAKE_DEADLINE_SECONDS = 600
+    monkeypatch.setattr("mcpserver.views.TOOL_SECONDS", 600.0)
     return month
 
 
@@ -293,3 +298,85 @@ def answer_to(door: Door, tool: Tool, example: Mapping[str, Any]) -> dict[str, A
     result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
     assert not result["isError"], result["content"][0]["text"]
     return {"arguments": example, "answer": result["content"][0]["text"]}
+
+
+PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
+    "anomaly_check": [{"month": "2026-11", "source": "AWS", "minimum_impact": "12.5", "currency": "usd"}],
+    "budget_health": [{"scope": "team"}],
+    "commitment_review": [{"month": "2026-11", "provider": "aws"}],
+    "savings_review": [{"rule": "volume_type", "minimum_saving": "1", "currency": "USD"}],
+    "top_cost_drivers": [
+        {"month": "2026-11", "group_by": "region", "filter_by": "provider", "value": "aws", "basis": "billed"}
+    ],
+    "weekly_cost_digest": [{"week": "2026-W46", "group_by": "service", "basis": "amortized"}],
+}
+
+
+@pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
+def test_the_texts_of_prompts_are_those_recorded(demo_to_read: Path, prompt: Prompt) -> None:
+    door = Door(handout(demo_to_read)["mcp_key_read"])
+    recorded.compare_json(
+        f"prompts/{prompt.name}.json",
+        [
+            {
+                "arguments": arguments,
+                "answer": door.result("prompts/get", {"name": prompt.name, "arguments": dict(arguments)}),
+            }
+            for arguments in ({}, *PROMPTS[prompt.name])
+        ],
+    )
+
+
+def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) -> None:
+    """Each after the one before: what is made is changed, then deleted."""
+    door = Door(handout(demo_to_read)["mcp_key_read_write"])
+    recorded.restart_ids(2 * recorded.FIRST_ID)
+    dashboard = {"dashboard_id": 2 * recorded.FIRST_ID}
+    calls: list[tuple[str, Mapping[str, Any]]] = [
+        ("create_budget", {"name": "Walk", "amount": 100, "currency": "USD"}),
+        ("create_budget", {"name": "Walk", "amount": 100, "currency": "USD"}),
+        ("create_budget", {"name": "Team", "amount": 5000.5, "scope": "team", "value": "No such team"}),
+        ("create_dashboard", {"name": "Walk", "widgets": [{"type": "total"}]}),
+        ("create_dashboard", {"name": "Walk", "widgets": [{"type": "no"}]}),
+        (
+            "set_dashboard_widgets",
+            {**dashboard, "widgets": [{"type": "spend_by", "config": {"group_by": "region"}}]},
+        ),
+        (
+            "set_dashboard_widgets",
+            {**dashboard, "widgets": [{"type": "total", "x": 11, "y": 0, "w": 3, "h": 3}]},
+        ),
+        ("delete_dashboard", dashboard),
+        ("delete_dashboard", dashboard),
+        ("create_alert_subscription", {"channel": CHANNEL, "trigger": "anomaly"}),
+        ("create_alert_subscription", {"channel": CHANNEL, "trigger": "digest", "frequency": "monthly"}),
+        ("create_alert_subscription", {"channel": "No such channel", "trigger": "anomaly"}),
+    ]
+    recorded.compare(
+        "writes",
+        [
+            {
+                "tool": tool,
+                "arguments": given,
+                "answer": door.result("tools/call", {"name": tool, "arguments": given}),
+            }
+            for tool, given in calls
+        ],
+    )
+
+
+CHANNEL = "FinOps"
+
+
+def test_the_pages_are_those_recorded(demo_to_read: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded.restart_ids(2 * recorded.FIRST_ID)
+    found = pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+    recorded.compare_folder("pages", found)
+
+
+def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:
+    recorded.compare_text("interface/segments.txt", segments_text(demo_to_read / "lake"))
+
+
+def test_what_rows_hold_as_json_is_as_recorded(demo_to_read: Path) -> None:
+    recorded.compare_json("interface/json_columns.json", json_columns())
