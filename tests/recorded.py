@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from django.db import connection
 
 DATA = Path(__file__).parent / "data"
@@ -27,8 +28,10 @@ def restart_ids(first: int = FIRST_ID) -> None:
 
 
 def compare(name: str, answers: Any) -> None:
-    """Raises AssertionError where the answers are not those recorded in tests/data/answers/."""
-    compare_json(f"answers/{name}.json", answers)
+    """Raises AssertionError where the answers are not those recorded in tests/data/answers/. What is `msgspec.Raw` in them is
+    compared byte by byte, but for white space: a line a value, so that a diff shows which it is."""
+    text = msgspec.json.format(msgspec.json.encode(answers), indent=1)
+    compare_text(f"answers/{name}.json", text.decode() + "\n")
 
 
 def compare_json(file: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -297,7 +298,7 @@ def test_the_answers_to_its_examples_are_those_recorded(demo_to_read: Path, tool
 def answer_to(door: Door, tool: Tool, example: Mapping[str, Any]) -> dict[str, Any]:
     result = door.result("tools/call", {"name": tool.name, "arguments": dict(example)})
     assert not result["isError"], result["content"][0]["text"]
-    return {"arguments": example, "answer": result["content"][0]["text"]}
+    return {"arguments": example, "answer": msgspec.Raw(result["content"][0]["text"].encode())}
 
 
 PROMPTS: Mapping[str, Sequence[Mapping[str, str]]] = {
