@@ -17,8 +17,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.services.addresses import free_address, has_verified, showed_password, start_clean
-from accounts.services.invitations import arrived_by_mail
+from accounts.services.addresses import (
+    free_address,
+    has_password_session,
+    has_verified_address,
+    reset_unverified_person,
+)
+from accounts.services.invitations import opened_invitation_link
 from accounts.services.mails import send_or_keep
 from finops.lib.client_address import client_address
 
@@ -31,25 +36,27 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         """Whether this session came by the mail of an invitation to this very address, so that its sign-up needs no other."""
-        return arrived_by_mail(request.session, email) or bool(super().is_email_verified(request, email))
+        return opened_invitation_link(request.session, email) or bool(
+            super().is_email_verified(request, email)
+        )
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
         """By the link of a mail. Who opens it reads the mail, and need not be who signed up: unless this browser knows
         the password, a sign-up starts clean, and an address is not added to somebody else's sign-in."""
         user = email_address.user
-        shown = showed_password(request, user)
-        if not shown and has_verified(user):
+        knows_password = has_password_session(request, user)
+        if not knows_password and has_verified_address(user):
             messages.error(request, "Sign in as the person who added this address, then open the link again.")
             return False
         with transaction.atomic():
-            if not shown:
+            if not knows_password:
                 user.set_unusable_password()
                 user.save(update_fields=["password"])
-                start_clean(user=user, email=email_address.email)
-            verified = bool(super().confirm_email(request, email_address))
-            if verified:
+                reset_unverified_person(user=user, email=email_address.email)
+            is_confirmed = bool(super().confirm_email(request, email_address))
+            if is_confirmed:
                 free_address(email=email_address.email, owner=user)
-        return verified
+        return is_confirmed
 
     def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
         """Who started clean chooses a password next."""
@@ -93,9 +100,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         request: HttpRequest,
         level: int,
         message_template: str | None = None,
-        *rest: Any,
+        *args: Any,
         **options: Any,
     ) -> None:
         if message_template == CONFIRMATION_SENT and getattr(request, "mail_is_kept", False):
             return  # it was not
-        super().add_message(request, level, message_template, *rest, **options)
+        super().add_message(request, level, message_template, *args, **options)

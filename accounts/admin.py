@@ -17,7 +17,7 @@ else:
     ModelAdmin = admin.ModelAdmin
 
 
-class LookedAtAdmin(ModelAdmin):
+class ReadOnlyAdmin(ModelAdmin):
     """To look at. Changes go through the services, which validate and audit."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -30,7 +30,7 @@ class LookedAtAdmin(ModelAdmin):
         return False
 
 
-class AccountOwnedAdmin(LookedAtAdmin):
+class AccountOwnedAdmin(ReadOnlyAdmin):
     """Rows of all accounts."""
 
     list_filter = ("account",)
@@ -73,7 +73,7 @@ class AuditEntryAdmin(AccountOwnedAdmin):
 
 
 @admin.register(SecurityEvent)
-class SecurityEventAdmin(LookedAtAdmin):
+class SecurityEventAdmin(ReadOnlyAdmin):
     list_display = ("at", "user", "kind", "address", "client")
     list_filter = ("kind",)
     list_select_related = ("user",)
@@ -86,7 +86,7 @@ class OAuthConnectionAdmin(AccountOwnedAdmin):
     list_select_related = ("application", "account", "user")
 
 
-class OAuthClientAdmin(LookedAtAdmin):
+class OAuthClientAdmin(ReadOnlyAdmin):
     """django-oauth-toolkit registers it. Deleting a client that deceives people ends its connections."""
 
     list_display = ("client_id", "name", "registration_source", "client_type", "created", "last_consent_at")
@@ -100,11 +100,11 @@ class OAuthClientAdmin(LookedAtAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Its codes and tokens go with it, though nobody deletes one of those by hand."""
-        shown, counts, _not_allowed_alone, protected = super().get_deleted_objects(objs, request)
-        return shown, counts, set(), protected
+        to_delete, counts, _perms_needed, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
 
 
-class OAuthIssuedAdmin(LookedAtAdmin):
+class OAuthIssuedAdmin(ReadOnlyAdmin):
     """Codes and tokens, registered by django-oauth-toolkit: when and for whom, nothing of the secret's hash."""
 
     list_display = ("id", "user", "application", "created")

@@ -8,7 +8,7 @@ import enum
 from accounts.audit import Actor
 from accounts.keys import PREFIX, authenticate_mcp_key
 from accounts.models import Account, MCPKey
-from accounts.oauth.access import Use, use_access_token
+from accounts.oauth.access import TokenUse, use_access_token
 from accounts.oauth.clients import client_label
 
 
@@ -58,7 +58,7 @@ def _of_key(key: MCPKey) -> Credential:
     )
 
 
-def _of_connection(use: Use) -> Credential:
+def _of_connection(use: TokenUse) -> Credential:
     connection = use.connection
     label = f"{connection.user.email} by {client_label(connection.application)}"
     return Credential(

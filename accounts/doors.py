@@ -15,7 +15,7 @@ from accounts.audit import Actor
 from accounts.models import Account, Membership, Role, User
 from accounts.scoping import account_scope
 from accounts.security.second_factor import has_second_factor
-from finops.lib.questions import HtmxRequest
+from finops.lib.query_page import HtmxRequest
 from finops.web.admission import TENANT, tenant
 
 P = ParamSpec("P")
@@ -63,7 +63,7 @@ def account_page(role: Role = Role.VIEWER) -> Callable[[View[P]], Callable[..., 
             request.META[TENANT] = tenant(membership.account_id)
             request.actor = Actor.of_user(request.user)
             with account_scope(membership.account):
-                return _rendered(view(request, *args, **kwargs))
+                return _render_in_scope(view(request, *args, **kwargs))
 
         door.required_role = role  # type: ignore[attr-defined]
         return door
@@ -77,7 +77,7 @@ def _second_factor_needed(request: HttpRequest, account: Account) -> HttpRespons
     return render(request, "accounts/security/second_factor_needed.html", context, status=403)
 
 
-def _rendered(response: HttpResponseBase) -> HttpResponseBase:
+def _render_in_scope(response: HttpResponseBase) -> HttpResponseBase:
     """A lazy template response rendered while the account is still in scope."""
     render = getattr(response, "render", None)
     return render() if callable(render) else response

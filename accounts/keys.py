@@ -35,8 +35,8 @@ def _random(length: int) -> str:
 def _checksum(text: str) -> str:
     value, digits = zlib.crc32(text.encode()), ""
     for _ in range(_CHECKSUM):
-        value, rest = divmod(value, 62)
-        digits = _ALPHABET[rest] + digits
+        value, remainder = divmod(value, 62)
+        digits = _ALPHABET[remainder] + digits
     return digits
 
 

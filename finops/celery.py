@@ -10,7 +10,7 @@ from celery import Celery, bootsteps
 from celery.platforms import SecurityWarning
 
 from finops.beat import make_folders
-from finops.heartbeat import WORKER, Heart
+from finops.heartbeat import WORKER, HeartbeatThread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 
@@ -25,13 +25,13 @@ app.conf.include = ["finops.worker.liveness"]
 make_folders()
 
 
-class WorkerHeart(bootsteps.StartStopStep):
+class WorkerHeartbeat(bootsteps.StartStopStep):
     """Heartbeats of a worker: by way of its loop while that takes messages. While it has no broker, waiting for one is what
     it has to do, and the process's own turns are enough."""
 
     def __init__(self, consumer: Any, **kwargs: Any) -> None:
         super().__init__(consumer, **kwargs)
-        self.heart = Heart(WORKER)
+        self.heart = HeartbeatThread(WORKER)
 
     def start(self, consumer: Any) -> None:
         if not self.heart.is_alive():
@@ -42,4 +42,4 @@ class WorkerHeart(bootsteps.StartStopStep):
         self.heart.through = None
 
 
-app.steps["consumer"].add(WorkerHeart)
+app.steps["consumer"].add(WorkerHeartbeat)

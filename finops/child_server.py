@@ -1,4 +1,4 @@
-"""What the server of `finops.lib.children` has in memory before it forks: importing it costs 2.3 s of CPU, a fork 10 ms.
+"""What the server of `finops.lib.child_process` has in memory before it forks: importing it costs 2.3 s of CPU, a fork 10 ms.
 
 Imported by that server alone. It starts no thread and opens no connection, because a fork would copy those in halves.
 """

@@ -33,7 +33,7 @@ def is_due(var_dir: Path, *, has_accounts: bool) -> bool:
 
 
 @contextmanager
-def loading(var_dir: Path) -> Iterator[None]:
+def mark_loading(var_dir: Path) -> Iterator[None]:
     """Remember, until it is done, that a load began."""
     _marker(var_dir).touch()
     yield
@@ -45,14 +45,14 @@ def _marker(var_dir: Path) -> Path:
     return var_dir / "demo.loading"
 
 
-def readdress(path: Path, public_url: str) -> None:
+def update_addresses(path: Path, public_url: str) -> None:
     """Another port than at the last start: move the noted addresses with it."""
-    found = read(path)
-    old = found.get("url", public_url).rstrip("/")
-    if not found or old == public_url or not all(found.get(key, old).startswith(old) for key in ADDRESSES):
+    stored = read(path)
+    old = stored.get("url", public_url).rstrip("/")
+    if not stored or old == public_url or not all(stored.get(key, old).startswith(old) for key in ADDRESSES):
         return
-    moved = {key: public_url + found[key].removeprefix(old) for key in ADDRESSES if key in found}
-    write_private(path, json.dumps(found | moved, indent=2))
+    updated = {key: public_url + stored[key].removeprefix(old) for key in ADDRESSES if key in stored}
+    write_private(path, json.dumps(stored | updated, indent=2))
 
 
 def lines(path: Path, public_url: str) -> list[str]:

@@ -23,11 +23,11 @@ class Channel(filesystem.Channel):  # type: ignore[misc]
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
         """Two that bind at once are two of the same few queues: each binds again when it connects."""
-        bound = filesystem.exchange_queue_t(routing_key or "", pattern or "", queue or "")
-        known = self.get_table(exchange)
-        if bound not in known:
+        binding = filesystem.exchange_queue_t(routing_key or "", pattern or "", queue or "")
+        bindings = self.get_table(exchange)
+        if binding not in bindings:
             self.control_folder.mkdir(exist_ok=True)
-            _write_whole(self._exchange_file(exchange), [bound, *known])
+            _write_whole(self._exchange_file(exchange), [binding, *bindings])
 
 
 class Transport(filesystem.Transport):  # type: ignore[misc]

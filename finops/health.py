@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from finops.lake import flushing
+from finops.lake import flush_scheduler
 from finops.worker import liveness
 from finops.worker.queues import QUEUES
 
@@ -49,11 +49,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
     beat what is scheduled waits. `redis` is left out where none is used. `behind` names background work that is an hour
     late.
     """
-    passed = {
+    results = {
         name: _passes(name, check) for name, check in CHECKS.items() if name != "redis" or settings.REDIS_URL
     }
-    ready = all(passed[name] for name in NEEDED)
-    words = {name: "ok" if ok else "failed" for name, ok in passed.items()}
+    ready = all(results[name] for name in NEEDED)
+    words = {name: "ok" if ok else "failed" for name, ok in results.items()}
     answer = {"ready": ready, "checks": words}
     if ready and _usage_is_behind(int(time.monotonic() // LAKE_SECONDS)):
         answer["behind"] = ["usage"]
@@ -79,21 +79,21 @@ def _database() -> bool:
 
 
 def _migrations() -> bool:
-    return _migrations_needed() <= set(MigrationRecorder(connection).applied_migrations())
+    return _required_migrations() <= set(MigrationRecorder(connection).applied_migrations())
 
 
 @cache
-def _migrations_needed() -> set[tuple[str, str]]:
+def _required_migrations() -> set[tuple[str, str]]:
     """What this code needs applied. Reading it costs 100 ms and it cannot change while the process runs."""
     return set(MigrationLoader(None).graph.nodes)
 
 
 def _lake() -> bool:
-    return _lake_written(settings.LAKE_URL, int(time.monotonic() // LAKE_SECONDS))
+    return _write_lake_probe(settings.LAKE_URL, int(time.monotonic() // LAKE_SECONDS))
 
 
 @lru_cache(maxsize=1)
-def _lake_written(url: str, moment: int) -> bool:
+def _write_lake_probe(url: str, moment: int) -> bool:
     """Write one small file where the lake is, and remove it. A failure raises, so it is not remembered."""
     storage, root = fsspec.core.url_to_fs(url)
     storage.makedirs(root, exist_ok=True)
@@ -105,7 +105,7 @@ def _lake_written(url: str, moment: int) -> bool:
 
 @lru_cache(maxsize=1)
 def _usage_is_behind(moment: int) -> bool:
-    return flushing.anybody_stuck()
+    return flush_scheduler.is_any_flush_stuck()
 
 
 def _redis() -> bool:

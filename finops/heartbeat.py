@@ -40,7 +40,7 @@ def beat(name: str) -> None:
         del os.environ[PIPE]
 
 
-class Heart(threading.Thread):
+class HeartbeatThread(threading.Thread):
     """Beats each second by way of `through`: a loop of the program calls the function it is given, as soon as it turns.
 
     Without a loop to turn (`through` is None) it says that the process has its turns at the interpreter.

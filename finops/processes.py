@@ -19,7 +19,7 @@ def process_name(pid: int) -> str:
     return Path(_ps(pid, "comm=")).name
 
 
-def started_at(pid: int) -> str:
+def start_time(pid: int) -> str:
     """When a process began, as text to compare only; empty when there is no such process.
 
     With the number it names one process for good: numbers are used again, also after the machine restarts.
@@ -31,7 +31,7 @@ def started_at(pid: int) -> str:
     return f"{boot.read_text().strip()}:{fields[19]}" if fields and fields[0] != ZOMBIE else ""
 
 
-def group_alive(leader: int) -> bool:
+def is_group_alive(leader: int) -> bool:
     """Whether any process of the group still runs. One that has ended and that nobody waited for does not:
     the first process of a container often waits for nobody."""
     try:
@@ -59,9 +59,9 @@ def end_group(leader: int, *, patience: float) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         signal_group(leader, number)
         deadline = time.monotonic() + patience
-        while group_alive(leader) and time.monotonic() < deadline:
+        while is_group_alive(leader) and time.monotonic() < deadline:
             time.sleep(0.05)
-        if not group_alive(leader):
+        if not is_group_alive(leader):
             return
 
 
@@ -74,5 +74,7 @@ def _stat(process: Path) -> list[str]:
 
 
 def _ps(pid: int, column: str) -> str:
-    done = subprocess.run(["ps", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    completed = subprocess.run(
+        ["ps", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return completed.stdout.strip()

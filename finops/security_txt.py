@@ -28,7 +28,7 @@ def security_txt(_request: HttpRequest) -> HttpResponse:
 
 def contact() -> str:
     """A URI: SECURITY_CONTACT, else the mailbox that RFC 2142 reserves for it at the console's host."""
-    said: str = settings.SECURITY_CONTACT.strip()
-    if ":" in said:
-        return said
-    return f"mailto:{said or 'security@' + (urlsplit(settings.PUBLIC_URL).hostname or 'localhost')}"
+    configured: str = settings.SECURITY_CONTACT.strip()
+    if ":" in configured:
+        return configured
+    return f"mailto:{configured or 'security@' + (urlsplit(settings.PUBLIC_URL).hostname or 'localhost')}"

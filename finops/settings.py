@@ -150,7 +150,7 @@ DATABASE_PREPARED: bool = env.bool("DATABASE_PREPARED", True)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     "pool": {"min_size": 0, "max_size": DATABASE_POOL, "timeout": 10} if DATABASE_POOL else False,
-    # For finops.lib.prepared alone. Off behind a pooler that gives each transaction another connection.
+    # For finops.lib.prepared_statements alone. Off behind a pooler that gives each transaction another connection.
     "prepare_threshold": 2 if DATABASE_PREPARED else None,
 }
 # Nor does a cursor live on there: rows of a long list are then held by the process that reads them.
@@ -200,7 +200,7 @@ LAKE_CONCURRENCY: int = env.int("LAKE_CONCURRENCY", os.cpu_count() or 1)
 LAKE_MEMORY_BYTES: int = env.int("LAKE_MEMORY_BYTES", 0)
 LAKE_ANSWERS_BYTES: int = env.int("LAKE_ANSWERS_BYTES", 64 * 1024**2)
 LAKE_DEADLINE_SECONDS: float = env.float("LAKE_DEADLINE_SECONDS", 20.0)
-# What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.children).
+# What the process of one import may hold; 0: a quarter of the machine, 768 MB to 2 GB (finops.lib.child_process).
 IMPORT_MEMORY_BYTES: int = env.int("IMPORT_MEMORY_BYTES", 0)
 
 # The MCP door.

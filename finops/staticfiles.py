@@ -36,10 +36,10 @@ class VendorFinder(BaseFinder):
         ]
 
     def find(self, path: str, find_all: bool = False, **_kwargs: Any) -> Any:
-        found = self._paths().get(path)
-        if found is None or not found.is_file():
+        file = self._paths().get(path)
+        if file is None or not file.is_file():
             return []
-        return [str(found)] if find_all else str(found)
+        return [str(file)] if find_all else str(file)
 
     def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
         for folder, (source, names) in VENDOR.items():

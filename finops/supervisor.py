@@ -20,7 +20,7 @@ from typing import IO, Final
 
 from finops import heartbeat
 from finops.lib.secrets import write_private
-from finops.processes import end_group, group_alive, signal_group, started_at
+from finops.processes import end_group, is_group_alive, signal_group, start_time
 
 LOOK_SECONDS: Final = 0.25
 STOP_SECONDS = 15.0
@@ -42,9 +42,9 @@ AWAY_SECONDS: Final = 5.0
 class AlreadyRunning(RuntimeError):
     """Another `up` holds this checkout; `.seen` is what it wrote about itself."""
 
-    def __init__(self, seen: Mapping[str, object]) -> None:
+    def __init__(self, state: Mapping[str, object]) -> None:
         super().__init__("already running")
-        self.seen = seen
+        self.state = state
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Program:
     command: Sequence[str]
     environment: Mapping[str, str]
     answers: Callable[[], bool] | None = None
-    hearts: Sequence[str] = ()
+    heartbeats: Sequence[str] = ()
     descriptors: Sequence[int] = ()
     silent: bool = False
     process: subprocess.Popen[bytes] | None = None
@@ -97,7 +97,7 @@ class Program:
         finally:
             os.close(end)
         self.started, self.last_beats, self._rest = time.monotonic(), {}, b""
-        if HEALTH in self.hearts:
+        if HEALTH in self.heartbeats:
             threading.Thread(target=self._probe, args=(self.process,), daemon=True).start()
         return self.process
 
@@ -105,7 +105,7 @@ class Program:
     def pid(self) -> int:
         return self.process.pid if self.process is not None else 0
 
-    def ended(self) -> int | None:
+    def exit_code(self) -> int | None:
         """The exit code, once it has ended."""
         return None if self.process is None else self.process.poll()
 
@@ -125,14 +125,14 @@ class Program:
         *names, self._rest = (self._rest + data).split(b"\n")
         self.last_beats.update({name.decode(errors="replace"): now for name in names})
 
-    def excuse(self, now: float) -> None:
+    def reset_silence(self, now: float) -> None:
         """Count silence from now on: it was ours."""
         self.started = max(self.started, now - SILENT_SECONDS)
         self.last_beats = dict.fromkeys(self.last_beats, now)
 
     def stuck(self, now: float) -> str:
         """The heartbeat that has been silent for too long, or an empty string."""
-        for name in {*self.hearts, *self.last_beats}:
+        for name in {*self.heartbeats, *self.last_beats}:
             last = self.last_beats.get(name)
             if last is None:
                 last, limit = self.started, START_SECONDS * min(2**self.backoff.starts, 8)
@@ -174,13 +174,13 @@ class Ledger:
 
     def read(self) -> dict[str, object]:
         try:
-            seen = json.loads(self.path.read_text())
+            state = json.loads(self.path.read_text())
         except (FileNotFoundError, json.JSONDecodeError):
             return {}
-        return seen if isinstance(seen, dict) else {}
+        return state if isinstance(state, dict) else {}
 
     def write(self, url: str, programs: Sequence[Program]) -> None:
-        children = [{"name": p.name, "pid": p.pid, "started": started_at(p.pid)} for p in programs if p.pid]
+        children = [{"name": p.name, "pid": p.pid, "started": start_time(p.pid)} for p in programs if p.pid]
         write_private(self.path, json.dumps({"pid": os.getpid(), "url": url, "children": children}, indent=1))
 
     def stop_leftovers(self) -> list[str]:
@@ -204,7 +204,7 @@ class Supervisor:
     say: Callable[[str], None]
     changed: Callable[[], None]
     programs: list[Program] = field(default_factory=list)
-    _looked: float = field(default_factory=time.monotonic)
+    _checked_at: float = field(default_factory=time.monotonic)
 
     def start(self, program: Program) -> None:
         program.start()
@@ -214,19 +214,19 @@ class Supervisor:
     def look(self) -> None:
         """Look after each program. Never fails for what a program does, nor for a disk that is full."""
         now = time.monotonic()
-        away, self._looked = now - self._looked > AWAY_SECONDS, now
+        away, self._checked_at = now - self._checked_at > AWAY_SECONDS, now
         for program in self.programs:
             if program.process is not None:
                 program.listen(now)
                 if away:
-                    program.excuse(now)
-                self._look_at(program, now)
+                    program.reset_silence(now)
+                self._check_program(program, now)
             if program.process is None and time.monotonic() >= program.start_after:
-                self._start_again(program)
-            self._hear(program)
+                self._restart(program)
+            self._report_recovery(program)
 
-    def _look_at(self, program: Program, now: float) -> None:
-        code = program.ended()
+    def _check_program(self, program: Program, now: float) -> None:
+        code = program.exit_code()
         if code is None:
             heart = program.stuck(now)
             if not heart:
@@ -242,7 +242,7 @@ class Supervisor:
         program.start_after = now + wait
         self.say(f"The {program.name} {why}; starting it again {f'in {wait:.0f} s' if wait else 'now'}.")
 
-    def _start_again(self, program: Program) -> None:
+    def _restart(self, program: Program) -> None:
         try:
             program.start()
         except OSError as error:
@@ -253,8 +253,8 @@ class Supervisor:
         program.silent = True
         self.changed()
 
-    def _hear(self, program: Program) -> None:
-        if program.silent and all(heart in program.last_beats for heart in program.hearts):
+    def _report_recovery(self, program: Program) -> None:
+        if program.silent and all(heart in program.last_beats for heart in program.heartbeats):
             program.silent = False
             self.say(f"The {program.name} answers again.")
 
@@ -284,5 +284,5 @@ def _wait_for(process: subprocess.Popen[bytes], deadline: float) -> None:
 def _is_leftover(pid: int, started: str) -> bool:
     """Whether the group still is the one that was noted. Its leader may have died before its members; a
     number stays reserved as long as it names a group, so a dead leader's group is still ours."""
-    now = started_at(pid)
-    return group_alive(pid) if now == "" else now == started
+    now = start_time(pid)
+    return is_group_alive(pid) if now == "" else now == started

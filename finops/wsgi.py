@@ -15,7 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "finops.settings")
 _django = get_wsgi_application()
 
 
-def _whole(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+def _buffer_response(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
     """Django's, with a whole answer given as a list: granian then sends it at once, without asking for the next part
     in a thread, and the answer's database connection is back in the pool before the client has read it. Static files
     too, so that nobody holds a place by reading one slowly."""
@@ -37,4 +37,4 @@ from finops.web.setup import admission  # noqa: E402
 refuse_unsafe()
 # Loads the URLs and with them every view (0.35 s of CPU), before this process takes requests from others that run.
 reverse("account_login")
-application = admission(_whole)
+application = admission(_buffer_response)

@@ -10,7 +10,7 @@ from typing import Final
 from django.conf import settings
 from django.http import HttpRequest
 
-from finops.lib import bodies
+from finops.lib import request_body
 
 _PART: Final = 1024**2
 _GZIP: Final = 31
@@ -24,7 +24,7 @@ RATIO_FROM: Final = 256 * 1024
 1,000 events that differ reach 10 to 40. Whatever work is done for a byte, the sender pays at least a hundredth of it."""
 
 
-class Refused(Exception):
+class PushError(Exception):
     """A request that is refused as a whole. `code` is for programs, the message for people."""
 
     def __init__(
@@ -42,7 +42,7 @@ def read_body(request: HttpRequest) -> bytes:
     gzip that is none or a body that broke off. Never holds more than the limit and a part."""
     encoding = request.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
-        raise Refused(
+        raise PushError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             "unsupported_encoding",
             "Content-Encoding must be gzip, or left out.",
@@ -51,69 +51,71 @@ def read_body(request: HttpRequest) -> bytes:
     limit = settings.USAGE_MAX_BODY_BYTES
     try:
         if encoding != "gzip":
-            return bodies.read(request, limit)
-        return _joined(_inflated(bodies.parts(request, limit)), limit)
-    except bodies.BodyTooLarge as error:
-        bodies.excess(request, limit)
-        raise (_too_far() if isinstance(error, _InflatedTooFar) else _too_large()) from error
-    except bodies.BodyBrokeOff as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
+            return request_body.read(request, limit)
+        return _join_within_limit(_inflate(request_body.parts(request, limit)), limit)
+    except request_body.BodyTooLarge as error:
+        request_body.drain_excess(request, limit)
+        raise (
+            _inflation_error() if isinstance(error, _InflationLimitExceeded) else _too_large_error()
+        ) from error
+    except request_body.ClientDisconnected as error:
+        raise PushError(HTTPStatus.BAD_REQUEST, "broken_off", "The body broke off.") from error
 
 
-class _InflatedTooFar(bodies.BodyTooLarge):
+class _InflationLimitExceeded(request_body.BodyTooLarge):
     """The body is more than RATIO times what was sent."""
 
 
-def _joined(parts: Iterator[bytes], limit: int) -> bytes:
+def _join_within_limit(parts: Iterator[bytes], limit: int) -> bytes:
     body = bytearray()
     for part in parts:
         body += part
         if len(body) > limit:
-            raise bodies.BodyTooLarge
+            raise request_body.BodyTooLarge
     return bytes(body)
 
 
-def _too_large() -> Refused:
+def _too_large_error() -> PushError:
     limit = settings.USAGE_MAX_BODY_BYTES
-    return Refused(
+    return PushError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "body_too_large",
         f"The body is larger than {limit:,} bytes, which is also the limit after inflating; send smaller batches.",
     )
 
 
-def _too_far() -> Refused:
-    return Refused(
+def _inflation_error() -> PushError:
+    return PushError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "body_too_large",
         f"The body inflates to more than {RATIO} times what was sent; send it without Content-Encoding, or fewer events.",
     )
 
 
-def _inflated(parts: Iterator[bytes]) -> Iterator[bytes]:
+def _inflate(parts: Iterator[bytes]) -> Iterator[bytes]:
     """The content of up to a thousand gzip members, in parts."""
-    member, members, sent, inflated = zlib.decompressobj(_GZIP), 1, 0, 0
+    member, members, sent_bytes, inflated_bytes = zlib.decompressobj(_GZIP), 1, 0, 0
     try:
         for part in parts:
-            rest, sent = part, sent + len(part)
+            rest, sent_bytes = part, sent_bytes + len(part)
             while rest:
                 if member.eof:
                     member, members = zlib.decompressobj(_GZIP), members + 1
                     if members > _MEMBERS:
-                        raise _not_gzip()
+                        raise _invalid_gzip_error()
                 content = member.decompress(rest, _PART)
-                inflated += len(content)
-                if inflated > max(RATIO_FROM, RATIO * sent):
-                    raise _InflatedTooFar
+                inflated_bytes += len(content)
+                if inflated_bytes > max(RATIO_FROM, RATIO * sent_bytes):
+                    raise _InflationLimitExceeded
                 yield content
                 rest = member.unconsumed_tail or member.unused_data
     except zlib.error as error:
-        raise _not_gzip() from error
+        raise _invalid_gzip_error() from error
     if not member.eof:
-        raise _not_gzip()
+        raise _invalid_gzip_error()
 
 
-def _not_gzip() -> Refused:
-    return Refused(
+def _invalid_gzip_error() -> PushError:
+    return PushError(
         HTTPStatus.BAD_REQUEST, "invalid_gzip", "Content-Encoding says gzip, but the body is not whole gzip."
     )

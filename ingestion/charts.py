@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, drawing, other_name
-from finops.lib.spoken import cut
+from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
+from finops.lib.sentences import truncate
 from ingestion.answers import UsageAnswer, UsageRow
 
 SHOWN_LENGTH = 300
@@ -14,7 +14,7 @@ SHOWN_LENGTH = 300
 
 def row_name(row: UsageRow) -> str:
     """What a person calls the group, its beginning if it is long, and how many `Other` holds."""
-    return other_name(row.other_groups) if row.other_groups else cut(row.name or row.value, SHOWN_LENGTH)
+    return other_name(row.other_groups) if row.other_groups else truncate(row.name or row.value, SHOWN_LENGTH)
 
 
 def usage_table(answer: UsageAnswer) -> SeriesTable | None:
@@ -31,20 +31,23 @@ def usage_table(answer: UsageAnswer) -> SeriesTable | None:
     lines = lines or [Line(answer.label or answer.metric, totals)]
     # Rows that do not add up to the total must not stand on each other.
     adds_up = all(row.share is not None for row in answer.rows) or not answer.quantity
-    chart = drawing(
+    chart = chart_spec(
         unit=answer.unit or "",
         labels=labels,
         lines=lines,
-        line=answer.granularity == "day" and (_joined(lines[0].values) if len(lines) == 1 else not adds_up),
+        line=answer.granularity == "day"
+        and (_is_continuous(lines[0].values) if len(lines) == 1 else not adds_up),
         stacked=adds_up,
         places=PLACES,
     )
     return SeriesTable(answer.unit or "", labels, rows, totals, answer.quantity, chart)
 
 
-def _joined(values: Sequence[Decimal | None]) -> bool:
+def _is_continuous(values: Sequence[Decimal | None]) -> bool:
     """Whether each value has a neighbour: a line shows nothing of one that stands alone, such as a first day's."""
-    there = [False, *(value is not None for value in values), False]
+    present = [False, *(value is not None for value in values), False]
     return all(
-        before or after for before, this, after in zip(there, there[1:], there[2:], strict=False) if this
+        before or after
+        for before, this, after in zip(present, present[1:], present[2:], strict=False)
+        if this
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 from accounts.models import Account
 from finops.lake import queries as lake_queries
-from ingestion.queries.asked import CUSTOMER_NAMES, PREFIX
+from ingestion.queries.resolution import CUSTOMER_NAMES, PREFIX
 from ingestion.usage_query import CUSTOMER
 
 
@@ -38,8 +38,8 @@ def dimension_choices(account: Account, used: Iterable[str]) -> DimensionChoices
     every = lake_queries.dimension_keys(account)
     keys = shown_keys(every)
     choices = [(CUSTOMER, "Customer"), *((f"{PREFIX}{key}", key) for key in keys)]
-    known = {name for name, _title in choices}
-    choices += [(name, name) for name in dict.fromkeys(used) if name and name not in known]
+    listed_names = {name for name, _title in choices}
+    choices += [(name, name) for name in dict.fromkeys(used) if name and name not in listed_names]
     return DimensionChoices(choices, whole=len(keys) == len(every))
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError, nearest_choices
 from ingestion.parsing import MAX_EVENTS
 
 REQUIRED: Final = ("customer_id", "metric", "quantity", "timestamp")
@@ -25,9 +25,9 @@ DIMENSION: Final = "dim:"
 MAX_LINE: Final = 2**20
 """Bytes of a line. A file without line ends is not read into memory."""
 
-LOOK_EVERY: Final = 20_000
+CHECKPOINT_RECORDS: Final = 20_000
 """Records between two looks whether a file is still to be read; some 50 ms."""
-PIECE_BYTES: Final = 4 * 2**20
+CHUNK_BYTES: Final = 4 * 2**20
 """A piece ends with this many bytes of file too, should its lines be long."""
 
 NOT_UTF8: Final = "the line is not UTF-8"
@@ -40,12 +40,12 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 @dataclass
-class Piece:
+class Chunk:
     """Up to a thousand lines of a file: events as JSON, those that cannot be events, and how far the file is read."""
 
     events: list[bytes] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    refused: list[tuple[int, str]] = field(default_factory=list)
+    rejections: list[tuple[int, str]] = field(default_factory=list)
     rows: int = 0
     bytes_done: int = 0
 
@@ -60,29 +60,29 @@ def check_header(file: BinaryIO) -> list[str]:
     return _Reader(file).header
 
 
-def check_lines(file: BinaryIO, *, may_go_on: Callable[[], None] = lambda: None) -> None:
+def check_lines(file: BinaryIO, *, checkpoint: Callable[[], None] = lambda: None) -> None:
     """Read a file to its end. Raises UserError where it stops being CSV, before anything of it is stored, and whatever
-    `may_go_on` raises, called every 20,000 records."""
+    `checkpoint` raises, called every 20,000 records."""
     for number, _record in enumerate(_Reader(file).records()):
-        if number % LOOK_EVERY == 0:
-            may_go_on()
+        if number % CHECKPOINT_RECORDS == 0:
+            checkpoint()
 
 
-def pieces(file: BinaryIO, *, skip: int = 0) -> Iterator[Piece]:
+def chunks(file: BinaryIO, *, skip: int = 0) -> Iterator[Chunk]:
     """The file's lines after the first `skip` with an event. Raises UserError where it stops being CSV.
 
     Cost: 6 µs a line; a skipped one 1 µs.
     """
-    return _Reader(file).pieces(skip)
+    return _Reader(file).chunks(skip)
 
 
 class _Reader:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._bytes = self._begun = 0
-        first = self._checked_start()
+        self._bytes = self._record_start = 0
+        first = self._read_first_line()
         self._rows = csv.reader(chain([first], self._lines()), delimiter=_delimiter(first), strict=True)
-        self.header = _checked_header(self._header_cells())
+        self.header = _parse_header(self._header_cells())
 
     def _header_cells(self) -> list[str]:
         try:
@@ -90,7 +90,7 @@ class _Reader:
         except csv.Error:
             raise UserError(NO_LINE_ENDS.format(line=1), field="upload") from None
 
-    def _checked_start(self) -> str:
+    def _read_first_line(self) -> str:
         first = self._file.readline(MAX_LINE + 1)
         self._bytes += len(first)
         if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -107,31 +107,31 @@ class _Reader:
         while line := self._file.readline(MAX_LINE + 1):
             self._bytes += len(line)
             # A record of many lines, each in quotes, is held whole.
-            if len(line) > MAX_LINE or self._bytes - self._begun > PIECE_BYTES:
+            if len(line) > MAX_LINE or self._bytes - self._record_start > CHUNK_BYTES:
                 raise csv.Error("line too long")
             yield _text(line)
 
-    def pieces(self, skip: int) -> Iterator[Piece]:
-        piece, begun = Piece(), self._bytes
+    def chunks(self, skip: int) -> Iterator[Chunk]:
+        chunk, chunk_start = Chunk(), self._bytes
         for line, cells in self.records():
             if skip:
                 skip -= 1
-                begun = self._bytes
+                chunk_start = self._bytes
                 continue
-            piece.rows += 1
-            self._take(piece, line, cells)
-            if piece.rows >= MAX_EVENTS or self._bytes - begun > PIECE_BYTES:
-                piece.bytes_done = self._bytes
-                yield piece
-                piece, begun = Piece(), self._bytes
-        if piece.rows:
-            piece.bytes_done = self._bytes
-            yield piece
+            chunk.rows += 1
+            self._add_row(chunk, line, cells)
+            if chunk.rows >= MAX_EVENTS or self._bytes - chunk_start > CHUNK_BYTES:
+                chunk.bytes_done = self._bytes
+                yield chunk
+                chunk, chunk_start = Chunk(), self._bytes
+        if chunk.rows:
+            chunk.bytes_done = self._bytes
+            yield chunk
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Lines with something on them, each with the number that it begins at."""
         while True:
-            line, self._begun = self._rows.line_num + 1, self._bytes
+            line, self._record_start = self._rows.line_num + 1, self._bytes
             try:
                 cells = next(self._rows, None)
             except csv.Error:
@@ -141,18 +141,18 @@ class _Reader:
             if any(cells):
                 yield line, cells
 
-    def _take(self, piece: Piece, line: int, cells: Sequence[str]) -> None:
+    def _add_row(self, chunk: Chunk, line: int, cells: Sequence[str]) -> None:
         if len(cells) != len(self.header):
             what = f"the line has {len(cells)} cells, the header {len(self.header)}"
-            piece.refused.append((line, what))
+            chunk.rejections.append((line, what))
             return
         try:
             event = _event(dict(zip(self.header, cells, strict=True)))
         except UnicodeEncodeError:
-            piece.refused.append((line, NOT_UTF8))
+            chunk.rejections.append((line, NOT_UTF8))
             return
-        piece.events.append(event)
-        piece.lines.append(line)
+        chunk.events.append(event)
+        chunk.lines.append(line)
 
 
 def _text(line: bytes) -> str:
@@ -164,7 +164,7 @@ def _delimiter(header: str) -> str:
     return max(",;\t", key=header.count)
 
 
-def _checked_header(cells: Sequence[str]) -> list[str]:
+def _parse_header(cells: Sequence[str]) -> list[str]:
     if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
         raise UserError("The header line is not UTF-8. Save the file as “CSV UTF-8”.", field="upload")
     header = [_column(cell) for cell in cells]
@@ -191,7 +191,7 @@ def _column(cell: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    close = nearest(name, COLUMNS)
+    close = nearest_choices(name, COLUMNS)
     hint = f"Did you mean {close[0]}? " if close else ""
     return (
         f"The column “{name[:60]}” is not known. {hint}"
@@ -216,19 +216,19 @@ def _quantity(text: str) -> Any:
 
 
 def _dimensions(row: dict[str, str]) -> Any:
-    given = {
+    column_dimensions = {
         name.removeprefix(DIMENSION): value
         for name, value in row.items()
         if name.startswith(DIMENSION) and value
     }
     text = row.get("dimensions", "").strip()
     if not text:
-        return given
+        return column_dimensions
     try:
-        whole = _DIMENSIONS.decode(text)
+        json_dimensions = _DIMENSIONS.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text  # which the rules refuse
-    return {**whole, **given}
+    return {**json_dimensions, **column_dimensions}
 
 
 _DIMENSIONS = msgspec.json.Decoder(dict[str, str])

@@ -53,7 +53,7 @@ class PushedEvent(Struct, gc=False):
     event_id: Annotated[str, Meta(min_length=1, max_length=MAX_EVENT_ID)] | None = None
 
 
-class LooseEvent(Struct):
+class UntypedEvent(Struct):
     """Any object: the fields of an event as their JSON text, empty where absent. The last of two of a name counts."""
 
     customer_id: Raw = Raw()
@@ -70,11 +70,11 @@ class LooseEvent(Struct):
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def accepted(position: int, event: PushedEvent, rounded: list[int]) -> InboxEvent | None:
+def fast_path_event(position: int, event: PushedEvent, rounded: list[int]) -> InboxEvent | None:
     """The event as it is stored, or None when `violation` must decide. A position whose quantity was rounded is added
     to `rounded`. The event's texts are visible ASCII and spaces (see `ingestion/parsing.py`)."""
     customer_id, metric, unit = event.customer_id, event.metric, event.unit
-    # Of ASCII nothing else is blank than what begins below "!"; `accepted_of_any_text` looks at the rest.
+    # Of ASCII nothing else is blank than what begins below "!"; `fast_path_event_any_text` looks at the rest.
     if customer_id < "!" or metric < "!" or (unit and unit < "!"):
         return None
     moment = parse_timestamp(event.timestamp)
@@ -82,18 +82,18 @@ def accepted(position: int, event: PushedEvent, rounded: list[int]) -> InboxEven
         return None
     quantity = event.quantity
     if type(quantity) is int:
-        if not _LEAST_WHOLE < quantity < QUANTITY_LIMIT:
+        if not _LOWER_LIMIT_INTEGER < quantity < QUANTITY_LIMIT:
             return None
         quantity = Decimal(quantity)
-    elif type(quantity) is not Decimal or not _LEAST < quantity < _LIMIT:
+    elif type(quantity) is not Decimal or not _LOWER_LIMIT < quantity < _LIMIT:
         return None
     elif not quantity:
         quantity = _ZERO  # without a sign
-    elif (kept := quantity.quantize(_LAST_PLACE, None, _WIDE)) != quantity:
-        if not _LEAST < kept < _LIMIT:
+    elif (rounded_quantity := quantity.quantize(_LAST_PLACE, None, _WIDE)) != quantity:
+        if not _LOWER_LIMIT < rounded_quantity < _LIMIT:
             return None
         rounded.append(position)
-        quantity = kept or _ZERO
+        quantity = rounded_quantity or _ZERO
     dimensions = event.dimensions
     # As `_stored` does; a call costs a tenth of all this.
     return InboxEvent(
@@ -107,7 +107,7 @@ def accepted(position: int, event: PushedEvent, rounded: list[int]) -> InboxEven
     )
 
 
-def accepted_of_any_text(position: int, event: PushedEvent, rounded: list[int]) -> InboxEvent | None:
+def fast_path_event_any_text(position: int, event: PushedEvent, rounded: list[int]) -> InboxEvent | None:
     """The same of an event with any text but NUL. A twentieth slower."""
     customer_id, metric, unit = event.customer_id, event.metric, event.unit
     # Not a loop, which takes three times as long.
@@ -117,14 +117,14 @@ def accepted_of_any_text(position: int, event: PushedEvent, rounded: list[int]) 
         or (unit and unit > "~" and is_blank(unit))
     ):
         return None
-    return accepted(position, event, rounded)
+    return fast_path_event(position, event, rounded)
 
 
 def violation(fields: Mapping[str, Any]) -> str | None:
     """What is wrong with the first wrong field, in the spec's order of fields, event_id last; None for a valid event."""
     for name, problem in _PROBLEMS.items():
-        if found := problem(fields.get(name)):
-            return found
+        if message := problem(fields.get(name)):
+            return message
     return None
 
 
@@ -133,24 +133,24 @@ def fields_of(event: PushedEvent | Raw) -> dict[str, Any] | None:
     if isinstance(event, PushedEvent):
         return msgspec.structs.asdict(event)
     try:
-        loose = _LOOSE.decode(event)
+        untyped_event = _UNTYPED_DECODER.decode(event)
     except msgspec.DecodeError:
         return None
-    return {name: read(getattr(loose, name)) for name, read in _READ.items()}
+    return {name: read(getattr(untyped_event, name)) for name, read in _READ.items()}
 
 
-def stored(position: int, fields: Mapping[str, Any], rounded: list[int]) -> InboxEvent:
+def slow_path_event(position: int, fields: Mapping[str, Any], rounded: list[int]) -> InboxEvent:
     """The event of fields without a violation. A position whose quantity was rounded is added to `rounded`."""
     moment = parse_timestamp(fields["timestamp"])
     assert moment is not None  # noqa: S101 `violation` found none
-    quantity = _rounded(fields["quantity"])
+    quantity = _round_quantity(fields["quantity"])
     if quantity != fields["quantity"]:
         rounded.append(position)
     customer, metric = fields["customer_id"], fields["metric"]
-    return _stored(position, moment, customer, metric, fields["unit"], quantity, fields["dimensions"])
+    return _inbox_event(position, moment, customer, metric, fields["unit"], quantity, fields["dimensions"])
 
 
-def _stored(
+def _inbox_event(
     position: int,
     moment: datetime,
     customer_id: str,
@@ -172,19 +172,19 @@ def _stored(
 
 _ZERO = Decimal(0)
 _LIMIT = Decimal(QUANTITY_LIMIT)
-_LEAST = -_LIMIT
-_LEAST_WHOLE = -QUANTITY_LIMIT
+_LOWER_LIMIT = -_LIMIT
+_LOWER_LIMIT_INTEGER = -QUANTITY_LIMIT
 _LAST_PLACE = Decimal(1).scaleb(-PLACES)
 _WIDE = Context(prec=60, rounding=ROUND_HALF_EVEN)
 _TINY = _LAST_PLACE.scaleb(-PLACES)
 _ABSENT = (b"", b"null")
 _WRONG = object()
-_LOOSE = msgspec.json.Decoder(LooseEvent)
+_UNTYPED_DECODER = msgspec.json.Decoder(UntypedEvent)
 _TEXT = msgspec.json.Decoder(str)
 _DIMENSIONS = msgspec.json.Decoder(dict[str, str])
 
 
-def _reads(decoder: msgspec.json.Decoder[Any]) -> Callable[[Raw], Any]:
+def _decode_with(decoder: msgspec.json.Decoder[Any]) -> Callable[[Raw], Any]:
     def read(raw: Raw) -> Any:
         if bytes(raw) in _ABSENT:
             return None
@@ -217,16 +217,16 @@ def _read_timestamp(raw: Raw) -> Any:
 
 
 _DIGITS = tuple(b"%d" % digit for digit in range(10))
-_read_text = _reads(_TEXT)
+_read_text = _decode_with(_TEXT)
 _READ: dict[str, Callable[[Raw], Any]] = {
-    "customer_id": _reads(_TEXT),
-    "customer_name": _reads(_TEXT),
-    "metric": _reads(_TEXT),
-    "unit": _reads(_TEXT),
+    "customer_id": _decode_with(_TEXT),
+    "customer_name": _decode_with(_TEXT),
+    "metric": _decode_with(_TEXT),
+    "unit": _decode_with(_TEXT),
     "quantity": _read_number,
-    "dimensions": _reads(_DIMENSIONS),
+    "dimensions": _decode_with(_DIMENSIONS),
     "timestamp": _read_timestamp,
-    "event_id": _reads(_TEXT),
+    "event_id": _decode_with(_TEXT),
 }
 
 
@@ -266,19 +266,19 @@ def _quantity_problem(value: Any) -> str:
         return NOT_A_NUMBER
     if not -QUANTITY_LIMIT < value < QUANTITY_LIMIT:
         return OUT_OF_RANGE
-    return "" if -QUANTITY_LIMIT < _rounded(value) < QUANTITY_LIMIT else OUT_OF_RANGE
+    return "" if -QUANTITY_LIMIT < _round_quantity(value) < QUANTITY_LIMIT else OUT_OF_RANGE
 
 
-def _rounded(quantity: int | Decimal) -> Decimal:
+def _round_quantity(quantity: int | Decimal) -> Decimal:
     """To 12 places, half-even, exactly: of a quantity below the limit no digit before the twelfth place is lost."""
     return Decimal(quantity).quantize(_LAST_PLACE, context=_WIDE)
 
 
 def _dimensions_problem(value: Any) -> str:
-    fine = value is None or (
+    is_valid = value is None or (
         isinstance(value, dict) and all(map(_is_text, value)) and all(map(_is_text, value.values()))
     )
-    return "" if fine else "dimensions must be an object of string values"
+    return "" if is_valid else "dimensions must be an object of string values"
 
 
 def _timestamp_problem(value: Any) -> str:
@@ -293,11 +293,11 @@ def _timestamp_problem(value: Any) -> str:
 
 
 # Nobody reads an id on a page: blanks may be one.
-_named_event = _short_text("event_id", MAX_EVENT_ID, is_empty=operator.not_)
+_event_id_text = _short_text("event_id", MAX_EVENT_ID, is_empty=operator.not_)
 
 
 def _event_id_problem(value: Any) -> str:
-    return "" if value is None else _named_event(value)
+    return "" if value is None else _event_id_text(value)
 
 
 _PROBLEMS: dict[str, Callable[[Any], str]] = {

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.keys import digest_of, lookup_of
 from accounts.models import Account
-from finops.lib import prepared
+from finops.lib import prepared_statements
 
 PREFIX = "fuse_"
 
@@ -46,8 +46,8 @@ def authenticate_usage_key(plaintext: str) -> PushCredential | None:
     if lookup is None:
         return None
     digest = digest_of(plaintext)
-    found = prepared.fetch(_USE, {"lookup": lookup, "digest": digest, "now": timezone.now()})
-    row = found[0] if found else None
+    rows = prepared_statements.fetch(_USE, {"lookup": lookup, "digest": digest, "now": timezone.now()})
+    row = rows[0] if rows else None
     if row is None or not hmac.compare_digest(bytes(row[1]), digest):
         return None
     account = Account(id=row[3], name=row[4], slug=row[5], fiscal_start_month=row[6])
@@ -56,9 +56,9 @@ def authenticate_usage_key(plaintext: str) -> PushCredential | None:
 
 # KEY SHARE, because pushes of one key and the last-used update above do not wait for each other under it; what ends
 # a key takes FOR UPDATE first, which waits for all of them and makes later ones wait.
-_STILL_LIVING = "SELECT 1 FROM ingestion_usagekey WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
+_LOCK_ACTIVE_KEY = "SELECT 1 FROM ingestion_usagekey WHERE id = %s AND revoked_at IS NULL FOR KEY SHARE"
 
 
-def lock_living_key(key_id: int) -> bool:
+def lock_active_key(key_id: int) -> bool:
     """Whether the key lives, and if so keep it living until the caller's transaction ends. One statement."""
-    return bool(prepared.fetch(_STILL_LIVING, [key_id]))
+    return bool(prepared_statements.fetch(_LOCK_ACTIVE_KEY, [key_id]))

@@ -233,7 +233,10 @@ def _operation() -> Schema:
         },
         "responses": {
             "200": _response("What became of each event.", "IngestionResult", {**_OF_A_PUSH, **_LIMITS}),
-            **{status: _response(said, "Error", headers) for status, (said, headers) in _ERRORS.items()},
+            **{
+                status: _response(description, "Error", headers)
+                for status, (description, headers) in _ERRORS.items()
+            },
         },
     }
 

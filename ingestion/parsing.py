@@ -19,17 +19,17 @@ from finops.lake.payload import InboxEvent
 from ingestion.events import (
     NOT_AN_OBJECT,
     PushedEvent,
-    accepted,
-    accepted_of_any_text,
+    fast_path_event,
+    fast_path_event_any_text,
     fields_of,
-    stored,
+    slow_path_event,
     violation,
 )
 
 MAX_EVENTS: Final = 1_000
 
 
-class Malformed(Exception):
+class MalformedBody(Exception):
     """A body that is refused as a whole. `code` is for programs, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -59,25 +59,25 @@ class Batch(Struct):
     rounded: list[int] = []
 
     @property
-    def submitted(self) -> int:
+    def event_count(self) -> int:
         return len(self.events) + len(self.rejected)
 
     def excerpts(self, indexes: Sequence[int], longest: int) -> list[str]:
         """The beginnings of these events as they were sent. What looks like a key of ours is not among it."""
-        pieces = _split(self.body) if indexes else []
-        return [_excerpt(bytes(pieces[index]), longest) for index in indexes]
+        raw_events = _split(self.body) if indexes else []
+        return [_excerpt(bytes(raw_events[index]), longest) for index in indexes]
 
 
 _KEY = re.compile(r"(fuse|fmcp)_\w+")
 
 
-def _excerpt(piece: bytes, longest: int) -> str:
+def _excerpt(raw_event: bytes, longest: int) -> str:
     # A character is at most four bytes, and a key that is cut off at the end shall be found too.
-    text = piece[: 4 * longest + 400].decode(errors="ignore")
+    text = raw_event[: 4 * longest + 400].decode(errors="ignore")
     return _KEY.sub(r"\1_…", text).replace("\0", "")[:longest]
 
 
-class _Typed(Struct):
+class _TypedBatch(Struct):
     events: Annotated[list[PushedEvent], Meta(max_length=MAX_EVENTS)]
 
 
@@ -92,12 +92,12 @@ _Items = msgspec.defstruct(
 _TOO_LONG = f"Expected `array` of at most length {MAX_EVENTS}"
 
 
-class _Pieces(Struct):
+class _RawBatch(Struct):
     events: _Items  # type: ignore[valid-type]
 
 
-_TYPED = msgspec.json.Decoder(_Typed, float_hook=Decimal)
-_PIECES = msgspec.json.Decoder(_Pieces)
+_TYPED = msgspec.json.Decoder(_TypedBatch, float_hook=Decimal)
+_RAW_BATCH_DECODER = msgspec.json.Decoder(_RawBatch)
 _ONE = msgspec.json.Decoder(PushedEvent, float_hook=Decimal)
 
 
@@ -106,7 +106,7 @@ def check_batch(body: bytes) -> Batch:
     try:
         return _check(_utf8(body))
     except RecursionError:
-        raise Malformed("invalid_json", "The body is nested too deeply.") from None
+        raise MalformedBody("invalid_json", "The body is nested too deeply.") from None
 
 
 def _check(body: bytes) -> Batch:
@@ -114,12 +114,14 @@ def _check(body: bytes) -> Batch:
         typed = _TYPED.decode(body).events
     except (msgspec.DecodeError, ArithmeticError):
         body = _without_lone_surrogates(body)
-        return _piecewise(body, _one_by_one(body))
+        return _check_one_by_one(body, _decode_one_by_one(body))
     rounded: list[int] = []
-    found = list(map(_way(body), count(), typed, repeat(rounded))) if _quick(body) else []
-    events = [event for event in found if event is not None]
+    fast_results = (
+        list(map(_event_parser(body), count(), typed, repeat(rounded))) if _has_no_nul(body) else []
+    )
+    events = [event for event in fast_results if event is not None]
     if len(events) < len(typed):
-        return _piecewise(body, typed, found, rounded)
+        return _check_one_by_one(body, typed, fast_results, rounded)
     return Batch(
         events,
         [event.customer_name for event in typed],
@@ -130,45 +132,49 @@ def _check(body: bytes) -> Batch:
     )
 
 
-def _way(body: bytes) -> Callable[[int, PushedEvent, list[int]], InboxEvent | None]:
+def _event_parser(body: bytes) -> Callable[[int, PushedEvent, list[int]], InboxEvent | None]:
     """What may judge the events of a body. JSON has text beyond visible ASCII and spaces in it only as such or escaped."""
-    return accepted if body.isascii() and b"\\" not in body else accepted_of_any_text
+    return fast_path_event if body.isascii() and b"\\" not in body else fast_path_event_any_text
 
 
-def _quick(body: bytes) -> bool:
+def _has_no_nul(body: bytes) -> bool:
     """PostgreSQL's text holds no NUL; JSON can say it in this one way only. One byte is found 60 times as fast as six."""
     return b"\\" not in body or b"\\u0000" not in body
 
 
-def _piecewise(
+def _check_one_by_one(
     body: bytes,
     events: Sequence[PushedEvent | Raw],
-    found: Sequence[InboxEvent | None] = (),
+    fast_results: Sequence[InboxEvent | None] = (),
     rounded: Sequence[int] = (),
 ) -> Batch:
     """Some of the events are not plainly right. `found`: what `accepted` said of them, if it was asked already, and
     `rounded` of which of them it rounded the quantity."""
-    batch, quick, way = Batch(body=body, rounded=[*rounded]), _quick(body), _way(body)
+    batch, has_no_nul, parse_event = (
+        Batch(body=body, rounded=[*rounded]),
+        _has_no_nul(body),
+        _event_parser(body),
+    )
     for index, event in enumerate(events):
-        if not quick or isinstance(event, Raw):
-            _look_closely(batch, index, event)
-        elif right := found[index] if found else way(index, event, batch.rounded):
-            batch.events.append(right)
+        if not has_no_nul or isinstance(event, Raw):
+            _check_by_rules(batch, index, event)
+        elif inbox_event := fast_results[index] if fast_results else parse_event(index, event, batch.rounded):
+            batch.events.append(inbox_event)
             batch.names.append(event.customer_name)
             batch.event_ids.append(event.event_id)
         else:
-            _look_closely(batch, index, event)
+            _check_by_rules(batch, index, event)
     batch.rounded.sort()
     return batch
 
 
-def _look_closely(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
+def _check_by_rules(batch: Batch, index: int, event: PushedEvent | Raw) -> None:
     fields = fields_of(event)
     problem = NOT_AN_OBJECT if fields is None else violation(fields)
     if fields is None or problem:
         batch.rejected.append(Rejection(index, problem or ""))
     else:
-        batch.events.append(stored(index, fields, batch.rounded))
+        batch.events.append(slow_path_event(index, fields, batch.rounded))
         batch.names.append(fields["customer_name"])
         batch.event_ids.append(fields["event_id"])
 
@@ -184,33 +190,35 @@ def last_names(events: Sequence[InboxEvent], names: Sequence[str | None]) -> dic
     return last
 
 
-def _one_by_one(body: bytes) -> list[PushedEvent | Raw]:
-    return [_typed_or_raw(piece) for piece in _pieces(body)]
+def _decode_one_by_one(body: bytes) -> list[PushedEvent | Raw]:
+    return [_decode_or_raw(raw_event) for raw_event in _raw_events(body)]
 
 
-def _typed_or_raw(piece: Raw) -> PushedEvent | Raw:
+def _decode_or_raw(raw_event: Raw) -> PushedEvent | Raw:
     try:
-        return _ONE.decode(piece)
+        return _ONE.decode(raw_event)
     except (msgspec.DecodeError, ArithmeticError):
-        return piece
+        return raw_event
 
 
-def _pieces(body: bytes) -> list[Raw]:
+def _raw_events(body: bytes) -> list[Raw]:
     try:
         return _split(body)
     except msgspec.ValidationError as error:
         if str(error).startswith(_TOO_LONG):
-            raise Malformed(
+            raise MalformedBody(
                 "too_many_events", f"Send at most {MAX_EVENTS:,} events in one request."
             ) from None
-        raise Malformed("invalid_body", 'The body must be a JSON object with an "events" array.') from None
+        raise MalformedBody(
+            "invalid_body", 'The body must be a JSON object with an "events" array.'
+        ) from None
     except msgspec.DecodeError as error:
-        raise Malformed("invalid_json", f"The body is not JSON: {error}.") from None
+        raise MalformedBody("invalid_json", f"The body is not JSON: {error}.") from None
 
 
 def _split(body: bytes) -> list[Raw]:
     """The events of a body, each as its JSON text. Raises what msgspec raises, for too many of them too."""
-    items = msgspec.structs.astuple(_PIECES.decode(body).events)
+    items = msgspec.structs.astuple(_RAW_BATCH_DECODER.decode(body).events)
     # An item that is not there has the default, which no text in the body is equal to.
     return list(takewhile(bytes, items))
 
@@ -221,7 +229,9 @@ def _utf8(body: bytes) -> bytes:
         try:
             body.decode()
         except UnicodeDecodeError as error:
-            raise Malformed("invalid_json", f"The body is not UTF-8: wrong at byte {error.start}.") from None
+            raise MalformedBody(
+                "invalid_json", f"The body is not UTF-8: wrong at byte {error.start}."
+            ) from None
     return body.removeprefix(b"\xef\xbb\xbf")
 
 

@@ -37,7 +37,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Named:
+class Parameter:
     """A parameter or header."""
 
     name: str
@@ -64,8 +64,8 @@ class Message:
 @dataclass(frozen=True)
 class Reference:
     fields: list[Field]
-    parameters: list[Named]
-    headers: list[Named]
+    parameters: list[Parameter]
+    headers: list[Parameter]
     statuses: list[Status]
     messages: list[Message]
 
@@ -79,10 +79,10 @@ def reference() -> Reference:
         fields=[_field(name, schema, event["required"]) for name, schema in event["properties"].items()],
         parameters=[_parameter(schema) for schema in post["parameters"]],
         headers=[
-            Named(name, "answer", schema["description"])
+            Parameter(name, "answer", schema["description"])
             for name, schema in post["responses"]["200"]["headers"].items()
         ],
-        statuses=[_status(code, said) for code, said in post["responses"].items()],
+        statuses=[_status(code, response) for code, response in post["responses"].items()],
         messages=list(_messages()),
     )
 
@@ -100,16 +100,16 @@ def _field(name: str, schema: Schema, required: list[str]) -> Field:
     return Field(name, kind, name in required, bounds + schema["description"])
 
 
-def _parameter(schema: Schema) -> Named:
+def _parameter(schema: Schema) -> Parameter:
     allowed = ", ".join(schema["schema"].get("enum", []))
-    said = schema.get("description") or f"One of {allowed}."
-    return Named(schema["name"], schema["in"], said)
+    description = schema.get("description") or f"One of {allowed}."
+    return Parameter(schema["name"], schema["in"], description)
 
 
-def _status(code: str, said: Schema) -> Status:
+def _status(code: str, response: Schema) -> Status:
     # The document is Markdown, the page is not.
-    means = said["description"].replace("`", "")
-    return Status(code, HTTPStatus(int(code)).phrase, means, list(said["headers"]))
+    description = response["description"].replace("`", "")
+    return Status(code, HTTPStatus(int(code)).phrase, description, list(response["headers"]))
 
 
 _VALID: Final[dict[str, Any]] = {

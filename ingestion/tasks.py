@@ -7,14 +7,14 @@ from datetime import timedelta
 from celery import shared_task
 
 from accounts.models import Account
-from finops.lake import flushing
-from finops.lake.merge import is_merge_due, tidy_usage
+from finops.lake import flush_scheduler
+from finops.lake.compaction import is_compaction_due, tidy_usage
 from finops.lake.tasks import merge_usage
 from finops.lake.usage_segments import accounts_with_usage
 from finops.lib import clock
 from ingestion import retention, services
 from ingestion.models import UsageUpload
-from ingestion.services import answers, event_ids, ledger, upload_files
+from ingestion.services import event_ids, idempotency, ledger, upload_files
 from ingestion.services.uploads import RUN_TASK
 from ingestion.services.voiding import VOID_TASK
 
@@ -28,7 +28,7 @@ def prune_rejected() -> None:
 @shared_task(name="ingestion.sweep")
 def sweep() -> None:
     """Hourly: answers whose day is over go, and old batches of the ledger into the months' sums."""
-    answers.forget_old()
+    idempotency.delete_expired()
     ledger.roll_up()
 
 
@@ -44,7 +44,7 @@ def flush_due_usage() -> None:
 
     An account at its full limit so has 100,000 events waiting at most. Cost: see `flushing.due_accounts`.
     """
-    for account_id in flushing.due_accounts():
+    for account_id in flush_scheduler.due_accounts():
         flush_usage.apply_async([account_id], expires=15)
 
 
@@ -53,8 +53,8 @@ def flush_usage(account_id: int) -> None:
     """Move an account's waiting events into segments; one that is not due, or is flushed elsewhere, is left alone. What
     became many is merged by another task: should that be lost, the month's next flush asks again, and the nightly pass."""
     account = Account.objects.get(pk=account_id)
-    flushed = flushing.flush_if_due(account)
-    if flushed and is_merge_due(account, flushed.months):
+    flushed = flush_scheduler.flush_if_due(account)
+    if flushed and is_compaction_due(account, flushed.months):
         merge_usage.apply_async([account_id], expires=600)
 
 
@@ -76,7 +76,7 @@ def tidy_account(account_id: int) -> None:
 @shared_task(name="ingestion.void_due")
 def void_due() -> None:
     """Every minute: accounts whose large batches wait to be voided become a task each."""
-    for account_id in services.accounts_with_voids_asked():
+    for account_id in services.accounts_with_requested_voids():
         void_asked.apply_async([account_id], expires=60)
 
 
@@ -104,4 +104,4 @@ def run_due_uploads() -> None:
 @shared_task(name="ingestion.remove_forgotten_uploads")
 def remove_forgotten_uploads() -> None:
     """Daily: uploaded files that nothing will read any more."""
-    upload_files.remove_forgotten()
+    upload_files.remove_orphans()

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from finops.lib.ratelimit import Hit, windows
+from finops.lib.ratelimit import Hit, rate_limiter
 
 _ATTRIBUTE = "usage_rate_limit"
 
@@ -17,7 +17,7 @@ class AccountThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         limit = settings.USAGE_RATE_LIMIT_PER_MINUTE
-        self._hit = windows().hit(f"usage:{request.auth.account.pk}", limit=limit)
+        self._hit = rate_limiter().hit(f"usage:{request.auth.account.pk}", limit=limit)
         setattr(request, _ATTRIBUTE, self._hit)
         return self._hit.allowed
 

@@ -93,7 +93,7 @@ _YEAR_0 = re.compile(r"\b0{3,}\b")
 _DEFAULTS = (datetime(2001, 2, 3), datetime(2004, 11, 28))  # noqa: DTZ001 the text may bring a zone
 
 
-class Unclear(ValueError):
+class AmbiguousTimestamp(ValueError):
     """A text that may mean several moments; says what to write instead."""
 
 
@@ -120,55 +120,55 @@ def parse_timestamp(text: str) -> datetime | None:
 
 def _parse_short(text: str) -> datetime | None:
     stripped = text.strip()
-    found = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
-    return found if isinstance(found, datetime) else None
+    result = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
+    return result if isinstance(result, datetime) else None
 
 
 def hint(text: str) -> str:
     """What to write instead of a text that is no moment because it may be several; empty for any other."""
     stripped = text.strip()
-    found = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
-    return found if isinstance(found, str) else ""
+    result = _parse_other(stripped) if len(stripped) <= MAX_LENGTH else None
+    return result if isinstance(result, str) else ""
 
 
 @functools.lru_cache(maxsize=4096)
 def _parse_other(stripped: str) -> datetime | str | None:
     """The moment; else, where there is one, what to write instead."""
     try:
-        return _read(stripped)
-    except Unclear as unclear:
+        return _parse_moment(stripped)
+    except AmbiguousTimestamp as unclear:
         return str(unclear)
     except (ValueError, OverflowError):
         return None
 
 
-def _read(stripped: str) -> datetime | None:
+def _parse_moment(stripped: str) -> datetime | None:
     """Raises ValueError and OverflowError for what is no moment."""
     if stripped.startswith(("-", "\u2212")):
         raise ValueError("a year below 1, or a number")
-    if found := _ISO.fullmatch(stripped):
-        return _of_iso(found.groupdict())
+    if match := _ISO.fullmatch(stripped):
+        return _from_iso(match.groupdict())
     if _DIGITS.fullmatch(stripped) and not (stripped.isdecimal() and len(stripped) in _DIGITS_OF_DATES):
-        return _of_unix(stripped)
-    if found := _IN_ZONE.fullmatch(stripped):
-        return _of_local(found["local"], found["suffix"] or found["name"], is_suffix=bool(found["suffix"]))
+        return _from_unix(stripped)
+    if match := _IN_ZONE.fullmatch(stripped):
+        return _from_local(match["local"], match["suffix"] or match["name"], is_suffix=bool(match["suffix"]))
     without_comment = _OF_UTC.sub("", _COMMENT.sub(r"\1", stripped))
-    if found := _RFC_2822.fullmatch(without_comment):
-        return _of_rfc_2822(found.groupdict())
-    return _of_dateutil(without_comment)
+    if match := _RFC_2822.fullmatch(without_comment):
+        return _from_rfc_2822(match.groupdict())
+    return _from_dateutil(without_comment)
 
 
 _DIGITS_OF_DATES: Final = (12, 14)
 """20261102 alone is ISO; with hours and minutes, or seconds too, dateutil reads it."""
 
 
-def _of_unix(text: str) -> datetime:
-    found = _UNIX.fullmatch(text)
-    if not found:
-        raise Unclear("unix times are read in seconds (10 digits) or milliseconds (13)")
-    whole, fraction = found["whole"], found["fraction"] or ""
+def _from_unix(text: str) -> datetime:
+    match = _UNIX.fullmatch(text)
+    if not match:
+        raise AmbiguousTimestamp("unix times are read in seconds (10 digits) or milliseconds (13)")
+    whole, fraction = match["whole"], match["fraction"] or ""
     if len(whole) == 10 and whole[:2] in ("19", "20") and _is_day_and_hour(whole):
-        raise Unclear("it may be unix seconds or a date with its hour; write 2026-11-02T10:00:00Z")
+        raise AmbiguousTimestamp("it may be unix seconds or a date with its hour; write 2026-11-02T10:00:00Z")
     places = 3 if len(whole) == 13 else 0
     return _EPOCH + timedelta(microseconds=int(f"{whole}{fraction:0<6}"[: len(whole) + 6 - places]))
 
@@ -188,33 +188,33 @@ def _zone_names() -> dict[str, str]:
 
 def _offset_in(text: str) -> re.Match[str] | None:
     """The offset, Z, UTC or GMT that a text ends in."""
-    found, iso = _OWN_OFFSET.search(text), _ISO.fullmatch(text)
+    match, iso = _OWN_OFFSET.search(text), _ISO.fullmatch(text)
     if iso:
-        return found if iso["sign"] or text[-1].isalpha() else None
-    return found if ":" in text else None
+        return match if iso["sign"] or text[-1].isalpha() else None
+    return match if ":" in text else None
 
 
-def _of_local(text: str, name: str, *, is_suffix: bool) -> datetime | None:
+def _from_local(text: str, name: str, *, is_suffix: bool) -> datetime | None:
     """The moment of a time as clocks in an IANA zone show it. An offset beside the zone must be the zone's then; beside
     `Z` the zone is a remark (RFC 9557)."""
-    known = _zone_names().get(name.lower())
-    if known is None:
-        raise Unclear(f"{name[:40]!r} is no IANA time zone; {EXAMPLE}")
-    zone, own, whole = ZoneInfo(known), _offset_in(text), _read(text)
-    if _DIGITS.fullmatch(text) or _ENDS_IN_ZONE.search(text) or (own and not is_suffix):
-        raise Unclear(f"it has a zone twice; {EXAMPLE}")
-    if own and whole and own[0].strip().upper() in ("Z", "UTC", "GMT"):
-        return whole
-    local = _read(text[: own.start()]) if own else whole
-    if local is None or whole is None:
+    zone_name = _zone_names().get(name.lower())
+    if zone_name is None:
+        raise AmbiguousTimestamp(f"{name[:40]!r} is no IANA time zone; {EXAMPLE}")
+    zone, own_offset, moment = ZoneInfo(zone_name), _offset_in(text), _parse_moment(text)
+    if _DIGITS.fullmatch(text) or _ENDS_IN_ZONE.search(text) or (own_offset and not is_suffix):
+        raise AmbiguousTimestamp(f"it has a zone twice; {EXAMPLE}")
+    if own_offset and moment and own_offset[0].strip().upper() in ("Z", "UTC", "GMT"):
+        return moment
+    local = _parse_moment(text[: own_offset.start()]) if own_offset else moment
+    if local is None or moment is None:
         raise ValueError("no moment")
-    if own:
-        if whole.astimezone(zone).utcoffset() != local - whole:
-            raise Unclear(f"its offset is not that of {known} then; {EXAMPLE}")
-        return whole
+    if own_offset:
+        if moment.astimezone(zone).utcoffset() != local - moment:
+            raise AmbiguousTimestamp(f"its offset is not that of {zone_name} then; {EXAMPLE}")
+        return moment
     offsets = [local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1)]
     if offsets[0] is None or offsets[0] != offsets[1]:
-        raise Unclear(f"clocks in {known} show this time twice or never; {EXAMPLE}")
+        raise AmbiguousTimestamp(f"clocks in {zone_name} show this time twice or never; {EXAMPLE}")
     return local - offsets[0]
 
 
@@ -228,7 +228,7 @@ def _in_utc(moment: datetime) -> datetime | None:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _of_iso(parts: dict[str, str | None]) -> datetime:
+def _from_iso(parts: dict[str, str | None]) -> datetime:
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     smallest = 1 if parts["second"] else 60 if parts["minute"] else 3600
     digits = parts["fraction"] or "0"
@@ -265,7 +265,7 @@ def _offset(parts: dict[str, str | None]) -> timedelta:
     return size if parts["sign"] == "+" else -size
 
 
-def _of_rfc_2822(parts: dict[str, str | None]) -> datetime:
+def _from_rfc_2822(parts: dict[str, str | None]) -> datetime:
     month = _MONTHS.index((parts["month"] or "").lower()) + 1
     second = int(parts["second"] or 0)
     if second > 60:
@@ -278,7 +278,7 @@ def _of_rfc_2822(parts: dict[str, str | None]) -> datetime:
     return moment.replace(tzinfo=zone).astimezone(UTC) if zone else moment - _offset(parts)
 
 
-def _of_dateutil(text: str) -> datetime | None:
+def _from_dateutil(text: str) -> datetime | None:
     """Raises ValueError where dateutil does not understand, or where it had to add a part of the date."""
     if _YEAR_BELOW_0.search(text):
         raise ValueError("a year below 1")
@@ -296,7 +296,7 @@ def _of_dateutil(text: str) -> datetime | None:
 def _zone(name: str | None, offset: int | None) -> tzinfo | None:
     """The zone of a name, an offset in seconds, or both (`GMT+0100`); None for neither."""
     if name is not None and name.upper() not in _ZONES:
-        raise Unclear(f"the zone {name[:40]!r} may mean several offsets, or none; {EXAMPLE}")
+        raise AmbiguousTimestamp(f"the zone {name[:40]!r} may mean several offsets, or none; {EXAMPLE}")
     hours = _ZONES[name.upper()] if name else 0
     if offset is None:
         return timezone(timedelta(hours=hours)) if name else None

@@ -95,19 +95,19 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Annotated[str, Meta(description="From the answer before, for older events.")] = ""
 
 
-def asked_days(account: Account, query: UsageQuery) -> DateRange:
+def query_days(account: Account, query: UsageQuery) -> DateRange:
     """The days that a query means; the last 30 when it says none, as in questions about cost. Raises UserError."""
-    return _resolved(account, query)
+    return _resolve_days(account, query)
 
 
 def events_days(account: Account, query: EventsQuery) -> DateRange | None:
     """The days that a query means, None for all. Raises UserError."""
     if not (query.period or query.start_date or query.end_date):
         return None
-    return _resolved(account, query)
+    return _resolve_days(account, query)
 
 
-def _resolved(account: Account, query: UsageQuery | EventsQuery) -> DateRange:
+def _resolve_days(account: Account, query: UsageQuery | EventsQuery) -> DateRange:
     return resolve_range(
         start=query.start_date,
         end=query.end_date,
@@ -123,24 +123,24 @@ _FILTER_NAME = re.compile(r"f(\d{1,3})")
 
 
 def _plain_fields(kind: type[UsageQuery], params: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    raw_fields: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         values = [value for value in params.get(field.name, ()) if value != ""]
         if field.name != "filters" and values:
-            found[field.name] = values if field.name in _LISTS else values[-1]
-    return found
+            raw_fields[field.name] = values if field.name in _LISTS else values[-1]
+    return raw_fields
 
 
 def _filters_from(params: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """In the order of their numbers; one without a value is unfinished and asks nothing."""
-    found = []
+    numbered_filters = []
     for name in params:
         match = _FILTER_NAME.fullmatch(name)
         dimensions = [value for value in params[name] if value]
         values = [value for value in params.get(f"{name}v", ()) if value]
         if match and dimensions and values:
-            found.append((int(match[1]), {"dimension": dimensions[-1], "values": values}))
-    return [item for _number, item in sorted(found, key=lambda pair: pair[0])]
+            numbered_filters.append((int(match[1]), {"dimension": dimensions[-1], "values": values}))
+    return [item for _number, item in sorted(numbered_filters, key=lambda pair: pair[0])]
 
 
 def _plain_params(query: UsageQuery) -> dict[str, list[str]]:

@@ -16,6 +16,6 @@ class McpServerConfig(AppConfig):
         from mcpserver.registry import registry
 
         for package in (tools, prompts):
-            for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+            for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
                 importlib.import_module(f"{package.__name__}.{module}")
         registry.freeze()

@@ -17,14 +17,14 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 from msgspec import inspect
 
-from finops.lib.errors import UserError, nearest, unknown_value
-from finops.lib.periods import PERIOD_WORDS
+from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.periods import PERIOD_ALIASES
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
-_SHOWN = 80
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+_MAX_EXCERPT = 80
 # What people and models say for a choice, by the choice that they can only mean, where there is such a one.
-_SAME_AS = {
-    **{word: (name, name.removesuffix("_to_date")) for word, name in PERIOD_WORDS.items()},
+_SYNONYMS = {
+    **{word: (name, name.removesuffix("_to_date")) for word, name in PERIOD_ALIASES.items()},
     **dict.fromkeys(("equals", "eq", "is", "="), ("in",)),
     **dict.fromkeys(("not_equals", "neq", "is_not", "!="), ("not_in",)),
     "month": ("monthly",),
@@ -50,72 +50,72 @@ def decode_arguments(kind: type[S], arguments: Mapping[str, Any], *, tool: str) 
 
 @functools.cache
 def _type_of(kind: type[msgspec.Struct]) -> inspect.StructType:
-    found = inspect.type_info(kind)
-    if not isinstance(found, inspect.StructType):
+    struct_type = inspect.type_info(kind)
+    if not isinstance(struct_type, inspect.StructType):
         raise TypeError(f"{kind!r} is no Struct")
-    return found
+    return struct_type
 
 
 def _fields(kind: inspect.StructType, value: Mapping[str, Any], *, path: str, owner: str) -> dict[str, Any]:
-    known = {field.encode_name: field for field in kind.fields}
+    fields_by_name = {field.encode_name: field for field in kind.fields}
     for name in value:
-        if name not in known:
-            _refuse_unknown(name, list(known), path=path, owner=owner)
-    taken = {}
-    for name, field in known.items():
+        if name not in fields_by_name:
+            _refuse_unknown(name, list(fields_by_name), path=path, owner=owner)
+    values = {}
+    for name, field in fields_by_name.items():
         where = f"{path}.{name}" if path else name
         if field.required and value.get(name) is None:
-            raise UserError(f"{where} is required{_about(field.type)}.", field=where)
-        if name in value and not _left_out(value[name], field):
-            taken[name] = _take(field.type, value[name], where)
-    return taken
+            raise UserError(f"{where} is required{_description_clause(field.type)}.", field=where)
+        if name in value and not _is_omitted(value[name], field):
+            values[name] = _coerce(field.type, value[name], where)
+    return values
 
 
-def _left_out(value: Any, field: inspect.Field) -> bool:
+def _is_omitted(value: Any, field: inspect.Field) -> bool:
     """Models write null for an optional argument that they do not want to give."""
     return value is None and not field.required
 
 
-def _refuse_unknown(name: str, known: list[str], *, path: str, owner: str) -> NoReturn:
+def _refuse_unknown(name: str, valid_names: list[str], *, path: str, owner: str) -> NoReturn:
     where, word = (path, "field") if path else (owner, "argument")
-    close = nearest(name, known, limit=3)
+    close = nearest_choices(name, valid_names, limit=3)
     hint = f" Nearest: {', '.join(close)}." if close else ""
-    valid = f"It takes {', '.join(known)}." if known else "It takes no arguments."
-    raise UserError(f"{where} has no {word} {_shown(name)}.{hint} {valid}", field=name)
+    valid = f"It takes {', '.join(valid_names)}." if valid_names else "It takes no arguments."
+    raise UserError(f"{where} has no {word} {_excerpt(name)}.{hint} {valid}", field=name)
 
 
-def _about(kind: inspect.Type) -> str:
+def _description_clause(kind: inspect.Type) -> str:
     """The description of a field, from its Meta, as the end of a sentence."""
     extra = kind.extra_json_schema if isinstance(kind, inspect.Metadata) else None
     text = str((extra or {}).get("description", "")).rstrip(".")
     return f": {text}" if text else ""
 
 
-def _take(kind: inspect.Type, value: Any, path: str) -> Any:
+def _coerce(kind: inspect.Type, value: Any, path: str) -> Any:
     while isinstance(kind, inspect.Metadata):
         kind = kind.type
-    taker = _TAKERS.get(type(kind))
-    return taker(kind, value, path) if taker else value
+    coercer = _COERCERS.get(type(kind))
+    return coercer(kind, value, path) if coercer else value
 
 
-def _take_union(kind: inspect.UnionType, value: Any, path: str) -> Any:
+def _coerce_union(kind: inspect.UnionType, value: Any, path: str) -> Any:
     if value is None and kind.includes_none:
         return None
     choices = [choice for choice in kind.types if not isinstance(choice, inspect.NoneType)]
-    fitting = choices if len(choices) == 1 else [each for each in choices if _is_plainly(each, value)]
-    return _take(fitting[0], value, path) if fitting else value
+    matches = choices if len(choices) == 1 else [each for each in choices if _is_instance(each, value)]
+    return _coerce(matches[0], value, path) if matches else value
 
 
-def _is_plainly(kind: inspect.Type, value: Any) -> bool:
+def _is_instance(kind: inspect.Type, value: Any) -> bool:
     """Whether a value is of one type of several as it stands."""
     if isinstance(kind, inspect.IntType):
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(kind, inspect.StrType) and isinstance(value, str)
 
 
-def _take_int(kind: inspect.IntType, value: Any, path: str) -> int:
+def _coerce_int(kind: inspect.IntType, value: Any, path: str) -> int:
     number = value
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
         number = int(value)
     if isinstance(value, float) and value.is_integer():
         number = int(value)
@@ -124,7 +124,7 @@ def _take_int(kind: inspect.IntType, value: Any, path: str) -> int:
     return int(_in_range(kind, number, path))
 
 
-def _take_decimal(kind: inspect.DecimalType | inspect.FloatType, value: Any, path: str) -> Decimal | float:
+def _coerce_decimal(kind: inspect.DecimalType | inspect.FloatType, value: Any, path: str) -> Decimal | float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         _refuse(path, value, "a number")
     try:
@@ -148,11 +148,11 @@ def _in_range(kind: inspect.IntType | inspect.FloatType, number: Any, path: str)
 
 def _range(kind: inspect.IntType | inspect.FloatType) -> str:
     limits = {"at least": kind.ge, "more than": kind.gt, "at most": kind.le, "less than": kind.lt}
-    said = [f"{word} {limit}" for word, limit in limits.items() if limit is not None]
-    return f"It is {' and '.join(said)}" if said else ""
+    bounds = [f"{word} {limit}" for word, limit in limits.items() if limit is not None]
+    return f"It is {' and '.join(bounds)}" if bounds else ""
 
 
-def _take_bool(kind: inspect.BoolType, value: Any, path: str) -> bool:
+def _coerce_bool(kind: inspect.BoolType, value: Any, path: str) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
     if not isinstance(value, bool):
@@ -160,7 +160,7 @@ def _take_bool(kind: inspect.BoolType, value: Any, path: str) -> bool:
     return value
 
 
-def _take_str(kind: inspect.StrType, value: Any, path: str) -> str:
+def _coerce_str(kind: inspect.StrType, value: Any, path: str) -> str:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -175,26 +175,26 @@ def _take_str(kind: inspect.StrType, value: Any, path: str) -> str:
     return text
 
 
-def _take_date(kind: inspect.DateType, value: Any, path: str) -> datetime.date:
+def _coerce_date(kind: inspect.DateType, value: Any, path: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(value.strip())
     except (ValueError, AttributeError):
         _refuse(path, value, "a day", "Write YYYY-MM-DD, such as 2026-11-20")
 
 
-def _take_choice(kind: inspect.LiteralType | inspect.EnumType, value: Any, path: str) -> Any:
+def _coerce_choice(kind: inspect.LiteralType | inspect.EnumType, value: Any, path: str) -> Any:
     values = kind.values if isinstance(kind, inspect.LiteralType) else [member.value for member in kind.cls]
     if value in values:
         return value
-    folded = {_fold(str(choice)): choice for choice in values}
-    if isinstance(value, str) and _fold(value) in folded:
-        return folded[_fold(value)]
-    meant = _SAME_AS.get(_fold(value), ()) if isinstance(value, str) else ()
-    for choice in meant:
-        if choice in folded:
-            return folded[choice]
-    shown = value if isinstance(value, str) else _shown(value)
-    error = unknown_value(path, shown[:_SHOWN], [str(choice) for choice in values], show=str)
+    choices_by_key = {_fold(str(choice)): choice for choice in values}
+    if isinstance(value, str) and _fold(value) in choices_by_key:
+        return choices_by_key[_fold(value)]
+    synonyms = _SYNONYMS.get(_fold(value), ()) if isinstance(value, str) else ()
+    for choice in synonyms:
+        if choice in choices_by_key:
+            return choices_by_key[choice]
+    excerpt = value if isinstance(value, str) else _excerpt(value)
+    error = unknown_value(path, excerpt[:_MAX_EXCERPT], [str(choice) for choice in values], show=str)
     if "Valid:" not in error.message:
         error = UserError(f"{error.message} Valid: {', '.join(map(str, values))}.", field=path, value=value)
     raise error
@@ -204,36 +204,36 @@ def _fold(text: str) -> str:
     return text.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
-def _take_list(kind: inspect.CollectionType, value: Any, path: str) -> list[Any]:
-    items = _unpacked(value, list) if isinstance(value, str) else value
+def _coerce_list(kind: inspect.CollectionType, value: Any, path: str) -> list[Any]:
+    items = _parse_json(value, list) if isinstance(value, str) else value
     if not isinstance(items, list):
         items = [items]
     if kind.max_length is not None and len(items) > kind.max_length:
         _refuse(path, value, f"short enough ({len(items)} items)", f"At most {kind.max_length} items")
     if kind.min_length is not None and len(items) < kind.min_length:
         _refuse(path, value, "long enough", f"At least {kind.min_length} items")
-    return [_take(kind.item_type, item, f"{path}[{index}]") for index, item in enumerate(items)]
+    return [_coerce(kind.item_type, item, f"{path}[{index}]") for index, item in enumerate(items)]
 
 
-def _take_struct(kind: inspect.StructType, value: Any, path: str) -> dict[str, Any]:
-    found = _unpacked(value, dict) if isinstance(value, str) else value
-    if not isinstance(found, dict):
+def _coerce_struct(kind: inspect.StructType, value: Any, path: str) -> dict[str, Any]:
+    members = _parse_json(value, dict) if isinstance(value, str) else value
+    if not isinstance(members, dict):
         fields = ", ".join(field.encode_name for field in kind.fields)
         _refuse(path, value, "an object", f"Its fields are {fields}")
-    return _fields(kind, found, path=path, owner="these arguments")
+    return _fields(kind, members, path=path, owner="these arguments")
 
 
-def _take_dict(kind: inspect.DictType, value: Any, path: str) -> dict[str, Any]:
-    found = _unpacked(value, dict) if isinstance(value, str) else value
-    if not isinstance(found, dict):
+def _coerce_dict(kind: inspect.DictType, value: Any, path: str) -> dict[str, Any]:
+    members = _parse_json(value, dict) if isinstance(value, str) else value
+    if not isinstance(members, dict):
         _refuse(path, value, "an object")
     return {
-        _take(kind.key_type, key, path): _take(kind.value_type, item, f"{path}.{key[:_SHOWN]}")
-        for key, item in found.items()
+        _coerce(kind.key_type, key, path): _coerce(kind.value_type, item, f"{path}.{key[:_MAX_EXCERPT]}")
+        for key, item in members.items()
     }
 
 
-def _unpacked(text: str, kind: type) -> Any:
+def _parse_json(text: str, kind: type) -> Any:
     """The list or object that a text encodes; the text itself when it encodes none."""
     if not text.lstrip().startswith(("[", "{")):
         return text
@@ -244,32 +244,32 @@ def _unpacked(text: str, kind: type) -> Any:
     return value if isinstance(value, kind) else text
 
 
-def _refuse(path: str, value: Any, wanted: str, repair: str = "") -> NoReturn:
+def _refuse(path: str, value: Any, expected: str, repair: str = "") -> NoReturn:
     end = f" {repair}." if repair else ""
-    raise UserError(f"{path}: {_shown(value)} is not {wanted}.{end}", field=path, value=value)
+    raise UserError(f"{path}: {_excerpt(value)} is not {expected}.{end}", field=path, value=value)
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     try:
         text = msgspec.json.encode(value).decode()
     except RecursionError:
         return "a deeply nested value"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-_TAKERS: Mapping[type[inspect.Type], Callable[[Any, Any, str], Any]] = {
-    inspect.UnionType: _take_union,
-    inspect.IntType: _take_int,
-    inspect.FloatType: _take_decimal,
-    inspect.DecimalType: _take_decimal,
-    inspect.BoolType: _take_bool,
-    inspect.StrType: _take_str,
-    inspect.DateType: _take_date,
-    inspect.LiteralType: _take_choice,
-    inspect.EnumType: _take_choice,
-    inspect.ListType: _take_list,
-    inspect.SetType: _take_list,
-    inspect.VarTupleType: _take_list,
-    inspect.StructType: _take_struct,
-    inspect.DictType: _take_dict,
+_COERCERS: Mapping[type[inspect.Type], Callable[[Any, Any, str], Any]] = {
+    inspect.UnionType: _coerce_union,
+    inspect.IntType: _coerce_int,
+    inspect.FloatType: _coerce_decimal,
+    inspect.DecimalType: _coerce_decimal,
+    inspect.BoolType: _coerce_bool,
+    inspect.StrType: _coerce_str,
+    inspect.DateType: _coerce_date,
+    inspect.LiteralType: _coerce_choice,
+    inspect.EnumType: _coerce_choice,
+    inspect.ListType: _coerce_list,
+    inspect.SetType: _coerce_list,
+    inspect.VarTupleType: _coerce_list,
+    inspect.StructType: _coerce_struct,
+    inspect.DictType: _coerce_dict,
 }

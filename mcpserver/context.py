@@ -30,7 +30,7 @@ class ToolCall:
         return self.credential.account
 
     @property
-    def seconds_left(self) -> float:
+    def remaining_seconds(self) -> float:
         return max(0.0, self.deadline - time.monotonic())
 
     def console_url(self, page: str = "", query: Query | None = None) -> str:

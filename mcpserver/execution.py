@@ -20,7 +20,7 @@ from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.registry import Access, Tool
-from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_within
+from mcpserver.results import MAX_ANSWER_BYTES, Outcome, encode_to_size
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
     """The outcome of a call; never raises. What the caller cannot repair is logged under the incident it names."""
     try:
         decoded = decode_arguments(tool.arguments, arguments, tool=tool.name)
-        return _noted(tool, _outcome(_inside(tool, decoded, call)))
+        return _limit_answer_size(tool, _outcome(_run_handler(tool, decoded, call)))
     except UserError as problem:
         where = f" Its page: {call.console_url(problem.page)}" if problem.page else ""
         return Outcome(problem=f"{problem.message}{where}")
-    except ValidationError as refused:
-        return Outcome(problem=_said(refused))
+    except ValidationError as validation_error:
+        return Outcome(problem=_validation_text(validation_error))
     except Exception as error:
-        if _timed_out(error):
+        if _is_timeout(error):
             return Outcome(
                 problem=f"{tool.name} took too long and was stopped. Ask for a shorter period or less detail."
             )
@@ -50,34 +50,34 @@ def run_tool(tool: Tool, arguments: Mapping[str, Any], call: ToolCall) -> Outcom
 
 def _outcome(answer: msgspec.Struct) -> Outcome:
     return Outcome(
-        answer=encode_within(answer, MAX_ANSWER_BYTES), console_url=getattr(answer, "console_url", "")
+        answer=encode_to_size(answer, MAX_ANSWER_BYTES), console_url=getattr(answer, "console_url", "")
     )
 
 
-def _said(refused: ValidationError) -> str:
+def _validation_text(validation_error: ValidationError) -> str:
     """What a model or the database's own rules refuse, by field: our arguments have the names of its columns."""
-    if not hasattr(refused, "error_dict"):
-        return " ".join(refused.messages)
+    if not hasattr(validation_error, "error_dict"):
+        return " ".join(validation_error.messages)
     return " ".join(
         " ".join(problems) if name == NON_FIELD_ERRORS else f"{name}: {' '.join(problems)}"
-        for name, problems in refused.message_dict.items()
+        for name, problems in validation_error.message_dict.items()
     )
 
 
-def _timed_out(error: Exception) -> bool:
+def _is_timeout(error: Exception) -> bool:
     return isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled)
 
 
-def _inside(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.Struct:
-    with inside(call, read_only=tool.access is Access.READ):
+def _run_handler(tool: Tool, arguments: msgspec.Struct, call: ToolCall) -> msgspec.Struct:
+    with call_transaction(call, read_only=tool.access is Access.READ):
         return tool.handler(call, arguments)
 
 
 @contextmanager
-def inside(call: ToolCall, *, read_only: bool) -> Iterator[None]:
+def call_transaction(call: ToolCall, *, read_only: bool) -> Iterator[None]:
     """The call's account in scope, in one transaction that ends with the call's time."""
     with account_scope(call.account), transaction.atomic():
-        _limit_transaction(read_only=read_only, seconds=call.seconds_left)
+        _limit_transaction(read_only=read_only, seconds=call.remaining_seconds)
         yield
 
 
@@ -101,7 +101,7 @@ def _limit_transaction(*, read_only: bool, seconds: float) -> None:
             raise psycopg.errors.error_from_result(result, encoding="utf-8")
 
 
-def _noted(tool: Tool, outcome: Outcome) -> Outcome:
+def _limit_answer_size(tool: Tool, outcome: Outcome) -> Outcome:
     if len(outcome.answer) > MAX_ANSWER_BYTES:
         log.warning(
             "an answer of %s has %d bytes, more than %d", tool.name, len(outcome.answer), MAX_ANSWER_BYTES

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from finops.lib.spoken import visible
+from finops.lib.sentences import escape_hidden
 
 MAX_DEPTH = 64  # deeper is no honest message, and each level costs stack in whatever walks it
 MAX_BATCH = 50
@@ -147,33 +147,33 @@ def encode_result(id_: Id, result: Any) -> bytes:
 
 
 def encode_error(error: RpcError, id_: Id | None = None) -> bytes:
-    shown: dict[str, Any] = {"code": int(error.code), "message": visible(error.message)}
+    error_object: dict[str, Any] = {"code": int(error.code), "message": escape_hidden(error.message)}
     if error.data is not None:
-        shown["data"] = error.data
-    known = {} if id_ is None else {"id": id_}
-    return _encoder.encode({"jsonrpc": "2.0", **known, "error": shown})
+        error_object["data"] = error.data
+    id_member = {} if id_ is None else {"id": id_}
+    return _encoder.encode({"jsonrpc": "2.0", **id_member, "error": error_object})
 
 
 def encode_refusal(error: RpcError, id_: Id | None) -> bytes:
     """An error of a request that went no further than HTTP; `id` is null where it could not be read."""
-    shown = {"code": int(error.code), "message": error.message}
-    return _encoder.encode({"jsonrpc": "2.0", "id": id_, "error": shown})
+    error_object = {"code": int(error.code), "message": error.message}
+    return _encoder.encode({"jsonrpc": "2.0", "id": id_, "error": error_object})
 
 
-class _Numbered(msgspec.Struct):
+class _IdOnly(msgspec.Struct):
     id: Any = None
 
 
-_numbered = msgspec.json.Decoder(_Numbered)
+_id_decoder = msgspec.json.Decoder(_IdOnly)
 
 
-def id_in(body: bytes) -> Id | None:
+def read_id(body: bytes) -> Id | None:
     """The id of a body that is one request; None for any other. Makes nothing of the rest: about 1 ms for a MiB."""
     try:
-        found = _numbered.decode(body).id
+        id_ = _id_decoder.decode(body).id
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+    return id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
 def encode_batch(answers: Iterable[bytes]) -> bytes:

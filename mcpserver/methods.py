@@ -10,12 +10,12 @@ import msgspec
 
 from accounts.credentials import CredentialKind
 from finops.activity.models import Method as Kind
-from finops.lib.errors import nearest
-from finops.lib.spoken import visible
+from finops.lib.errors import nearest_choices
+from finops.lib.sentences import escape_hidden
+from mcpserver.call_recorder import CallRecorder
 from mcpserver.context import ToolCall
 from mcpserver.jsonrpc import Code, RpcError
-from mcpserver.prompting import checking
-from mcpserver.recording import Noted
+from mcpserver.prompt_builder import prompt_requests
 from mcpserver.registry import Access, Prompt, Registry, Tool
 from mcpserver.results import InsufficientScope, Outcome
 from mcpserver.revisions import LEGACY, MODERN, Revision, legacy
@@ -56,7 +56,7 @@ class Server:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Ask:
+class MethodContext:
     """One request to a method."""
 
     server: Server
@@ -75,79 +75,79 @@ class Cache:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Method:
-    answer: Callable[[Ask], Result]
+    answer: Callable[[MethodContext], Result]
     modern: bool = True
     legacy: bool = True
     cache: Cache | None = None
 
 
-def initialize(ask: Ask) -> Result:
-    wanted = ask.params.get("protocolVersion")
-    if not isinstance(wanted, str):
+def initialize(ctx: MethodContext) -> Result:
+    requested_version = ctx.params.get("protocolVersion")
+    if not isinstance(requested_version, str):
         raise RpcError(Code.INVALID_PARAMS, "initialize needs params.protocolVersion, such as 2025-11-25.")
-    revision = legacy(wanted) or LEGACY[0]
+    revision = legacy(requested_version) or LEGACY[0]
     return {
         "protocolVersion": revision.name,
-        "capabilities": ask.server.capabilities(),
-        "serverInfo": ask.server.info(revision),
-        "instructions": ask.server.instructions,
+        "capabilities": ctx.server.capabilities(),
+        "serverInfo": ctx.server.info(revision),
+        "instructions": ctx.server.instructions,
     }
 
 
-def ping(ask: Ask) -> Result:
+def ping(ctx: MethodContext) -> Result:
     return {}
 
 
-def discover(ask: Ask) -> Result:
+def discover(ctx: MethodContext) -> Result:
     return {
         "supportedVersions": [MODERN.name],
-        "capabilities": ask.server.capabilities(),
-        "instructions": ask.server.instructions,
+        "capabilities": ctx.server.capabilities(),
+        "instructions": ctx.server.instructions,
     }
 
 
-def list_tools(ask: Ask) -> Result:
-    _only_page(ask)
-    tools = ask.server.registry.callable_by(may_write=ask.call.credential.may_write)
-    return {"tools": [_tool_entry(tool, ask.revision) for tool in tools]}
+def list_tools(ctx: MethodContext) -> Result:
+    _refuse_cursor(ctx)
+    tools = ctx.server.registry.callable_by(may_write=ctx.call.credential.may_write)
+    return {"tools": [_tool_entry(tool, ctx.revision) for tool in tools]}
 
 
 def _tool_entry(tool: Tool, revision: Revision) -> Result:
-    described: Result = {"description": f"{tool.description} {DATA}", "inputSchema": tool.input_schema}
+    common_fields: Result = {"description": f"{tool.description} {DATA}", "inputSchema": tool.input_schema}
     if not revision.has_titles:
-        return {"name": tool.name, **described, "annotations": {"title": tool.title, **tool.hints}}
+        return {"name": tool.name, **common_fields, "annotations": {"title": tool.title, **tool.hints}}
     return {
         "name": tool.name,
         "title": tool.title,
-        **described,
+        **common_fields,
         "outputSchema": tool.output_schema,
         "annotations": tool.hints,
     }
 
 
-def call_tool(ask: Ask) -> Result:
-    with _noted(ask, Kind.TOOL) as note:
-        tool, arguments = _called_tool(ask), _object(ask.params, "arguments")
-        if tool.access is Access.WRITE and not ask.call.credential.may_write:
-            outcome = note.refused(Outcome(problem=_read_only(tool, ask.call)))
+def call_tool(ctx: MethodContext) -> Result:
+    with _record_call(ctx, Kind.TOOL) as recorder:
+        tool, arguments = _find_tool(ctx), _object(ctx.params, "arguments")
+        if tool.access is Access.WRITE and not ctx.call.credential.may_write:
+            outcome = recorder.refusal(Outcome(problem=_read_only_problem(tool, ctx.call)))
         else:
-            outcome = note.outcome(ask.server.run(tool, arguments, ask.call))
-    return _call_result(outcome, ask.revision)
+            outcome = recorder.outcome(ctx.server.run(tool, arguments, ctx.call))
+    return _call_result(outcome, ctx.revision)
 
 
-def _noted(ask: Ask, kind: Kind) -> Noted:
-    return Noted(kind, ask.call, ask.params.get("name"), ask.params.get("arguments"))
+def _record_call(ctx: MethodContext, kind: Kind) -> CallRecorder:
+    return CallRecorder(kind, ctx.call, ctx.params.get("name"), ctx.params.get("arguments"))
 
 
-def _called_tool(ask: Ask) -> Tool:
-    name = _text(ask.params, "name")
-    tool = ask.server.registry.get(name)
+def _find_tool(ctx: MethodContext) -> Tool:
+    name = _text(ctx.params, "name")
+    tool = ctx.server.registry.get(name)
     if tool is None:
-        close = nearest(name[:64], ask.server.registry.names())
+        close = nearest_choices(name[:64], ctx.server.registry.names())
         hint = f" Nearest: {', '.join(close)}." if close else ""
         raise RpcError(
             Code.INVALID_PARAMS,
-            f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_by_hand(name, ask.call)}",
+            f"Unknown tool: {name[:64]}.{hint} tools/list has them all.{_console_hint(name, ctx.call)}",
         )
     return tool
 
@@ -164,15 +164,15 @@ _PAGES = {
 """The page of what the name of a tool that there is not may be about."""
 
 
-def _by_hand(name: str, call: ToolCall) -> str:
-    folded = name.casefold()
-    if not folded.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
+def _console_hint(name: str, call: ToolCall) -> str:
+    casefolded_name = name.casefold()
+    if not casefolded_name.startswith(("update", "edit", "change", "set", "delete", "remove", "rename")):
         return ""
-    page = next((page for part, page in _PAGES.items() if part in folded), "")
+    page = next((page for part, page in _PAGES.items() if part in casefolded_name), "")
     return f" What no tool changes, members change on its page in the console: {call.console_url(page)}"
 
 
-def _read_only(tool: Tool, call: ToolCall) -> str:
+def _read_only_problem(tool: Tool, call: ToolCall) -> str:
     if call.credential.kind is CredentialKind.OAUTH:
         raise InsufficientScope(tool.name)
     return (
@@ -182,15 +182,15 @@ def _read_only(tool: Tool, call: ToolCall) -> str:
 
 
 def _call_result(outcome: Outcome, revision: Revision) -> Result:
-    result: Result = {"content": [{"type": "text", "text": outcome.text}], "isError": outcome.failed}
-    if revision.has_titles and not outcome.failed:
+    result: Result = {"content": [{"type": "text", "text": outcome.text}], "isError": outcome.is_error}
+    if revision.has_titles and not outcome.is_error:
         result["structuredContent"] = msgspec.Raw(outcome.answer)
     return result
 
 
-def list_prompts(ask: Ask) -> Result:
-    _only_page(ask)
-    return {"prompts": [_prompt_entry(prompt, ask.revision) for prompt in ask.server.registry.prompts()]}
+def list_prompts(ctx: MethodContext) -> Result:
+    _refuse_cursor(ctx)
+    return {"prompts": [_prompt_entry(prompt, ctx.revision) for prompt in ctx.server.registry.prompts()]}
 
 
 def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
@@ -198,59 +198,65 @@ def _prompt_entry(prompt: Prompt, revision: Revision) -> Result:
     if revision.has_titles:
         entry["title"] = prompt.title
     for argument in prompt.arguments:
-        shown: Result = {
+        argument_entry: Result = {
             "name": argument.name,
             "description": argument.description,
             "required": argument.required,
         }
         if revision.has_titles and argument.title:
-            shown["title"] = argument.title
-        entry["arguments"].append(shown)
+            argument_entry["title"] = argument.title
+        entry["arguments"].append(argument_entry)
     return entry
 
 
-def get_prompt(ask: Ask) -> Result:
-    with _noted(ask, Kind.PROMPT) as note:
-        prompt = checking.find_prompt(ask.server.registry, _text(ask.params, "name"))
-        text = note.text(checking.render(prompt, _object(ask.params, "arguments"), ask.call))
+def get_prompt(ctx: MethodContext) -> Result:
+    with _record_call(ctx, Kind.PROMPT) as recorder:
+        prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ctx.params, "name"))
+        text = recorder.text(prompt_requests.render(prompt, _object(ctx.params, "arguments"), ctx.call))
     return {
         "description": prompt.description,
         "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
     }
 
 
-def complete(ask: Ask) -> Result:
+def complete(ctx: MethodContext) -> Result:
     """Values for an argument of a prompt; there are no resource templates to complete."""
-    ref, argument = _object(ask.params, "ref"), _object(ask.params, "argument")
+    ref, argument = _object(ctx.params, "ref"), _object(ctx.params, "argument")
     if ref.get("type") != "ref/prompt":
         raise RpcError(
             Code.INVALID_PARAMS, "params.ref.type is ref/prompt: only prompts have arguments here."
         )
-    prompt = checking.find_prompt(ask.server.registry, _text(ref, "name", "params.ref"))
-    found = checking.complete(
+    prompt = prompt_requests.find_prompt(ctx.server.registry, _text(ref, "name", "params.ref"))
+    completion = prompt_requests.complete(
         prompt,
         _text(argument, "name", "params.argument"),
         _text(argument, "value", "params.argument"),
-        _object(_object(ask.params, "context"), "arguments", "params.context"),
-        ask.call,
+        _object(_object(ctx.params, "context"), "arguments", "params.context"),
+        ctx.call,
     )
-    shown = [visible(value) for value in found.values[:MAX_COMPLETIONS]]
-    return {"completion": {"values": shown, "total": found.total, "hasMore": found.total > len(shown)}}
+    visible_values = [escape_hidden(value) for value in completion.values[:MAX_COMPLETIONS]]
+    return {
+        "completion": {
+            "values": visible_values,
+            "total": completion.total,
+            "hasMore": completion.total > len(visible_values),
+        }
+    }
 
 
-def list_resources(ask: Ask) -> Result:
-    _only_page(ask)
+def list_resources(ctx: MethodContext) -> Result:
+    _refuse_cursor(ctx)
     return {"resources": []}
 
 
-def list_resource_templates(ask: Ask) -> Result:
-    _only_page(ask)
+def list_resource_templates(ctx: MethodContext) -> Result:
+    _refuse_cursor(ctx)
     return {"resourceTemplates": []}
 
 
-def read_resource(ask: Ask) -> Result:
-    uri = _text(ask.params, "uri")
-    code = Code.INVALID_PARAMS if ask.revision.modern else RESOURCE_NOT_FOUND
+def read_resource(ctx: MethodContext) -> Result:
+    uri = _text(ctx.params, "uri")
+    code = Code.INVALID_PARAMS if ctx.revision.modern else RESOURCE_NOT_FOUND
     raise RpcError(code, "Resource not found", data={"uri": uri})
 
 
@@ -270,9 +276,9 @@ def _object(params: Mapping[str, Any], name: str, where: str = "params") -> Mapp
     return value
 
 
-def _only_page(ask: Ask) -> None:
+def _refuse_cursor(ctx: MethodContext) -> None:
     """Each list fits one page, so no cursor was ever given out."""
-    if ask.params.get("cursor") is not None:
+    if ctx.params.get("cursor") is not None:
         raise RpcError(Code.INVALID_PARAMS, "This list has one page; leave cursor out.")
 
 

@@ -25,7 +25,7 @@ from mcpserver import jsonrpc
 from mcpserver.context import ToolCall
 from mcpserver.incidents import new_incident
 from mcpserver.jsonrpc import MAX_BATCH, Batch, Code, Id, Invalid, Message, Notification, Request, RpcError
-from mcpserver.methods import METHODS, Ask, Method, Result, Server
+from mcpserver.methods import METHODS, Method, MethodContext, Result, Server
 from mcpserver.results import InsufficientScope
 from mcpserver.revisions import MODERN, OLDEST, REVISIONS, Revision, legacy
 
@@ -41,7 +41,7 @@ META_SERVER = "io.modelcontextprotocol/serverInfo"
 BATCH_SECONDS = 5.0
 """No request of a batch begins later. A batch holds one place of the door and is paid for with few bytes: so it keeps
 others waiting no longer than a few questions do, and a byte of it buys no more work than a byte of one question."""
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _SENTINEL = re.compile(r"=\?base64\?(.*)\?=")
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ def answer(body: bytes, headers: Headers, server: Server, call: ToolCall) -> Rep
     return _answer_legacy(message, headers, server, call)
 
 
-def requests_in(body: bytes) -> int:
+def count_requests(body: bytes) -> int:
     """How many requests a body may hold, for the rate limit: an upper bound (each begins with a brace)."""
     return min(body.count(b"{"), MAX_BATCH) if body.lstrip()[:1] == b"[" else 1
 
@@ -93,7 +93,7 @@ def _refusal(error: RpcError, id_: Id | None = None) -> Reply:
 def _accept(message: Message, headers: Headers) -> Reply:
     """Notifications, and answers to requests we never sent: taken, and nothing comes of them."""
     if headers.version not in (None, *(revision.name for revision in REVISIONS)):
-        return _refusal(_unsupported(str(headers.version)))
+        return _refusal(_unsupported_version_error(str(headers.version)))
     if headers.version == MODERN.name and not isinstance(message, Notification):
         return _refusal(
             RpcError(Code.INVALID_REQUEST, "A client sends requests and notifications, no responses.")
@@ -116,27 +116,27 @@ def _is_modern(request: Request, headers: Headers) -> bool:
 
 def _answer_modern(request: Request, headers: Headers, server: Server, call: ToolCall) -> Reply:
     try:
-        _climb(request, headers)
+        _validate_request_headers(request, headers)
     except RpcError as error:
         return _refusal(error, request.id)
     method = _method(request, MODERN)
     if method is None:
-        return Reply(HTTPStatus.NOT_FOUND, jsonrpc.encode_error(_not_found(request), request.id))
-    return _ask(request, method, server, MODERN, call)
+        return Reply(HTTPStatus.NOT_FOUND, jsonrpc.encode_error(_method_not_found_error(request), request.id))
+    return _call_method(request, method, server, MODERN, call)
 
 
-def _climb(request: Request, headers: Headers) -> None:
+def _validate_request_headers(request: Request, headers: Headers) -> None:
     """The ladder of checks in the order the conformance suite expects. Raises RpcError at the first that fails."""
     version = _meta_version(request.params)
     if headers.version != version:
         raise RpcError(HEADER_MISMATCH, "MCP-Protocol-Version header does not match the request body")
     if headers.method != request.method:
         raise RpcError(HEADER_MISMATCH, "Mcp-Method header does not match the request body")
-    named_by = _NAMED_BY.get(request.method)
-    if named_by and _decoded(headers.name) != request.params.get(named_by):
+    name_param = _NAME_PARAMS.get(request.method)
+    if name_param and _decode_header(headers.name) != request.params.get(name_param):
         raise RpcError(HEADER_MISMATCH, "Mcp-Name header does not match the request body")
     if version != MODERN.name:
-        raise _unsupported(version)
+        raise _unsupported_version_error(version)
 
 
 def _meta_version(params: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def _meta_version(params: Mapping[str, Any]) -> str:
     return version
 
 
-def _decoded(value: str | None) -> str | None:
+def _decode_header(value: str | None) -> str | None:
     """A header value out of its base64 wrapping. Raises RpcError for broken wrapping."""
     wrapped = _SENTINEL.fullmatch(value) if value else None
     if wrapped is None:
@@ -164,7 +164,7 @@ def _decoded(value: str | None) -> str | None:
         raise RpcError(HEADER_MISMATCH, "Mcp-Name header is not valid base64 of UTF-8") from error
 
 
-def _unsupported(version: str) -> RpcError:
+def _unsupported_version_error(version: str) -> RpcError:
     data = {"supported": [MODERN.name], "requested": version}
     return RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data=data)
 
@@ -177,8 +177,8 @@ def _answer_legacy(request: Request, headers: Headers, server: Server, call: Too
     revision = legacy(headers.version) or OLDEST
     method = _method(request, revision)
     if method is None:
-        return Reply(HTTPStatus.OK, jsonrpc.encode_error(_not_found(request), request.id))
-    return _ask(request, method, server, revision, call)
+        return Reply(HTTPStatus.OK, jsonrpc.encode_error(_method_not_found_error(request), request.id))
+    return _call_method(request, method, server, revision, call)
 
 
 def _answer_batch(batch: Batch, headers: Headers, server: Server, call: ToolCall) -> Reply:
@@ -222,14 +222,18 @@ def _method(request: Request, revision: Revision) -> Method | None:
     return method
 
 
-def _not_found(request: Request) -> RpcError:
+def _method_not_found_error(request: Request) -> RpcError:
     return RpcError(Code.METHOD_NOT_FOUND, f"Method not found: {request.method[:64]}")
 
 
-def _ask(request: Request, method: Method, server: Server, revision: Revision, call: ToolCall) -> Reply:
+def _call_method(
+    request: Request, method: Method, server: Server, revision: Revision, call: ToolCall
+) -> Reply:
     """The method's answer. Its errors travel with 200 in both eras: all clients read them there."""
     try:
-        result = method.answer(Ask(server=server, params=request.params, revision=revision, call=call))
+        result = method.answer(
+            MethodContext(server=server, params=request.params, revision=revision, call=call)
+        )
         if revision.modern:
             result = _modern_result(result, method, server)
         return Reply(HTTPStatus.OK, jsonrpc.encode_result(request.id, result))
@@ -245,5 +249,7 @@ def _ask(request: Request, method: Method, server: Server, revision: Revision, c
 
 
 def _modern_result(result: Result, method: Method, server: Server) -> Result:
-    cached = {"ttlMs": method.cache.seconds * 1000, "cacheScope": method.cache.scope} if method.cache else {}
-    return {"resultType": "complete", **cached, **result, "_meta": {META_SERVER: server.info(MODERN)}}
+    cache_fields = (
+        {"ttlMs": method.cache.seconds * 1000, "cacheScope": method.cache.scope} if method.cache else {}
+    )
+    return {"resultType": "complete", **cache_fields, **result, "_meta": {META_SERVER: server.info(MODERN)}}

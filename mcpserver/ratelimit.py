@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 
 from accounts.credentials import Credential
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 
 
 def seconds_to_wait(credential: Credential, *, requests: int = 1) -> int:
     """Counts the requests and gives 0, or counts nothing and gives the seconds until the next may come."""
-    whose = f"mcp:{credential.kind.value}:{credential.id}"
-    return windows().hit(whose, limit=settings.MCP_RATE_LIMIT_PER_MINUTE, cost=requests).wait
+    key = f"mcp:{credential.kind.value}:{credential.id}"
+    return rate_limiter().hit(key, limit=settings.MCP_RATE_LIMIT_PER_MINUTE, cost=requests).wait

@@ -173,12 +173,12 @@ class Registry:
         self._check_new(prompt.name, self._prompts, prompt.description)
         self._prompts[prompt.name] = prompt
 
-    def _check_new(self, name: str, known: Mapping[str, object], description: str) -> None:
+    def _check_new(self, name: str, existing: Mapping[str, object], description: str) -> None:
         if self._frozen:
             raise RegistryError(f"{name}: the registry is frozen; register when the module is imported")
         if not _NAME.fullmatch(name):
             raise RegistryError(f"{name!r}: a name is 1 to 64 of A-Z a-z 0-9 _ -")
-        if name in known:
+        if name in existing:
             raise RegistryError(f"{name} is registered twice")
         if not description.strip():
             raise RegistryError(f"{name} has no description")

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from finops.lib.answers import largest_that_fits
-from finops.lib.money import rounded
-from finops.lib.spoken import HIDDEN, cut, visible
+from finops.lib.money import round_amount
+from finops.lib.sentences import HIDDEN_CHARACTERS, escape_hidden, truncate
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -34,23 +34,23 @@ class Outcome:
     incident: str = ""
 
     @property
-    def failed(self) -> bool:
+    def is_error(self) -> bool:
         return not self.answer
 
     @property
     def text(self) -> str:
-        return visible(self.problem) if self.failed else self.answer.decode()
+        return escape_hidden(self.problem) if self.is_error else self.answer.decode()
 
 
 def encode_answer(answer: msgspec.Struct) -> bytes:
-    return _encode_visible(_outside(msgspec.to_builtins(answer, builtin_types=(Decimal,))))[1]
+    return _encode_visible(_to_json_numbers(msgspec.to_builtins(answer, builtin_types=(Decimal,))))[1]
 
 
 def _encode_visible(value: Any) -> tuple[Any, bytes]:
     """The value, and as JSON, with the hidden characters of all its texts and keys shown escaped."""
     encoded = _encoder.encode(value)
     # JSON has control characters in it as a backslash and a letter. 50 µs for 25 KB.
-    if not _CONTROL.search(encoded) and (encoded.isascii() or not HIDDEN.search(encoded.decode())):
+    if not _CONTROL.search(encoded) and (encoded.isascii() or not HIDDEN_CHARACTERS.search(encoded.decode())):
         return value, encoded
     shown = _visible(value)
     return shown, _encoder.encode(shown)
@@ -61,9 +61,9 @@ _CONTROL = re.compile(rb"\\[bfnrtu]|\x7f")
 
 def _visible(value: Any) -> Any:
     if isinstance(value, str):
-        return visible(value)
+        return escape_hidden(value)
     if isinstance(value, dict):
-        return {visible(key): _visible(item) for key, item in value.items()}
+        return {escape_hidden(key): _visible(item) for key, item in value.items()}
     return [_visible(item) for item in value] if isinstance(value, list) else value
 
 
@@ -92,43 +92,43 @@ def page_that_fits(make: Callable[[int], Page], limit: int) -> Page:
 
 
 _LENGTHS = (2000, 500, 200, 80, 40)
-_WHOLE = ("console_url", "cursor")
+_UNTRUNCATED_KEYS = ("console_url", "cursor")
 
 
-def encode_within(answer: msgspec.Struct, limit: int) -> bytes:
+def encode_to_size(answer: msgspec.Struct, limit: int) -> bytes:
     """The answer as JSON; when it has more bytes than `limit`, with its longest texts cut, which it says.
 
     Whoever pushes usage or writes a bill may put megabytes into a name. Many short rows are for the tool to sum up.
     """
-    whole, encoded = _encode_visible(_outside(msgspec.to_builtins(answer, builtin_types=(Decimal,))))
+    whole, encoded = _encode_visible(_to_json_numbers(msgspec.to_builtins(answer, builtin_types=(Decimal,))))
     for length in _LENGTHS:
         if len(encoded) <= limit:
             break
-        short = _shortened(whole, length)
+        short = _truncate_texts(whole, length)
         if "truncated" in short:
             short["truncated"] = f"{short['truncated']} Texts are cut at {length} characters.".strip()
         encoded = _encoder.encode(short)
     return encoded
 
 
-def _shortened(value: Any, length: int) -> Any:
+def _truncate_texts(value: Any, length: int) -> Any:
     if isinstance(value, str):
-        return cut(value, length)
+        return truncate(value, length)
     if isinstance(value, dict):
         return {
-            cut(key, length): item if key in _WHOLE else _shortened(item, length)
+            truncate(key, length): item if key in _UNTRUNCATED_KEYS else _truncate_texts(item, length)
             for key, item in value.items()
         }
-    return [_shortened(item, length) for item in value] if isinstance(value, list) else value
+    return [_truncate_texts(item, length) for item in value] if isinstance(value, list) else value
 
 
-def _outside(value: Any) -> Any:
+def _to_json_numbers(value: Any) -> Any:
     if isinstance(value, Decimal):
         return _number(value)
     if isinstance(value, dict):
-        return _with_units({key: _outside(item) for key, item in value.items()})
+        return _with_units({key: _to_json_numbers(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
-        return [_outside(item) for item in value]
+        return [_to_json_numbers(item) for item in value]
     return value
 
 
@@ -150,6 +150,6 @@ def _number(value: Decimal) -> Decimal | int | None:
     """Without trailing zeros or exponent, as a person would write it. NaN is not JSON, so it is null."""
     if not value.is_finite():
         return None
-    short = rounded(value).normalize()
+    short = round_amount(value).normalize()
     whole = short.as_tuple().exponent >= 0  # type: ignore[operator]  # finite, so the exponent is an int
     return int(short) if whole else short

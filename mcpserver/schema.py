@@ -23,23 +23,27 @@ class SchemaError(TypeError):
 
 def arguments_schema(kind: type[msgspec.Struct]) -> Schema:
     """The `inputSchema` of a tool. An optional field is one that may be left out; null needs no mention."""
-    return _strict(_inlined(kind))
+    return _strict(_inline_references(kind))
 
 
-def answer_schema(kind: type[msgspec.Struct], known: Collection[str] = ()) -> Schema:
+def answer_schema(kind: type[msgspec.Struct], common_fields: Collection[str] = ()) -> Schema:
     """The `outputSchema` of a tool: its own fields with their types, for every host to check; `known` are those that
     every answer has and the server's instructions tell of. What may be null or several things is left out."""
     fields = whole_answer_schema(kind)["properties"].items()
-    types = {name: {"type": value["type"]} for name, value in fields if name not in known and "type" in value}
+    types = {
+        name: {"type": value["type"]}
+        for name, value in fields
+        if name not in common_fields and "type" in value
+    }
     return {"type": "object", "properties": types}
 
 
 def whole_answer_schema(kind: type[msgspec.Struct]) -> Schema:
     """All that the types of an answer say: what every real answer, nulls included, fits. Too long for assistants."""
-    return _inlined(kind)
+    return _inline_references(kind)
 
 
-def _inlined(kind: type[msgspec.Struct]) -> Schema:
+def _inline_references(kind: type[msgspec.Struct]) -> Schema:
     (root,), components = msgspec.json.schema_components([kind], ref_template="{name}")
     schema: Schema = _resolve(root, components, ())
     if schema.get("type") != "object":
@@ -47,19 +51,19 @@ def _inlined(kind: type[msgspec.Struct]) -> Schema:
     return schema
 
 
-def _resolve(node: Any, components: Mapping[str, Schema], inside: tuple[str, ...]) -> Any:
+def _resolve(node: Any, components: Mapping[str, Schema], ancestors: tuple[str, ...]) -> Any:
     if isinstance(node, list):
-        return [_resolve(item, components, inside) for item in node]
+        return [_resolve(item, components, ancestors) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        return _resolve_ref(node, components, inside)
-    schema = {key: _resolve(value, components, inside) for key, value in node.items()}
+        return _resolve_ref(node, components, ancestors)
+    schema = {key: _resolve(value, components, ancestors) for key, value in node.items()}
     if isinstance(node.get("properties"), dict):
         schema["properties"] = _with_units(schema["properties"])
     if schema.get("format") == "decimal":
         return _number(schema)
-    return _typed(schema) if "enum" in schema else schema
+    return _with_enum_type(schema) if "enum" in schema else schema
 
 
 def _with_units(fields: dict[str, Schema]) -> dict[str, Schema]:
@@ -76,12 +80,12 @@ def _with_units(fields: dict[str, Schema]) -> dict[str, Schema]:
     }
 
 
-def _resolve_ref(node: Schema, components: Mapping[str, Schema], inside: tuple[str, ...]) -> Schema:
+def _resolve_ref(node: Schema, components: Mapping[str, Schema], ancestors: tuple[str, ...]) -> Schema:
     name = node["$ref"]
-    if name in inside:
+    if name in ancestors:
         raise SchemaError(f"{name} contains itself; a tool's schema is a tree")
-    beside = {key: value for key, value in node.items() if key != "$ref"}
-    return {**_resolve(components[name], components, (*inside, name)), **beside}
+    siblings = {key: value for key, value in node.items() if key != "$ref"}
+    return {**_resolve(components[name], components, (*ancestors, name)), **siblings}
 
 
 def _number(schema: Schema) -> Schema:
@@ -89,7 +93,7 @@ def _number(schema: Schema) -> Schema:
     return {**{key: value for key, value in schema.items() if key != "format"}, "type": "number"}
 
 
-def _typed(schema: Schema) -> Schema:
+def _with_enum_type(schema: Schema) -> Schema:
     """An enum of texts says so: some hosts refuse an enum without a type."""
     if any(not isinstance(value, str) for value in schema["enum"]):
         return schema
@@ -97,24 +101,24 @@ def _typed(schema: Schema) -> Schema:
 
 
 def _strict(schema: Schema) -> Schema:
-    kept = {key: value for key, value in schema.items() if key not in ("title", "required")}
+    strict_schema = {key: value for key, value in schema.items() if key not in ("title", "required")}
     if schema.get("default", ...) in (None, [], {}, ""):
-        del kept["default"]
-    if "anyOf" in kept:
-        kept = _without_null(kept)
+        del strict_schema["default"]
+    if "anyOf" in strict_schema:
+        strict_schema = _without_null(strict_schema)
     if "properties" in schema:
-        kept["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
-        kept["additionalProperties"] = False
+        strict_schema["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
+        strict_schema["additionalProperties"] = False
         if schema.get("required"):
-            kept["required"] = schema["required"]
-    if isinstance(kept.get("items"), dict):
-        kept["items"] = _strict(kept["items"])
-    return kept
+            strict_schema["required"] = schema["required"]
+    if isinstance(strict_schema.get("items"), dict):
+        strict_schema["items"] = _strict(strict_schema["items"])
+    return strict_schema
 
 
 def _without_null(schema: Schema) -> Schema:
     choices = [_strict(choice) for choice in schema["anyOf"] if choice.get("type") != "null"]
     if len(choices) > 1:
         return {**schema, "anyOf": choices}
-    beside = {key: value for key, value in schema.items() if key != "anyOf"}
-    return {**choices[0], **beside}
+    siblings = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**choices[0], **siblings}

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.credentials import Credential, authenticate_bearer
-from finops.lib import bodies
+from finops.lib import request_body
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
 from mcpserver import cors, jsonrpc, protocol
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 View = Callable[[HttpRequest], HttpResponse]
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """The request goes no further. `body`: what was read of it, None for nothing yet."""
 
     def __init__(
@@ -68,20 +68,22 @@ def make_endpoint(server: Callable[[], Server]) -> View:
 
     @csrf_exempt
     def endpoint(request: HttpRequest) -> HttpResponse:
-        response = cors.preflight(request) if cors.is_preflight(request) else _answered(request, server)
+        response = (
+            cors.preflight(request) if cors.is_preflight(request) else _answer_or_error(request, server)
+        )
         return cors.share(request, response)
 
     return endpoint
 
 
-def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpResponse:
+def _answer_or_error(request: HttpRequest, server: Callable[[], Server]) -> HttpResponse:
     try:
         return _answer(request, server())
-    except Refused as refused:
-        body = refused.body
+    except HttpError as http_error:
+        body = http_error.body
         if body is None:
-            body = bodies.arrived(request, ID_BYTES, ID_SECONDS)
-        return _error(refused.status, refused.message, refused.headers, jsonrpc.id_in(body))
+            body = request_body.read_within(request, ID_BYTES, ID_SECONDS)
+        return _error(http_error.status, http_error.message, http_error.headers, jsonrpc.read_id(body))
     except Exception as error:
         incident = new_incident()
         if is_unavailable(error):
@@ -93,37 +95,37 @@ def _answered(request: HttpRequest, server: Callable[[], Server]) -> HttpRespons
 
 def _unavailable(request: HttpRequest, incident: str) -> HttpResponse:
     message = f"The database is not available; try again in {RETRY_SECONDS} seconds (incident {incident})"
-    body = bodies.arrived(request, ID_BYTES, ID_SECONDS)
+    body = request_body.read_within(request, ID_BYTES, ID_SECONDS)
     headers = {"Retry-After": str(RETRY_SECONDS)}
-    return _error(HTTPStatus.SERVICE_UNAVAILABLE, message, headers, jsonrpc.id_in(body))
+    return _error(HTTPStatus.SERVICE_UNAVAILABLE, message, headers, jsonrpc.read_id(body))
 
 
 def _answer(request: HttpRequest, server: Server) -> HttpResponse:
-    _check_place(request)
+    _check_admission(request)
     deadline = time.monotonic() + TOOL_SECONDS
     credential = _authenticate(request)
     request.META[TENANT] = tenant(credential.account.pk)
     _check_rate(credential)
     _check_origin(request)
     if request.method != "POST":
-        raise Refused(
+        raise HttpError(
             HTTPStatus.METHOD_NOT_ALLOWED, "Only POST; this server opens no stream.", {"Allow": "POST"}
         )
     body = _read_body(request)
-    if (extra := protocol.requests_in(body) - 1) > 0:
+    if (extra := protocol.count_requests(body) - 1) > 0:
         _check_rate(credential, requests=extra, body=body)
     console = f"{settings.PUBLIC_URL}/a/{credential.account.slug}/"
     call = ToolCall(credential=credential, deadline=deadline, console=console)
     try:
         reply = protocol.answer(body, _protocol_headers(request), server, call)
     except InsufficientScope as tool:
-        raise _insufficient_scope(str(tool), body) from tool
+        raise _insufficient_scope_error(str(tool), body) from tool
     return _response(reply.status, reply.body)
 
 
-def _check_place(request: HttpRequest) -> None:
+def _check_admission(request: HttpRequest) -> None:
     if BUSY in request.META:
-        raise Refused(
+        raise HttpError(
             HTTPStatus.SERVICE_UNAVAILABLE,
             "Too many requests are waiting; nothing was done. Try again in a few seconds.",
             {"Retry-After": str(request.META[BUSY])},
@@ -133,38 +135,38 @@ def _check_place(request: HttpRequest) -> None:
 def _authenticate(request: HttpRequest) -> Credential:
     header = request.headers.get("Authorization", "")
     if not header:
-        raise _unauthorized("Send an access token or MCP key: Authorization: Bearer <token>")
+        raise _unauthorized_error("Send an access token or MCP key: Authorization: Bearer <token>")
     bearer = _BEARER.fullmatch(header.strip())
     client = "".join(filter(str.isprintable, request.headers.get("User-Agent", "")))
     credential = authenticate_bearer(bearer[1], client=client) if bearer else None
     if credential is None:
-        raise _unauthorized("This token is unknown, expired or revoked", error="invalid_token")
+        raise _unauthorized_error("This token is unknown, expired or revoked", error="invalid_token")
     return credential
 
 
-def _unauthorized(message: str, *, error: str = "") -> Refused:
+def _unauthorized_error(message: str, *, error: str = "") -> HttpError:
     challenge = _challenge(error=error, error_description=message if error else "", scope=SCOPES)
-    return Refused(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": challenge})
+    return HttpError(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": challenge})
 
 
-def _insufficient_scope(tool: str, body: bytes) -> Refused:
+def _insufficient_scope_error(tool: str, body: bytes) -> HttpError:
     message = f"{tool} needs read/write access"
     challenge = _challenge(error="insufficient_scope", error_description=message, scope=SCOPES)
-    return Refused(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge}, body=body)
+    return HttpError(HTTPStatus.FORBIDDEN, message, {"WWW-Authenticate": challenge}, body=body)
 
 
 def _challenge(**parts: str) -> str:
     """One line, `Bearer` first. It leads a client that can sign in to the authorization server."""
     metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource{PATH}"
-    said = {**parts, "resource_metadata": metadata}
-    return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in said.items() if value)
+    parameters = {**parts, "resource_metadata": metadata}
+    return "Bearer " + ", ".join(f'{key}="{value}"' for key, value in parameters.items() if value)
 
 
 def _check_rate(credential: Credential, *, requests: int = 1, body: bytes | None = None) -> None:
     wait = seconds_to_wait(credential, requests=requests)
     if wait:
         message = f"More than {settings.MCP_RATE_LIMIT_PER_MINUTE} requests in a minute; wait {wait} s."
-        raise Refused(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)}, body=body)
+        raise HttpError(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": str(wait)}, body=body)
 
 
 def _check_origin(request: HttpRequest) -> None:
@@ -172,22 +174,22 @@ def _check_origin(request: HttpRequest) -> None:
     try:
         allowed = cors.allows_origin(request)
     except DisallowedHost as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "This host name is not served here.") from error
+        raise HttpError(HTTPStatus.BAD_REQUEST, "This host name is not served here.") from error
     if not allowed:
-        raise Refused(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
+        raise HttpError(HTTPStatus.FORBIDDEN, "This origin is not allowed.")
 
 
 def _read_body(request: HttpRequest) -> bytes:
     limit, read = settings.MCP_MAX_BODY_BYTES, bytearray()
     try:
-        for part in bodies.parts(request, limit):
+        for part in request_body.parts(request, limit):
             read += part
-    except bodies.BodyTooLarge as error:
-        read += bodies.excess(request, limit, keep=True)
+    except request_body.BodyTooLarge as error:
+        read += request_body.drain_excess(request, limit, keep=True)
         message = f"The body is larger than {limit} bytes."
-        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
-    except bodies.BodyBrokeOff as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "The body broke off.", body=b"") from error
+        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, body=bytes(read)) from error
+    except request_body.ClientDisconnected as error:
+        raise HttpError(HTTPStatus.BAD_REQUEST, "The body broke off.", body=b"") from error
     return bytes(read)
 
 

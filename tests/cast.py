@@ -50,15 +50,15 @@ def make_cast() -> Cast:
         [Account(name="Acme", slug="acme"), Account(name="Elsewhere", slug="elsewhere")]
     )
     owner, stranger = people["owner"], people["stranger"]
-    made = [
+    cast = [
         _Member(acme, owner, Role.OWNER, owner),
         _Member(elsewhere, stranger, Role.OWNER, stranger),
         *(_Member(acme, people[name], Role(name), owner) for name in ("admin", "member", "viewer")),
         _Member(acme, people["both"], Role.MEMBER, owner),
         _Member(elsewhere, people["both"], Role.VIEWER, stranger),
     ]
-    Membership.objects.bulk_create([each.row() for each in made])
-    AuditEntry.objects.unscoped().bulk_create([each.entry() for each in made])
+    Membership.objects.bulk_create([each.row() for each in cast])
+    AuditEntry.objects.unscoped().bulk_create([each.entry() for each in cast])
     return Cast(**people, account=acme, other_account=elsewhere)
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from tests.cast import Cast, make_cast, signed_in
 from tests.migrated import first_migrates
 from tests.servers import live_server_process
@@ -38,7 +38,7 @@ def cast(db: None) -> Cast:
 @pytest.fixture(autouse=True)
 def _fresh_limits() -> None:
     """No test waits for what another one asked: all of them come from one address."""
-    windows.cache_clear()
+    rate_limiter.cache_clear()
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 
 from finops.embedded import development_cluster, prepare
 from finops.embedded.cluster import MAJOR
-from finops.embedded.places import wheel_binaries
+from finops.embedded.paths import wheel_binaries
 from tests.postgres import RUN_DIR
 
 

@@ -109,10 +109,10 @@ class LiveServer:
         assert reads is not None
         writes.write(json.dumps([function, arguments]) + "\n")
         writes.flush()
-        said = json.loads(reads.readline() or '{"failed": "the process has gone; stderr has why"}')
-        if "failed" in said:
-            raise RuntimeError(f"{function} failed:\n{said['failed']}")
-        return said["result"]
+        reply = json.loads(reads.readline() or '{"failed": "the process has gone; stderr has why"}')
+        if "failed" in reply:
+            raise RuntimeError(f"{function} failed:\n{reply['failed']}")
+        return reply["result"]
 
     def end_calls(self) -> None:
         if self._caller is not None:
@@ -229,10 +229,12 @@ def _database(copied: str | None) -> Iterator[str]:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command[1:])} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+    completed = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if completed.returncode:
+        raise RuntimeError(f"{' '.join(command[1:])} failed:\n{completed.stdout}{completed.stderr}")
+    return completed.stdout
 
 
 def free_port() -> int:

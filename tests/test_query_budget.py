@@ -19,8 +19,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import Access, registry
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import event, open_door
-from tests.isolation.marked import fill_with_marks
+from tests.ingestion.push_client import event, open_door
+from tests.isolation.marks import fill_with_marks
 from tests.isolation.rows import MAKERS
 from tests.isolation.walk import account_routes, fill
 

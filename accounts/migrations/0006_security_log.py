@@ -5,13 +5,13 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from accounts.security.mfa import sealed
+from accounts.security.mfa import seal_secrets
 
 
 def seal_second_factors(apps, schema_editor):
     rows = apps.get_model("mfa", "Authenticator").objects
     for row in rows.exclude(type="webauthn").iterator():
-        rows.filter(pk=row.pk).update(data=sealed(row.data))
+        rows.filter(pk=row.pk).update(data=seal_secrets(row.data))
 
 
 class Migration(migrations.Migration):

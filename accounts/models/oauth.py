@@ -50,7 +50,7 @@ class OAuthApplication(AbstractApplication):
         for uri in self.redirect_uris.split():
             try:
                 redirects.check(uri)
-            except redirects.RedirectRefused as refused:
+            except redirects.UnsafeRedirectUri as refused:
                 raise ValidationError({"redirect_uris": f"{uri[:80]}: {refused}."}) from refused
 
 

@@ -16,7 +16,7 @@ from finops.lib import clock
 
 
 @dataclasses.dataclass(frozen=True)
-class Use:
+class TokenUse:
     """A living token: whose connection it is, and whether it may write now."""
 
     connection: OAuthConnection
@@ -51,7 +51,7 @@ SELECT c.id, c.access, c.scope, c.role, u.id, u.email, u.name, p.id, p.client_id
 """
 
 
-def use_access_token(token: str, *, client: str = "") -> Use | None:
+def use_access_token(token: str, *, client: str = "") -> TokenUse | None:
     """The use of a living access token of ours; None for anything else, at once where it cannot be one.
 
     Cost: one statement. What it may do is the least of what was consented to, what this token says (a refresh may
@@ -90,4 +90,4 @@ def use_access_token(token: str, *, client: str = "") -> Use | None:
         and WRITE_SCOPE in scope.split()
         and Role(role).at_least(Role.MEMBER)
     )
-    return Use(connection, may_write)
+    return TokenUse(connection, may_write)

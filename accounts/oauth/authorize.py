@@ -38,7 +38,7 @@ _S256 = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class AuthorizationRequest:
     """An authorization request that may be put before the person."""
 
     application: OAuthApplication
@@ -78,27 +78,28 @@ class AuthorizeView(BaseAuthorizationView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         try:
-            asked = self._asked()
+            auth_request = self._parse_request()
             if "none" in request.GET.get("prompt", "").split():
-                raise _refusal(asked, "consent_required", "The person is asked each time.")
+                raise _refusal(auth_request, "consent_required", "The person is asked each time.")
         except OAuthToolkitError as error:
             return self.error_response(error, application=None)
-        chosen = request.session.pop(_CHOICE, {})
-        initial = chosen["form"] if chosen.get("url") == request.get_full_path() else None
+        saved_choice = request.session.pop(_CHOICE, {})
+        initial = saved_choice["form"] if saved_choice.get("url") == request.get_full_path() else None
         return self._page(
-            asked, ConsentForm(self._person, asked.application, asked.accesses, initial=initial)
+            auth_request,
+            ConsentForm(self._person, auth_request.application, auth_request.accesses, initial=initial),
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
-            asked = self._asked()
+            auth_request = self._parse_request()
             if request.POST.get("decision") != "allow":
-                raise _refusal(asked, "access_denied", "The person declined.")
+                raise _refusal(auth_request, "access_denied", "The person declined.")
         except OAuthToolkitError as error:
             return self.error_response(error, application=None)
-        form = ConsentForm(self._person, asked.application, asked.accesses, request.POST)
+        form = ConsentForm(self._person, auth_request.application, auth_request.accesses, request.POST)
         if not form.is_valid():
-            return self._page(asked, form)
+            return self._page(auth_request, form)
         if form.cleaned_data["access"] == OAuthConnection.Access.READ_WRITE and not is_recently_authenticated(
             request
         ):
@@ -106,10 +107,10 @@ class AuthorizeView(BaseAuthorizationView):
             request.session[_CHOICE] = {"url": request.get_full_path(), "form": choice}
             return reauthenticate_and_return(request)
         try:
-            return self.redirect(self._allow(asked, form), asked.application)
+            return self.redirect(self._allow(auth_request, form), auth_request.application)
         except UserError as error:
             form.add_error(error.field or None, error.message)
-            return self._page(asked, form)
+            return self._page(auth_request, form)
 
     def handle_no_permission(self) -> HttpResponse:
         """Sign in first, unless the request is wrong anyhow, or `prompt=none` says not to ask.
@@ -119,9 +120,9 @@ class AuthorizeView(BaseAuthorizationView):
         """
         silent = "none" in self.request.GET.get("prompt", "").split()
         try:
-            asked = self._asked()
+            auth_request = self._parse_request()
             if silent:
-                raise _refusal(asked, "login_required", "Nobody is signed in.")
+                raise _refusal(auth_request, "login_required", "Nobody is signed in.")
         except OAuthToolkitError as error:
             unknown = isinstance(error, FatalClientError) and is_cimd_client_id(
                 self.request.GET.get("client_id")
@@ -135,39 +136,41 @@ class AuthorizeView(BaseAuthorizationView):
         """Who is signed in: `dispatch` lets nobody else come this far."""
         return cast(User, self.request.user)
 
-    def _asked(self) -> Asked:
+    def _parse_request(self) -> AuthorizationRequest:
         """Raises FatalClientError for what must not redirect, OAuthToolkitError for what the client is told."""
         core = self.get_oauthlib_core()
         # The validator fetches documents for GET alone. Nobody who is signed out makes us fetch.
         method = "GET" if self.request.user.is_authenticated else "HEAD"
         try:
-            scopes, said = core.server.validate_authorization_request(
+            scopes, credentials = core.server.validate_authorization_request(
                 self._uri(), http_method=method, headers=core.extract_headers(self.request)
             )
         except errors.FatalClientError as error:
             raise FatalClientError(error=error) from error
         except errors.OAuth2Error as error:
             raise OAuthToolkitError(error=error) from error
-        wanted = {*scopes} - {OFFLINE_SCOPE}
-        asked = Asked(
-            application=said["request"].client,
-            redirect_uri=said["redirect_uri"],
-            state=said["state"],
-            code_challenge=said.get("code_challenge", ""),
-            writes=not wanted or WRITE_SCOPE in wanted,
+        requested_scopes = {*scopes} - {OFFLINE_SCOPE}
+        auth_request = AuthorizationRequest(
+            application=credentials["request"].client,
+            redirect_uri=credentials["redirect_uri"],
+            state=credentials["state"],
+            code_challenge=credentials.get("code_challenge", ""),
+            writes=not requested_scopes or WRITE_SCOPE in requested_scopes,
         )
-        self._check(asked, said.get("code_challenge_method"))
-        return asked
+        self._check(auth_request, credentials.get("code_challenge_method"))
+        return auth_request
 
-    def _check(self, asked: Asked, method: str | None) -> None:
+    def _check(self, auth_request: AuthorizationRequest, method: str | None) -> None:
         repeated = [key for key, values in self.request.GET.lists() if len(values) > 1 and key != "resource"]
         if repeated:  # RFC 6749 3.1; oauthlib looks at five of them
-            raise _refusal(asked, "invalid_request", "A parameter is there twice.")
-        if method != "S256" or not _S256.fullmatch(asked.code_challenge):
-            raise _refusal(asked, "invalid_request", "Send code_challenge with code_challenge_method=S256.")
+            raise _refusal(auth_request, "invalid_request", "A parameter is there twice.")
+        if method != "S256" or not _S256.fullmatch(auth_request.code_challenge):
+            raise _refusal(
+                auth_request, "invalid_request", "Send code_challenge with code_challenge_method=S256."
+            )
         resources = self.request.GET.getlist("resource")
         if not resources or not all(is_ours(uri) for uri in resources):
-            raise _refusal(asked, "invalid_target", f"Send resource={resource()}")
+            raise _refusal(auth_request, "invalid_target", f"Send resource={resource()}")
 
     def _uri(self) -> str:
         """The request's query in the spelling that oauthlib reads; it raises at a stray % or quote."""
@@ -175,13 +178,13 @@ class AuthorizeView(BaseAuthorizationView):
         return f"{self.request.path}?{urlencode(pairs)}" if pairs else str(self.request.path)
 
     @transaction.atomic
-    def _allow(self, asked: Asked, form: ConsentForm) -> str:
+    def _allow(self, auth_request: AuthorizationRequest, form: ConsentForm) -> str:
         connection = open_connection(
             user=self._person,
             account=form.cleaned_data["account"],
-            application=asked.application,
+            application=auth_request.application,
             access=form.cleaned_data["access"],
-            redirect_uri=asked.redirect_uri,
+            redirect_uri=auth_request.redirect_uri,
         )
         core = self.get_oauthlib_core()
         headers, _body, _status = core.server.create_authorization_response(
@@ -190,13 +193,13 @@ class AuthorizeView(BaseAuthorizationView):
             headers=core.extract_headers(self.request),
             scopes=[],
             credentials={
-                "client_id": asked.application.client_id,
-                "client": asked.application,
-                "redirect_uri": asked.redirect_uri,
+                "client_id": auth_request.application.client_id,
+                "client": auth_request.application,
+                "redirect_uri": auth_request.redirect_uri,
                 "response_type": "code",
                 "response_mode": "query",
-                "state": asked.state,
-                "code_challenge": asked.code_challenge,
+                "state": auth_request.state,
+                "code_challenge": auth_request.code_challenge,
                 "code_challenge_method": "S256",
                 "user": self._person,
                 "connection": connection,
@@ -204,40 +207,42 @@ class AuthorizeView(BaseAuthorizationView):
         )
         return str(headers["Location"])
 
-    def _page(self, asked: Asked, form: ConsentForm) -> HttpResponse:
+    def _page(self, auth_request: AuthorizationRequest, form: ConsentForm) -> HttpResponse:
         source = OAuthApplication.RegistrationSource
         context = {
-            "application": asked.application,
-            "client_host": asked.client_host,
-            "verified": asked.application.registration_source == source.CIMD,
-            "redirect_uri": asked.redirect_uri,
-            "redirect_host": host_of(asked.redirect_uri),
-            "loopback": is_on_this_device(asked.redirect_uri),
+            "application": auth_request.application,
+            "client_host": auth_request.client_host,
+            "verified": auth_request.application.registration_source == source.CIMD,
+            "redirect_uri": auth_request.redirect_uri,
+            "redirect_host": host_of(auth_request.redirect_uri),
+            "loopback": is_on_this_device(auth_request.redirect_uri),
             "form": form,
             "memberships": form.memberships,
-            "writes": asked.writes,
+            "writes": auth_request.writes,
         }
         response = render(self.request, "oauth/consent.html", context, status=422 if form.errors else 200)
         # Chromium holds form-action against the redirect that answers the form too. This page alone, this host alone.
-        setattr(response, "_csp_update", {"form-action": [origin_for_csp(asked.redirect_uri)]})  # noqa: B010
+        setattr(response, "_csp_update", {"form-action": [origin_for_csp(auth_request.redirect_uri)]})  # noqa: B010
         return response
 
     def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponse:
-        said = error.oauthlib_error
-        if isinstance(error, FatalClientError) or not said.redirect_uri:
-            return render(self.request, "oauth/error.html", {"error": said}, status=400)
-        joint = "&" if "?" in said.redirect_uri else "?"
-        return self.redirect(f"{said.redirect_uri}{joint}{said.urlencoded}", application)
+        oauth_error = error.oauthlib_error
+        if isinstance(error, FatalClientError) or not oauth_error.redirect_uri:
+            return render(self.request, "oauth/error.html", {"error": oauth_error}, status=400)
+        joint = "&" if "?" in oauth_error.redirect_uri else "?"
+        return self.redirect(f"{oauth_error.redirect_uri}{joint}{oauth_error.urlencoded}", application)
 
     def redirect(self, redirect_to: str, application: Any) -> HttpResponse:
         """Every answer names us (RFC 9207), so that a client with two servers cannot be mixed up."""
         parts = urlsplit(redirect_to)
-        said = [pair for pair in parts.query.split("&") if pair and unquote_plus(pair.split("=")[0]) != "iss"]
-        query = "&".join([*said, f"iss={quote(issuer(), safe='')}"])
+        pairs = [
+            pair for pair in parts.query.split("&") if pair and unquote_plus(pair.split("=")[0]) != "iss"
+        ]
+        query = "&".join([*pairs, f"iss={quote(issuer(), safe='')}"])
         response: HttpResponse = super().redirect(urlunsplit(parts._replace(query=query)), application)
         return response
 
 
-def _refusal(asked: Asked, code: str, description: str) -> OAuthToolkitError:
-    error = errors.CustomOAuth2Error(error=code, description=description, state=asked.state)
-    return OAuthToolkitError(error=error, redirect_uri=asked.redirect_uri)
+def _refusal(auth_request: AuthorizationRequest, code: str, description: str) -> OAuthToolkitError:
+    error = errors.CustomOAuth2Error(error=code, description=description, state=auth_request.state)
+    return OAuthToolkitError(error=error, redirect_uri=auth_request.redirect_uri)

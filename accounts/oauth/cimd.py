@@ -29,7 +29,7 @@ from oauthlib.common import Request
 from accounts.models import OAuthApplication
 from accounts.oauth import limits, redirects
 from accounts.oauth.known_clients import copy_of
-from accounts.oauth.names import shown_name
+from accounts.oauth.names import display_name
 from finops.lib import clock
 
 MAX_REDIRECT_URIS = 20
@@ -39,22 +39,22 @@ COPY_IS_FRESH_FOR = timedelta(days=1)
 _GRANT_TYPES = ("authorization_code", "refresh_token")
 
 
-def resolve(client_id: str, known: OAuthApplication | None, request: Request) -> OAuthApplication | None:
+def resolve(client_id: str, existing: OAuthApplication | None, request: Request) -> OAuthApplication | None:
     """The client as its document says now, or as we knew it, or None. May fetch the document: up to 5 s."""
     source = OAuthApplication.RegistrationSource.CIMD
-    if not is_cimd_client_id(client_id) or (known is not None and known.registration_source != source):
-        return known
+    if not is_cimd_client_id(client_id) or (existing is not None and existing.registration_source != source):
+        return existing
     if not _is_plain(client_id):
         return None
     redirect_uri = str(request.redirect_uri or "")
-    if known is not None and _is_fresh(known) and _allows(known.redirect_uris.split(), redirect_uri):
-        return known
+    if existing is not None and _is_fresh(existing) and _allows(existing.redirect_uris.split(), redirect_uri):
+        return existing
     copy = copy_of(client_id)
     if copy is not None and _allows(copy["redirect_uris"], redirect_uri):
         return _store_copy(copy)
     if limits.seconds_to_wait_for_document(request.headers):
-        return known
-    return resolve_cimd_application(client_id, request) or known
+        return existing
+    return resolve_cimd_application(client_id, request) or existing
 
 
 def _is_plain(client_id: str) -> bool:
@@ -69,10 +69,10 @@ def _is_fresh(application: OAuthApplication) -> bool:
     return application.cimd_expires_at is not None and application.cimd_expires_at > clock.now()
 
 
-def _allows(redirect_uris: list[str], asked: str) -> bool:
+def _allows(redirect_uris: list[str], redirect_uri: str) -> bool:
     """A request that names none means the only one."""
     try:
-        return not asked or bool(redirect_to_uri_allowed(asked, redirect_uris))
+        return not redirect_uri or bool(redirect_to_uri_allowed(redirect_uri, redirect_uris))
     except ValueError:
         return False
 
@@ -104,32 +104,32 @@ class DocumentFetcher(SafeMetadataFetcher):
         self._deadline = time.monotonic() + seconds
         if not _UNDER_WAY.acquire(blocking=False):
             raise CIMDError("too many client_id documents are under way")
-        found: Future[tuple[dict[str, Any], int]] = Future()
-        threading.Thread(target=self._fetch_into, args=(client_id, found), daemon=True).start()
+        future: Future[tuple[dict[str, Any], int]] = Future()
+        threading.Thread(target=self._fetch_into, args=(client_id, future), daemon=True).start()
         try:
-            document, max_age = found.result(timeout=seconds)
+            document, max_age = future.result(timeout=seconds)
         except FutureTimeout as error:
             raise CIMDError("the client_id document came too slowly") from error
         finally:
             del (
-                found
+                future
             )  # it holds the error, which holds this frame: a ring that would keep the connection open
         return usable_part(document), max_age
 
-    def _fetch_into(self, client_id: str, found: Future[tuple[dict[str, Any], int]]) -> None:
+    def _fetch_into(self, client_id: str, future: Future[tuple[dict[str, Any], int]]) -> None:
         try:
-            found.set_result(super().fetch(client_id))
+            future.set_result(super().fetch(client_id))
         except Exception as error:  # noqa: BLE001 it is raised in the thread that asked
-            found.set_exception(error.with_traceback(None))
+            future.set_exception(error.with_traceback(None))
         finally:
             _UNDER_WAY.release()
 
     def _read_document(self, response: Any) -> tuple[dict[str, Any], int]:
-        found: tuple[dict[str, Any], int] = super()._read_document(_Punctual(response, self._deadline))
-        return found
+        result: tuple[dict[str, Any], int] = super()._read_document(_DeadlineReader(response, self._deadline))
+        return result
 
 
-class _Punctual:
+class _DeadlineReader:
     """A response whose body arrives by the deadline, or not at all: a read may wait as often as bytes drip in."""
 
     def __init__(self, response: Any, deadline: float) -> None:
@@ -160,13 +160,13 @@ def usable_part(document: dict[str, Any]) -> dict[str, Any]:
     methods = document.get("token_endpoint_auth_methods_supported")
     if isinstance(methods, list) and "none" in methods:
         part["token_endpoint_auth_method"] = "none"  # noqa: S105 - the name of a method
-    part["client_name"] = shown_name(document.get("client_name"))
+    part["client_name"] = display_name(document.get("client_name"))
     return part
 
 
 def _may_be(uri: str) -> bool:
     try:
         redirects.check(uri)
-    except redirects.RedirectRefused:
+    except redirects.UnsafeRedirectUri:
         return False
     return True

@@ -38,11 +38,11 @@ class ConsentForm(forms.Form):
         self.fields["account"].choices = [  # type: ignore[attr-defined]
             (membership.account.slug, membership.account.name) for membership in self.memberships
         ]
-        self.fields["account"].initial = self._account_of_before(user, application)
+        self.fields["account"].initial = self._last_account(user, application)
         self.fields["access"].choices = [(value, LABELS[value]) for value in accesses]  # type: ignore[attr-defined, index]
         self.fields["access"].initial = OAuthConnection.Access.READ.value
 
-    def _account_of_before(self, user: User, application: OAuthApplication) -> str:
+    def _last_account(self, user: User, application: OAuthApplication) -> str:
         """The account that this client got last time: a client that asks for more means the same one."""
         before = (
             OAuthConnection.objects.unscoped()  # the person's own, wherever she is a member

@@ -38,21 +38,21 @@ def too_many(seconds: int) -> HttpResponse:
 @open_to_browsers("POST")
 def token(request: HttpRequest) -> HttpResponse:
     """A code or refresh token for a pair of tokens."""
-    return _answered(request, lambda core, sent: core.create_token_response(sent))
+    return _respond(request, lambda core, django_request: core.create_token_response(django_request))
 
 
 @csrf_exempt
 @open_to_browsers("POST")
 def revoke(request: HttpRequest) -> HttpResponse:
     """RFC 7009: the client is done with its connection. An unknown token is revoked already."""
-    return _answered(request, lambda core, sent: core.create_revocation_response(sent))
+    return _respond(request, lambda core, django_request: core.create_revocation_response(django_request))
 
 
-def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
+def _respond(request: HttpRequest, answer: Answer) -> HttpResponse:
     if wait := limits.seconds_to_wait_at_token(request):
         return too_many(wait)
-    if refused := _unreadable(request):
-        return refused
+    if error_response := _form_problem(request):
+        return error_response
     with transaction.atomic():
         _url, headers, body, status = answer(get_oauthlib_core(), request)
     response = HttpResponse(body or "", status=status, content_type="application/json")
@@ -62,7 +62,7 @@ def _answered(request: HttpRequest, answer: Answer) -> HttpResponse:
     return response
 
 
-def _unreadable(request: HttpRequest) -> HttpResponse | None:
+def _form_problem(request: HttpRequest) -> HttpResponse | None:
     if request.META.get("QUERY_STRING"):
         return problem(400, "invalid_request", "Parameters go into the body, never into the URL.")
     if request.content_type != FORM:

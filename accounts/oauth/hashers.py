@@ -21,8 +21,8 @@ class RandomSecretHasher(BasePasswordHasher):
         return {"algorithm": algorithm, "salt": salt, "hash": digest}
 
     def verify(self, password: str, encoded: str) -> bool:
-        said = self.decode(encoded)
-        return constant_time_compare(said["hash"], self._digest(password, said["salt"]))
+        decoded = self.decode(encoded)
+        return constant_time_compare(decoded["hash"], self._digest(password, decoded["salt"]))
 
     def safe_summary(self, encoded: str) -> Any:
         return {"algorithm": self.algorithm}

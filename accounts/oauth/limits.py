@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from finops.lib.client_address import client_network
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 
 DOCUMENTS_PER_MINUTE = 30
 
@@ -32,4 +32,4 @@ def seconds_to_wait_for_document(headers: Mapping[str, Any]) -> int:
 
 
 def _wait(door: str, meta: Mapping[str, Any], limit: int) -> int:
-    return windows().hit(f"oauth:{door}:{client_network(meta)}", limit=limit).wait
+    return rate_limiter().hit(f"oauth:{door}:{client_network(meta)}", limit=limit).wait

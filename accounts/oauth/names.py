@@ -8,11 +8,11 @@ from typing import Any
 MAX_LENGTH = 80
 # Letters, marks, numbers, punctuation, symbols, plain spaces; no control or formatting characters, which could
 # turn the direction of the text around it.
-_SHOWN = {"L", "M", "N", "P", "S"}
+_PRINTABLE = {"L", "M", "N", "P", "S"}
 
 
-def shown_name(said: Any) -> str:
-    if not isinstance(said, str):
+def display_name(raw_name: Any) -> str:
+    if not isinstance(raw_name, str):
         return ""
-    kept = (letter if unicodedata.category(letter)[0] in _SHOWN else " " for letter in said[:1000])
-    return " ".join("".join(kept).split())[:MAX_LENGTH].strip()
+    letters = (letter if unicodedata.category(letter)[0] in _PRINTABLE else " " for letter in raw_name[:1000])
+    return " ".join("".join(letters).split())[:MAX_LENGTH].strip()

@@ -109,7 +109,7 @@ def _app(row: OAuthConnection, account: Account) -> ConnectedApp:
 
 
 def _state(row: OAuthConnection) -> State:
-    said = vars(row)
-    if said["refreshable"] or said["usable"]:
+    columns = vars(row)
+    if columns["refreshable"] or columns["usable"]:
         return State.CONNECTED
-    return State.WAITING if said["waiting"] else State.ENDED
+    return State.WAITING if columns["waiting"] else State.ENDED

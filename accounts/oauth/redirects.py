@@ -19,25 +19,25 @@ _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
-class RedirectRefused(ValueError):
+class UnsafeRedirectUri(ValueError):
     """The URI can be nobody's callback; the message says why."""
 
 
-class UnknownScheme(RedirectRefused):
+class UnknownScheme(UnsafeRedirectUri):
     """A private-use scheme that we do not know: harmless, but useless."""
 
 
 def check(uri: str) -> None:
-    """Raise RedirectRefused unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
+    """Raise UnsafeRedirectUri unless a code may be sent there: https, http on loopback, or a known editor's scheme."""
     if len(uri) > MAX_LENGTH:
-        raise RedirectRefused(f"a redirect URI has at most {MAX_LENGTH} characters")
+        raise UnsafeRedirectUri(f"a redirect URI has at most {MAX_LENGTH} characters")
     if ODD.search(uri):
-        raise RedirectRefused("a redirect URI holds no spaces, control characters or unescaped characters")
+        raise UnsafeRedirectUri("a redirect URI holds no spaces, control characters or unescaped characters")
     parts = _split(uri)
     if "#" in uri:
-        raise RedirectRefused("a redirect URI has no fragment (RFC 6749 3.1.2)")
+        raise UnsafeRedirectUri("a redirect URI has no fragment (RFC 6749 3.1.2)")
     if "@" in parts.netloc:
-        raise RedirectRefused("a redirect URI holds no user name")
+        raise UnsafeRedirectUri("a redirect URI holds no user name")
     _check_scheme(parts)
 
 
@@ -46,9 +46,9 @@ def _split(uri: str) -> SplitResult:
         parts = urlsplit(uri)
         port = parts.port  # raises for what is no number
     except ValueError as error:
-        raise RedirectRefused(f"{uri[:80]!r} is no URI") from error
+        raise UnsafeRedirectUri(f"{uri[:80]!r} is no URI") from error
     if port == 0:
-        raise RedirectRefused("a redirect URI has no port 0")
+        raise UnsafeRedirectUri("a redirect URI has no port 0")
     return parts
 
 
@@ -56,11 +56,11 @@ def _check_scheme(parts: SplitResult) -> None:
     scheme = parts.scheme
     if scheme in {"https", "http"}:
         if not is_host(parts.hostname or ""):
-            raise RedirectRefused("a redirect URI names a host")
+            raise UnsafeRedirectUri("a redirect URI names a host")
         if scheme == "http" and not is_loopback(parts.geturl()):
-            raise RedirectRefused("http is for localhost, 127.0.0.1 and [::1] alone; use https")
+            raise UnsafeRedirectUri("http is for localhost, 127.0.0.1 and [::1] alone; use https")
     elif scheme in {"javascript", "data", "file", "vbscript", "blob", "about", "ftp", "ws", "wss", ""}:
-        raise RedirectRefused(f"the scheme {scheme!r} is not served")
+        raise UnsafeRedirectUri(f"the scheme {scheme!r} is not served")
     elif scheme not in {*PRIVATE_SCHEMES, *settings.OAUTH_REDIRECT_SCHEMES}:
         raise UnknownScheme(f"the scheme {scheme!r} is not known here")
 

@@ -22,7 +22,7 @@ from accounts.oauth import limits, redirects
 from accounts.oauth.cors import open_to_browsers
 from accounts.oauth.endpoints import problem, too_many
 from accounts.oauth.metadata import AUTH_METHODS, GRANT_TYPES
-from accounts.oauth.names import shown_name
+from accounts.oauth.names import display_name
 from accounts.oauth.provider import SCOPES
 from finops.lib import clock
 
@@ -41,7 +41,7 @@ class Registration(msgspec.Struct):
     application_type: str | None = None
 
 
-class Refused(Exception):
+class RegistrationError(Exception):
     """The metadata cannot be registered; `error` is the code of RFC 7591 3.2.2."""
 
     def __init__(self, error: str, description: str) -> None:
@@ -55,13 +55,13 @@ def register(request: HttpRequest) -> HttpResponse:
     if wait := limits.seconds_to_wait_at_register(request):
         return too_many(wait)
     try:
-        said = _read(request)
-        uris = _redirect_uris(said.redirect_uris or [])
-        method = _auth_method(said)
-        application, secret = _registered(shown_name(said.client_name), uris, method)
-    except Refused as refused:
+        metadata = _read(request)
+        uris = _redirect_uris(metadata.redirect_uris or [])
+        method = _auth_method(metadata)
+        application, secret = _create_client(display_name(metadata.client_name), uris, method)
+    except RegistrationError as refused:
         return problem(400, refused.error, refused.description)
-    answer = _answer(application, said, uris, method, secret)
+    answer = _answer(application, metadata, uris, method, secret)
     return JsonResponse(answer, status=201, headers={"Cache-Control": "no-store"})
 
 
@@ -72,47 +72,51 @@ def _read(request: HttpRequest) -> Registration:
     except (RequestDataTooBig, UnreadablePostError):
         body = None
     if body is None:
-        raise Refused("invalid_client_metadata", f"The body is JSON of at most {MAX_BODY} bytes.")
+        raise RegistrationError("invalid_client_metadata", f"The body is JSON of at most {MAX_BODY} bytes.")
     try:
         return msgspec.json.decode(body, type=Registration)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Refused("invalid_client_metadata", f"The body is no client metadata: {error}") from error
+        raise RegistrationError(
+            "invalid_client_metadata", f"The body is no client metadata: {error}"
+        ) from error
 
 
-def _redirect_uris(said: list[str]) -> list[str]:
+def _redirect_uris(requested_uris: list[str]) -> list[str]:
     """Those we serve. An unknown private scheme is left out, what could harm refuses the whole."""
-    if not 0 < len(said) <= MAX_REDIRECT_URIS:
-        raise Refused("invalid_redirect_uri", f"Register 1 to {MAX_REDIRECT_URIS} redirect_uris.")
-    served, reason = [], ""
-    for uri in said:
+    if not 0 < len(requested_uris) <= MAX_REDIRECT_URIS:
+        raise RegistrationError("invalid_redirect_uri", f"Register 1 to {MAX_REDIRECT_URIS} redirect_uris.")
+    accepted_uris, reason = [], ""
+    for uri in requested_uris:
         try:
             redirects.check(uri)
         except redirects.UnknownScheme as unknown:
             reason = str(unknown)
-        except redirects.RedirectRefused as refused:
-            raise Refused("invalid_redirect_uri", f"{uri[:120]!r}: {refused}.") from refused
+        except redirects.UnsafeRedirectUri as refused:
+            raise RegistrationError("invalid_redirect_uri", f"{uri[:120]!r}: {refused}.") from refused
         else:
-            served.append(uri)
-    if not served:
-        raise Refused("invalid_redirect_uri", f"No redirect URI is left: {reason}.")
-    return list(dict.fromkeys(served))
+            accepted_uris.append(uri)
+    if not accepted_uris:
+        raise RegistrationError("invalid_redirect_uri", f"No redirect URI is left: {reason}.")
+    return list(dict.fromkeys(accepted_uris))
 
 
-def _auth_method(said: Registration) -> str:
+def _auth_method(metadata: Registration) -> str:
     """Without one a client is public: that is what those that say nothing are."""
-    method = said.token_endpoint_auth_method or "none"
+    method = metadata.token_endpoint_auth_method or "none"
     if method not in AUTH_METHODS:
-        raise Refused("invalid_client_metadata", f"token_endpoint_auth_method is one of {AUTH_METHODS}.")
-    if said.grant_types is not None and "authorization_code" not in said.grant_types:
-        raise Refused(
+        raise RegistrationError(
+            "invalid_client_metadata", f"token_endpoint_auth_method is one of {AUTH_METHODS}."
+        )
+    if metadata.grant_types is not None and "authorization_code" not in metadata.grant_types:
+        raise RegistrationError(
             "invalid_client_metadata", "grant_types holds authorization_code; nothing else starts here."
         )
-    if said.response_types is not None and "code" not in said.response_types:
-        raise Refused("invalid_client_metadata", "response_types holds code.")
+    if metadata.response_types is not None and "code" not in metadata.response_types:
+        raise RegistrationError("invalid_client_metadata", "response_types holds code.")
     return method
 
 
-def _registered(name: str, uris: list[str], method: str) -> tuple[OAuthApplication, str]:
+def _create_client(name: str, uris: list[str], method: str) -> tuple[OAuthApplication, str]:
     """The client, and its secret when it asked for one. A public one that registered before is the same row."""
     fields: dict[str, Any] = {
         "name": name,
@@ -122,11 +126,11 @@ def _registered(name: str, uris: list[str], method: str) -> tuple[OAuthApplicati
     }
     if method != "none":
         secret: str = generate_client_secret()
-        made = OAuthApplication(
+        confidential_client = OAuthApplication(
             client_type=OAuthApplication.CLIENT_CONFIDENTIAL, client_secret=secret, **fields
         )
-        made.save(force_insert=True)
-        return made, secret
+        confidential_client.save(force_insert=True)
+        return confidential_client, secret
     with transaction.atomic():
         application, created = OAuthApplication.objects.get_or_create(
             fingerprint=_fingerprint(name, uris),
@@ -143,22 +147,24 @@ def _registered(name: str, uris: list[str], method: str) -> tuple[OAuthApplicati
 
 def _fingerprint(name: str, uris: list[str]) -> str:
     """The same for what is treated the same: the port of a loopback callback, and the order, do not count."""
-    said = [name, sorted({redirects.without_loopback_port(uri) for uri in uris})]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    identity = [name, sorted({redirects.without_loopback_port(uri) for uri in uris})]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
 def _answer(
-    application: OAuthApplication, said: Registration, uris: list[str], method: str, secret: str
+    application: OAuthApplication, metadata: Registration, uris: list[str], method: str, secret: str
 ) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "client_id": application.client_id,
         "client_id_issued_at": int(application.created.timestamp()),
         "redirect_uris": uris,
-        "grant_types": [grant for grant in GRANT_TYPES if grant in (said.grant_types or GRANT_TYPES)],
+        "grant_types": [grant for grant in GRANT_TYPES if grant in (metadata.grant_types or GRANT_TYPES)],
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
         "scope": " ".join(SCOPES),
-        "application_type": said.application_type if said.application_type in {"web", "native"} else "web",
+        "application_type": metadata.application_type
+        if metadata.application_type in {"web", "native"}
+        else "web",
     }
     if application.name:
         answer["client_name"] = application.name

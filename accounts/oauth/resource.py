@@ -33,9 +33,9 @@ def canonical(uri: str) -> str | None:
     if not parts.hostname or "@" in parts.netloc or "#" in uri or "?" in uri:
         return None
     scheme, host = parts.scheme.lower(), parts.hostname.lower()
-    shown = f"[{host}]" if ":" in host else host
+    bracketed_host = f"[{host}]" if ":" in host else host
     own_port = "" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}"
-    return f"{scheme}://{shown}{own_port}{parts.path.rstrip('/')}"
+    return f"{scheme}://{bracketed_host}{own_port}{parts.path.rstrip('/')}"
 
 
 def is_ours(uri: str) -> bool:

@@ -31,16 +31,16 @@ class Replay:
     row: OAuthAccessToken
 
     def answer(self) -> dict[str, Any]:
-        left = max(0, int((self.row.expires - clock.now()).total_seconds()))
+        remaining_seconds = max(0, int((self.row.expires - clock.now()).total_seconds()))
         return {
             "access_token": self.access_token,
             "refresh_token": self.refresh_token,
-            "expires_in": left,
+            "expires_in": remaining_seconds,
             "scope": self.row.scope,
         }
 
 
-def locked(issued: QuerySet[Any]) -> OAuthConnection | None:
+def lock_connection(issued: QuerySet[Any]) -> OAuthConnection | None:
     """The connection of a code or token, locked until the transaction ends, with the person's `role` and
     `has_second_factor` of now. Read the row itself after this."""
     return (

@@ -35,14 +35,14 @@ def new_salt() -> bytes:
 def successors(old_refresh_token: str, salt: bytes) -> tuple[str, str]:
     """The access and the refresh token that follow this refresh token: always the same for the same salt."""
     return (
-        ACCESS_PREFIX + _derived(b"access", old_refresh_token, salt),
-        REFRESH_PREFIX + _derived(b"refresh", old_refresh_token, salt),
+        ACCESS_PREFIX + _derive(b"access", old_refresh_token, salt),
+        REFRESH_PREFIX + _derive(b"refresh", old_refresh_token, salt),
     )
 
 
-def _derived(kind: bytes, old: str, salt: bytes) -> str:
-    said = b"\0".join((b"oauth successor", kind, bytes(salt), old.encode()))
-    digest = hmac.new(settings.KEY_PEPPER.encode(), said, hashlib.sha256).digest()
+def _derive(kind: bytes, old: str, salt: bytes) -> str:
+    message = b"\0".join((b"oauth successor", kind, bytes(salt), old.encode()))
+    digest = hmac.new(settings.KEY_PEPPER.encode(), message, hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 

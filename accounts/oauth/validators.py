@@ -65,9 +65,9 @@ class Validator(OAuth2Validator):
 
     def _load_application(self, client_id: Any, request: Request) -> OAuthApplication | None:
         """The client; a metadata document is resolved at the authorization endpoint alone, for who is signed in."""
-        known = vars(request).get("client")
-        if isinstance(known, OAuthApplication) and known.client_id == client_id:
-            return known
+        cached_client = vars(request).get("client")
+        if isinstance(cached_client, OAuthApplication) and cached_client.client_id == client_id:
+            return cached_client
         if not isinstance(client_id, str) or not 0 < len(client_id) <= MAX_CLIENT_ID or "\0" in client_id:
             return None
         application: OAuthApplication | None = OAuthApplication.objects.filter(client_id=client_id).first()
@@ -125,7 +125,7 @@ class Validator(OAuth2Validator):
         """Whether the code may be redeemed. One that was redeemed before ends all that came of it."""
         _refuse_other_resources(request)
         mine = OAuthGrant.objects.filter(code=checksum(code), application=client)
-        connection = rotation.locked(mine)
+        connection = rotation.lock_connection(mine)
         grant = mine.first() if connection else None
         if connection is None or grant is None:
             return False
@@ -160,7 +160,7 @@ class Validator(OAuth2Validator):
         if not looks_like(refresh_token, REFRESH_PREFIX):
             return False
         mine = OAuthRefreshToken.objects.filter(token_checksum=checksum(refresh_token), application=client)
-        connection = rotation.locked(mine)
+        connection = rotation.lock_connection(mine)
         row = mine.first() if connection else None
         if connection is None or row is None or not connection.user.is_active:
             return False
@@ -190,20 +190,20 @@ class Validator(OAuth2Validator):
 
         The library opens a transaction here; ours has been open since the row was locked.
         """
-        made = vars(request)
-        connection: OAuthConnection = made["connection"]
+        attributes = vars(request)
+        connection: OAuthConnection = attributes["connection"]
         granted = [scope for scope in request.scopes if scope != OFFLINE_SCOPE] or scopes_of(
             connection.access
         )
-        role = made["connection"].role
+        role = attributes["connection"].role
         token["scope"] = " ".join(scopes_now(granted, role))
-        if replayed := made.get("replayed"):
+        if replayed := attributes.get("replayed"):
             token.update(replayed.answer())
             token["scope"] = " ".join(scopes_now(token["scope"].split(), role))
             return
-        old = made.get("refresh_token_instance")
+        old = attributes.get("refresh_token_instance")
         if old is None:
-            OAuthGrant.objects.filter(pk=made["grant"].pk).update(used_at=clock.now())
+            OAuthGrant.objects.filter(pk=attributes["grant"].pk).update(used_at=clock.now())
         else:
             token["access_token"], token["refresh_token"] = rotation.rotate(old, request.refresh_token)
         self._store(token, connection, old)
@@ -230,7 +230,7 @@ class Validator(OAuth2Validator):
         kinds: dict[str, Any] = {ACCESS_PREFIX: OAuthAccessToken, REFRESH_PREFIX: OAuthRefreshToken}
         for prefix, model in kinds.items():
             if looks_like(token, prefix):
-                connection = rotation.locked(
+                connection = rotation.lock_connection(
                     model.objects.filter(token_checksum=checksum(token), application=request.client)
                 )
                 if connection is not None:
@@ -246,8 +246,8 @@ _ACTOR = Actor(label="OAuth")
 
 def _refuse_other_resources(request: Request) -> None:
     """RFC 8707: a token request may repeat our resource or say none; it then is the one consented to."""
-    asked = [value for key, value in request.decoded_body or [] if key == "resource"]
-    if any(not is_ours(value) for value in asked if value):
+    resources = [value for key, value in request.decoded_body or [] if key == "resource"]
+    if any(not is_ours(value) for value in resources if value):
         raise errors.CustomOAuth2Error(
             error="invalid_target", description=f"Tokens are for {resource()} alone.", request=request
         )

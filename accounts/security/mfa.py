@@ -36,24 +36,24 @@ def seal_under_the_current_key() -> int:
     """Seal anew what was sealed under an earlier key; how many rows. Twice is once."""
     count = 0
     for row in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).iterator():
-        data = sealed(row.data)
+        data = seal_secrets(row.data)
         if data != row.data:
             # Not over a recovery code that was used meanwhile: the next day does it.
             count += Authenticator.objects.filter(pk=row.pk, data=row.data).update(data=data)
     return count
 
 
-def sealed(data: dict[str, Any]) -> dict[str, Any]:
+def seal_secrets(data: dict[str, Any]) -> dict[str, Any]:
     """An authenticator's data with its secrets sealed under the key of now; what no key opens stays as it is."""
-    changed: dict[str, Any] = {
-        name: _sealed(data[name]) for name in ("secret", "seed") if isinstance(data.get(name), str)
+    resealed_fields: dict[str, Any] = {
+        name: _reseal(data[name]) for name in ("secret", "seed") if isinstance(data.get(name), str)
     }
     if isinstance(codes := data.get("migrated_codes"), list):
-        changed["migrated_codes"] = [_sealed(code) for code in codes]
-    return {**data, **changed}
+        resealed_fields["migrated_codes"] = [_reseal(code) for code in codes]
+    return {**data, **resealed_fields}
 
 
-def _sealed(value: str) -> str:
+def _reseal(value: str) -> str:
     if not value.startswith(sealing.BEGINNING):
         return sealing.seal({"secret": value}, purpose=_PURPOSE)
     if sealing.is_current(value, purpose=_PURPOSE):

@@ -34,7 +34,7 @@ def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
     """Where the person is signed in, this browser first, then by last use. One query."""
     current = current_key(request)
     rows = Session.objects.filter(user=user, expire_date__gt=clock.now()).order_by("-last_seen_at")
-    found = [
+    sessions = [
         OpenSession(
             key=row.session_key,
             client=client_name(row.client),
@@ -45,7 +45,7 @@ def open_sessions(user: User, request: HttpRequest) -> list[OpenSession]:
         )
         for row in rows.defer("session_data")[:SHOWN_SESSIONS]
     ]
-    return sorted(found, key=lambda each: not each.is_current)
+    return sorted(sessions, key=lambda each: not each.is_current)
 
 
 def is_new_client(event: SecurityEvent) -> bool:
@@ -53,11 +53,11 @@ def is_new_client(event: SecurityEvent) -> bool:
     before = SecurityEvent.objects.filter(
         user=event.user, kind=SecurityEvent.Kind.SIGN_IN, at__gt=event.at - KNOWN_FOR
     ).exclude(pk=event.pk)
-    seen = {
+    known_clients = {
         (network_of(address), client_name(client))
         for address, client in before.values_list("address", "client").distinct()
     }
-    return bool(seen) and (network_of(event.address), client_name(event.client)) not in seen
+    return bool(known_clients) and (network_of(event.address), client_name(event.client)) not in known_clients
 
 
 def members_without_second_factor(account: Account) -> list[Membership]:

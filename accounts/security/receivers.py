@@ -23,7 +23,7 @@ Kind = SecurityEvent.Kind
 
 
 @receiver(account.user_logged_in)
-def signed_in(request: HttpRequest, user: User, **_more: Any) -> None:
+def record_sign_in(request: HttpRequest, user: User, **_more: Any) -> None:
     records = get_authentication_records(request, user)
     methods = dict.fromkeys(str(each.get("type") or each.get("method")) for each in records)
     event = record(user=user, kind=Kind.SIGN_IN, request=request, detail=", ".join(methods))
@@ -32,7 +32,9 @@ def signed_in(request: HttpRequest, user: User, **_more: Any) -> None:
 
 
 @receiver(user_login_failed)
-def sign_in_failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any) -> None:
+def record_failed_sign_in(
+    credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any
+) -> None:
     """Of nobody too, in as many statements: the time tells nobody who has signed up. allauth's limits bound how many there
     can be."""
     email = str(credentials.get("email") or "")
@@ -44,20 +46,22 @@ def sign_in_failed(credentials: dict[str, Any], request: HttpRequest | None = No
 
 
 @receiver(mfa.authentication_failed)
-def second_factor_failed(request: HttpRequest, user: User, **_more: Any) -> None:
+def record_failed_second_factor(request: HttpRequest, user: User, **_more: Any) -> None:
     record(user=user, kind=Kind.FAIL_SECOND_FACTOR, request=request)
 
 
 @receiver(mfa.authenticator_added)
 @receiver(mfa.authenticator_reset)
-def second_factor_added(request: HttpRequest, user: User, authenticator: Authenticator, **_more: Any) -> None:
+def record_new_second_factor(
+    request: HttpRequest, user: User, authenticator: Authenticator, **_more: Any
+) -> None:
     codes = authenticator.type == Authenticator.Type.RECOVERY_CODES
     kind = Kind.GENERATE_RECOVERY_CODES if codes else Kind.ADD_SECOND_FACTOR
     record(user=user, kind=kind, request=request, detail="" if codes else str(authenticator))
 
 
 @receiver(mfa.authenticator_removed)
-def second_factor_removed(
+def record_second_factor_removal(
     request: HttpRequest, user: User, authenticator: Authenticator, **_more: Any
 ) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:

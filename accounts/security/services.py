@@ -19,7 +19,7 @@ from finops.lib import clock
 from finops.lib.client_address import client_address
 from finops.lib.errors import UserError
 
-KEPT: Final = timedelta(days=400)
+RETENTION: Final = timedelta(days=400)
 _BY_A_STRANGER: Final = {SecurityEvent.Kind.FAIL_SIGN_IN, SecurityEvent.Kind.FAIL_SECOND_FACTOR}
 
 
@@ -50,7 +50,7 @@ def record(
     event.full_clean(exclude=["user"])
     event.save(force_insert=True)
     by_herself = kind not in _BY_A_STRANGER
-    shown = {"address": event.address, "client": client_name(event.client)}
+    audit_detail = {"address": event.address, "client": client_name(event.client)}
     email = user.email if user else ""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -60,7 +60,7 @@ def record(
                 "label": email if by_herself else "Not signed in",
                 "action": f"user.{kind.value}",
                 "email": email,
-                "detail": json.dumps(shown | ({"detail": event.detail} if event.detail else {})),
+                "detail": json.dumps(audit_detail | ({"detail": event.detail} if event.detail else {})),
                 "at": event.at,
                 "user": user.pk if user else None,
             },
@@ -121,5 +121,5 @@ def sweep() -> int:
     """Delete expired sessions and events older than 400 days, seal second factors under the key of now; how many rows."""
     now = clock.now()
     sessions, _ = Session.objects.filter(expire_date__lt=now).delete()
-    events, _ = SecurityEvent.objects.filter(at__lt=now - KEPT).delete()
+    events, _ = SecurityEvent.objects.filter(at__lt=now - RETENTION).delete()
     return sessions + events + seal_under_the_current_key()

@@ -30,7 +30,7 @@ UNVERIFIED_STAY: Final = timedelta(days=7)
 """A sign-up that verifies nothing in this time is deleted."""
 
 
-def has_verified(user: User) -> bool:
+def has_verified_address(user: User) -> bool:
     """Whether any address of the person is verified. One query."""
     return bool(EmailAddress.objects.filter(user=user, verified=True).exists())
 
@@ -49,7 +49,7 @@ def people_of_address(email: str) -> list[User]:
     return verified or people
 
 
-def showed_password(request: HttpRequest, user: User) -> bool:
+def has_password_session(request: HttpRequest, user: User) -> bool:
     """Whether this browser is signed in as the person, or would be but for the verification under way."""
     if request.user.is_authenticated:
         return request.user.pk == user.pk
@@ -80,7 +80,7 @@ def free_address(*, email: str, owner: User | None) -> None:
 
 
 @transaction.atomic
-def start_clean(*, user: User, email: str) -> None:
+def reset_unverified_person(*, user: User, email: str) -> None:
     """Take from a person who never verified an address whatever somebody else may have left there to come back by.
 
     Memberships stay: an admin gave them to the address, or the account is the person's own. Sessions end with the
@@ -106,11 +106,11 @@ def start_clean(*, user: User, email: str) -> None:
 @transaction.atomic
 def verify_by_reset(*, user: User) -> None:
     """The person chose a password by the link of a mail. Where she had verified nothing, that mail did it."""
-    if has_verified(user):
+    if has_verified_address(user):
         return
     email = user.email.lower()
-    start_clean(user=user, email=email)
-    address, _made = EmailAddress.objects.get_or_create(user=user, email=email, defaults={"primary": True})
+    reset_unverified_person(user=user, email=email)
+    address, _created = EmailAddress.objects.get_or_create(user=user, email=email, defaults={"primary": True})
     if address.set_verified():
         free_address(email=email, owner=user)
 

@@ -23,7 +23,7 @@ from finops.lib.errors import UserError
 
 GRACE: Final = timedelta(days=14)
 DELETE_TASK: Final = "accounts.delete_account"
-PIECE: Final = 10_000
+CHUNK_ROWS: Final = 10_000
 """Rows a transaction: under a second, so nothing waits long for a lock."""
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def delete_account(*, account_id: int) -> bool:
             pk=account_id
         ).delete()  # what no piece could take, and what hangs on rows of it
         for table in _tables():
-            rows += _delete_piece(table, account_id, limit=None)  # of tables without foreign keys
+            rows += _delete_chunk(table, account_id, limit=None)  # of tables without foreign keys
     files += sum(remove(account) for remove in _files)
     log.warning("account %s is deleted: %s rows and %s files", account_id, rows, files)
     return True
@@ -116,22 +116,22 @@ def _tables() -> list[str]:
 
 def _delete_rows(account_id: int) -> int:
     """Table by table, those that others point to after them: found by trying, until nothing more goes."""
-    left, count = _tables(), 0
-    while left:
-        refused = []
-        for table in left:
+    remaining_tables, count = _tables(), 0
+    while remaining_tables:
+        blocked_tables = []
+        for table in remaining_tables:
             try:
-                while gone := _delete_piece(table, account_id, limit=PIECE):
-                    count += gone
+                while row_count := _delete_chunk(table, account_id, limit=CHUNK_ROWS):
+                    count += row_count
             except IntegrityError:
-                refused.append(table)
-        if len(refused) == len(left):  # they point to one another
+                blocked_tables.append(table)
+        if len(blocked_tables) == len(remaining_tables):  # they point to one another
             break
-        left = refused
+        remaining_tables = blocked_tables
     return count
 
 
-def _delete_piece(table: str, account_id: int, *, limit: int | None) -> int:
+def _delete_chunk(table: str, account_id: int, *, limit: int | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
@@ -139,6 +139,6 @@ def _delete_piece(table: str, account_id: int, *, limit: int | None) -> int:
             f"SELECT ctid FROM {table} WHERE account_id = %s LIMIT %s))",
             [account_id, limit],
         )
-        gone = cursor.rowcount
+        row_count = cursor.rowcount
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        return int(gone)
+        return int(row_count)

@@ -70,7 +70,7 @@ def resend_invitation(*, invitation: Invitation, actor: Actor) -> None:
     """Send it once more, for another seven days. Raises UserError when it has an end, and beyond the mails of a day."""
     _lock(invitation.account)
     _refuse_too_many(invitation.account, actor)
-    invitation = _still_open(invitation)
+    invitation = _lock_open_invitation(invitation)
     _renew(invitation)
     invitation.save()
     _record(invitation, actor, "resend")
@@ -80,7 +80,7 @@ def resend_invitation(*, invitation: Invitation, actor: Actor) -> None:
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, actor: Actor) -> None:
     """End it: its link leads nowhere from now on. Raises UserError when it has an end."""
-    invitation = _still_open(invitation)
+    invitation = _lock_open_invitation(invitation)
     invitation.withdrawn_at = clock.now()
     invitation.save(update_fields=["withdrawn_at"])
     _record(invitation, actor, "withdraw")
@@ -109,36 +109,36 @@ def may_accept(invitation: Invitation, user: User) -> bool:
     return settings.ACCOUNT_EMAIL_VERIFICATION != "mandatory" and user.email.lower() == invitation.email
 
 
-def arrived_by_mail(session: SessionBase, email: str) -> bool:
+def opened_invitation_link(session: SessionBase, email: str) -> bool:
     """Whether this browser opened the link of an open invitation to the address."""
     token = session.get(SESSION_KEY)
-    found = invitation_of(token) if token else None
-    return found is not None and found.state == "open" and found.email == email.lower()
+    invitation = invitation_of(token) if token else None
+    return invitation is not None and invitation.state == "open" and invitation.email == email.lower()
 
 
 @transaction.atomic
 def accept_invitation(*, token: str, user: User) -> Membership:
     """Make the person a member, as what she was invited to. Her address counts as verified from now on: the mail
     arrived. Who is a member already stays as she is. Raises UserError when it has an end, or is for another address."""
-    invitation = _by_token(token)
+    invitation = _lock_by_token(token)
     if not may_accept(invitation, user):
         raise UserError(
             f"This invitation is for {invitation.email}, which is not a verified address of yours."
         )
     _verify(user, invitation.email)
-    membership, made = Membership.objects.get_or_create(
+    membership, created = Membership.objects.get_or_create(
         account=invitation.account, user=user, defaults={"role": invitation.role}
     )
     invitation.accepted_at = clock.now()
     invitation.save(update_fields=["accepted_at"])
-    _record(invitation, Actor.of_user(user), "accept" if made else "accept_again")
+    _record(invitation, Actor.of_user(user), "accept" if created else "accept_again")
     return membership
 
 
 @transaction.atomic
 def decline_invitation(*, token: str, actor: Actor | None = None) -> Invitation:
     """Say no, which needs the mail alone. Raises UserError when it has an end."""
-    invitation = _by_token(token)
+    invitation = _lock_by_token(token)
     invitation.declined_at = clock.now()
     invitation.save(update_fields=["declined_at"])
     _record(invitation, actor or Actor(label=invitation.email), "decline")
@@ -218,24 +218,24 @@ def _refuse_too_many(account: Account, actor: Actor) -> None:
         raise UserError(f"At most {PER_DAY} invitations are sent in 24 hours; send this one later.")
 
 
-def _still_open(invitation: Invitation) -> Invitation:
+def _lock_open_invitation(invitation: Invitation) -> Invitation:
     rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
-    found = rows.filter(OPEN, pk=invitation.pk).first()
-    if found is None:
+    row = rows.filter(OPEN, pk=invitation.pk).first()
+    if row is None:
         raise UserError("This invitation has been answered or withdrawn already.")
-    return found
+    return row
 
 
-def _by_token(token: str) -> Invitation:
+def _lock_by_token(token: str) -> Invitation:
     rows = Invitation.objects.unscoped().select_for_update(of=("self",)).select_related("account")
-    found = rows.filter(digest=digest_of(token)).first()
-    if found is None or found.state != "open":
+    invitation = rows.filter(digest=digest_of(token)).first()
+    if invitation is None or invitation.state != "open":
         raise UserError("This invitation is no longer valid. Ask for another.")
-    return found
+    return invitation
 
 
 def _verify(user: User, email: str) -> None:
-    address, _made = EmailAddress.objects.get_or_create(
+    address, _created = EmailAddress.objects.get_or_create(
         user=user, email=email, defaults={"primary": not EmailAddress.objects.filter(user=user).exists()}
     )
     if not address.set_verified():

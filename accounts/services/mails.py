@@ -18,14 +18,14 @@ from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connectio
 
 from accounts.models import UnsentMail
 from finops.lib import clock
-from finops.lib.alone import alone
+from finops.lib.advisory_lock import advisory_lock
 from finops.lib.sealing import Unsealable, seal, unseal
 
 log = logging.getLogger(__name__)
 
 FIRST_WAIT: Final = timedelta(seconds=15)
 LONGEST_WAIT: Final = timedelta(minutes=5)
-KEPT: Final = timedelta(days=3)
+MAX_AGE: Final = timedelta(days=3)
 """As long as the links in them work."""
 AT_ONCE: Final = 100
 _PURPOSE: Final = "unsent mail"
@@ -69,15 +69,15 @@ def quoted_name(name: str) -> str:
 
 def send_unsent() -> int:
     """Try again what is due; how many were sent. What is older than three days goes: its links are dead."""
-    UnsentMail.objects.filter(created_at__lt=clock.now() - KEPT).delete()
-    sent = 0
-    with alone("unsent mails") as mine:
+    UnsentMail.objects.filter(created_at__lt=clock.now() - MAX_AGE).delete()
+    sent_count = 0
+    with advisory_lock("unsent mails") as mine:
         for row in UnsentMail.objects.filter(next_attempt_at__lte=clock.now())[:AT_ONCE] if mine else ():
             outcome = _try(row)
             if outcome is None:
                 break
-            sent += outcome
-    return sent
+            sent_count += outcome
+    return sent_count
 
 
 def _set_message_id(message: EmailMessage) -> None:
@@ -126,9 +126,9 @@ def _fields(message: EmailMessage) -> dict[str, Any]:
 
 
 def _message(fields: Mapping[str, Any]) -> EmailMultiAlternatives:
-    made = EmailMultiAlternatives(
+    message = EmailMultiAlternatives(
         fields["subject"], fields["body"], fields["from"], fields["to"], headers=fields["headers"]
     )
     if fields["html"]:
-        made.attach_alternative(fields["html"], _HTML)
-    return made
+        message.attach_alternative(fields["html"], _HTML)
+    return message

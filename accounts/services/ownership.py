@@ -15,7 +15,7 @@ from finops.lib.errors import UserError
 def offer_ownership(*, account: Account, to: User, by: User) -> None:
     """Name who becomes owner when she accepts, and mail her; a second offer replaces the first. Raises UserError for
     somebody who is no member or admin of the account, and when `by` does not own it."""
-    account = _locked(account)
+    account = _lock_account(account)
     if _role(account, by) != Role.OWNER:
         raise UserError("Only its owner hands an account over.")
     if _role(account, to) not in (Role.MEMBER, Role.ADMIN):
@@ -28,7 +28,7 @@ def offer_ownership(*, account: Account, to: User, by: User) -> None:
 @transaction.atomic
 def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
     """End an offer: by the owner, or by the person who was named and declines. Without one nothing happens."""
-    account = _locked(account)
+    account = _lock_account(account)
     if account.transfer_to is not None:
         to = account.transfer_to
         _set_offer(account, None)
@@ -39,7 +39,7 @@ def withdraw_ownership_offer(*, account: Account, actor: Actor) -> None:
 def accept_ownership(*, account: Account, user: User) -> None:
     """Become owner; the owner, who offered it, becomes an admin. Raises UserError for who was not named, and for an account
     whose owner is gone."""
-    account = _locked(account)
+    account = _lock_account(account)
     owner = account.owner
     if account.transfer_to != user or owner is None:
         raise UserError("This account is not offered to you any more.")
@@ -52,7 +52,7 @@ def accept_ownership(*, account: Account, user: User) -> None:
     _record(account, Actor.of_user(user), "accept", user)
 
 
-def _locked(account: Account) -> Account:
+def _lock_account(account: Account) -> Account:
     return Account.objects.select_for_update().get(pk=account.pk)
 
 

@@ -35,9 +35,9 @@ def create(request: SignedInRequest) -> HttpResponse:
             take_error(form, error)
         else:
             messages.success(request, f"The account {account.name} is ready. Connect a source of cost next.")
-            waiting = request.GET.get("next", "")
-            if waiting and url_has_allowed_host_and_scheme(waiting, allowed_hosts=None):
-                return redirect(waiting)  # to a client that waits for consent
+            next_url = request.GET.get("next", "")
+            if next_url and url_has_allowed_host_and_scheme(next_url, allowed_hosts=None):
+                return redirect(next_url)  # to a client that waits for consent
             return redirect("connections", slug=account.slug)
     mine = Account.objects.filter(memberships__user=request.user.pk).order_by("name")
     return render(request, "accounts/create.html", {"form": form, "mine": mine})

@@ -40,12 +40,12 @@ def index(request: AccountRequest) -> HttpResponseBase:
     """A person's own; an admin sees everybody's."""
     everybody = request.membership.may(Role.ADMIN)
     apps = connected_apps(request.account, of=None if everybody else request.user)
-    shown = listing(request, apps, COLUMNS, order="-connected")
+    table = listing(request, apps, COLUMNS, order="-connected")
     if wants_csv(request):
-        return csv_of("connected-apps", COLUMNS, shown.rows)
+        return csv_of("connected-apps", COLUMNS, table.rows)
     url = f"{settings.PUBLIC_URL}/api/mcp"
     context = {
-        "listing": shown,
+        "listing": table,
         "everybody": everybody,
         "mcp_url": url,
         "mcp_url_is_local": is_loopback(url),

@@ -42,14 +42,16 @@ COLUMNS: list[Column[MCPKey]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     keys = list(MCPKey.objects.select_related("created_by"))
     members = set(Membership.objects.filter(account=request.account).values_list("user_id", flat=True))
-    shown = listing(request, keys, COLUMNS, order="-created")
+    table = listing(request, keys, COLUMNS, order="-created")
     if wants_csv(request):
-        return csv_of("mcp-keys", COLUMNS, shown.rows)
-    gone = {key.pk for key in keys if key.created_by_id is not None and key.created_by_id not in members}
+        return csv_of("mcp-keys", COLUMNS, table.rows)
+    orphaned_key_ids = {
+        key.pk for key in keys if key.created_by_id is not None and key.created_by_id not in members
+    }
     return render(
         request,
         "accounts/keys.html",
-        {"listing": shown, "gone": gone, "mcp_url": f"{settings.PUBLIC_URL}/api/mcp"},
+        {"listing": table, "gone": orphaned_key_ids, "mcp_url": f"{settings.PUBLIC_URL}/api/mcp"},
     )
 
 

@@ -37,8 +37,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 
 def _page(request: AccountRequest, form: InvitationForm) -> HttpResponse:
-    shown = listing(request, _members(request), COLUMNS, order="name")
-    context = {"listing": shown, "form": form, "roles": Role.below_owner()}
+    table = listing(request, _members(request), COLUMNS, order="name")
+    context = {"listing": table, "form": form, "roles": Role.below_owner()}
     if request.membership.may(Role.ADMIN):
         context["invitations"] = queries.open_invitations(request.account)
     return render(request, "accounts/members.html", context, status=422 if form.errors else 200)

@@ -26,9 +26,9 @@ def middle(bucket: int) -> float:
 
 def percentile(calls: Mapping[int, int], share: float) -> float | None:
     """The duration that this share of the calls did not exceed (nearest rank), within 10 %; None for no calls."""
-    rank, seen = math.ceil(share * sum(calls.values())), 0
+    rank, cumulative = math.ceil(share * sum(calls.values())), 0
     for bucket in sorted(calls):
-        seen += calls[bucket]
-        if seen >= rank:
+        cumulative += calls[bucket]
+        if cumulative >= rank:
             return middle(bucket)
     return None

@@ -11,14 +11,14 @@ import msgspec
 from accounts.credentials import Credential
 from finops.activity.models import Method, Outcome
 
-KEPT = 4_000
+MAX_ARGUMENT_BYTES = 4_000
 """Bytes of arguments that are stored."""
 
 _MARGIN = 2_000  # so that a secret across the edge is still recognised
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-class NotedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CallRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is known when the answer is ready. At most 10 kB: what waits to be written has bounded size."""
 
     account_id: int
@@ -37,7 +37,7 @@ class NotedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     console_page: str
 
 
-def noted_call(
+def call_record(
     *,
     credential: Credential,
     at: datetime,
@@ -49,15 +49,15 @@ def noted_call(
     outcome: Outcome,
     problem: str = "",
     console_page: str = "",
-) -> NotedCall:
+) -> CallRecord:
     """The note of a call, cut to size. Cost: microseconds, since it is made before the answer is sent."""
     person = credential.actor.user
-    return NotedCall(
+    return CallRecord(
         account_id=credential.account.pk,
         at=at,
         method=method,
         name=name[:64],
-        arguments=_encode(arguments)[: KEPT + _MARGIN],
+        arguments=_encode(arguments)[: MAX_ARGUMENT_BYTES + _MARGIN],
         credential_kind=credential.kind.value,
         credential_id=credential.id,
         credential_label=credential.label,

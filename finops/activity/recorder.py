@@ -2,7 +2,7 @@
 
 A note costs the call microseconds; the statement that stores it, with all that came in the same half second, runs
 apart. What is not written yet dies with `kill -9` or the machine, never with an orderly end. While the database is away
-notes wait, at most MAX_WAITING of them; later ones are counted and named in the log.
+notes wait, at most MAX_PENDING of them; later ones are counted and named in the log.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from multiprocessing.util import Finalize
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from finops.activity.calls import NotedCall
-from finops.activity.writing import store
+from finops.activity.call_writer import store
+from finops.activity.calls import CallRecord
 
-MAX_WAITING = 5_000
+MAX_PENDING = 5_000
 BATCH = 500
 SECONDS_AWAY = 5.0
 
 log = logging.getLogger(__name__)
 
-Store = Callable[[Sequence[NotedCall]], object]
+Store = Callable[[Sequence[CallRecord]], object]
 
 
 class Recorder:
@@ -34,28 +34,28 @@ class Recorder:
     def __init__(self, store: Store, seconds: Callable[[], float]) -> None:
         self._store = store
         self._seconds = seconds
-        self._waiting: deque[NotedCall] = deque()
-        self._lost = 0
-        self._roused = threading.Event()
+        self._waiting: deque[CallRecord] = deque()
+        self._dropped = 0
+        self._woken = threading.Event()
         self._ended = threading.Event()
         self._starting = threading.Lock()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def note(self, call: NotedCall) -> None:
+    def note(self, call: CallRecord) -> None:
         """Keep it for the writer. Never waits and never raises."""
-        if len(self._waiting) >= MAX_WAITING:
-            self._lost += 1
+        if len(self._waiting) >= MAX_PENDING:
+            self._dropped += 1
             return
         self._waiting.append(call)
-        if not self._roused.is_set():
-            self._rouse()
+        if not self._woken.is_set():
+            self._wake_writer()
 
-    def _rouse(self) -> None:
+    def _wake_writer(self) -> None:
         if self._seconds() <= 0:
             return
         with self._starting:
-            self._roused.set()
+            self._woken.set()
             # A thread does not come along into a forked process.
             if self._thread is not None and self._thread.is_alive():
                 return
@@ -66,14 +66,14 @@ class Recorder:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            self._roused.wait()
+            self._woken.wait()
             self._ended.wait(self._seconds())
-            self._roused.clear()
-            if not self._write_apart():
+            self._woken.clear()
+            if not self._flush_in_thread():
                 self._ended.wait(SECONDS_AWAY)
-                self._roused.set()
+                self._woken.set()
 
-    def _write_apart(self) -> bool:
+    def _flush_in_thread(self) -> bool:
         try:
             return self.flush()
         except Exception:
@@ -88,16 +88,16 @@ class Recorder:
             while self._waiting:
                 batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
                 try:
-                    self._store_what_can_be(batch)
+                    self._store_each_possible(batch)
                 except (OperationalError, InterfaceError) as error:
                     log.warning("%d calls of assistants wait for the database: %s", len(self._waiting), error)
                     return False
                 for _ in batch:
                     self._waiting.popleft()
-            self._tell_lost()
+            self._log_dropped()
         return True
 
-    def _store_what_can_be(self, batch: Sequence[NotedCall]) -> None:
+    def _store_each_possible(self, batch: Sequence[CallRecord]) -> None:
         """One that the database refuses is dropped, and no other for it."""
         try:
             self._store(batch)
@@ -108,23 +108,23 @@ class Recorder:
                 log.exception("a call of %s could not be recorded", batch[0].name)
                 return
             for call in batch:
-                self._store_what_can_be([call])
+                self._store_each_possible([call])
 
-    def _tell_lost(self) -> None:
-        lost, self._lost = self._lost, 0
+    def _log_dropped(self) -> None:
+        lost, self._dropped = self._dropped, 0
         if lost:
-            log.warning("%d calls of assistants were not recorded: more than %d waited", lost, MAX_WAITING)
+            log.warning("%d calls of assistants were not recorded: more than %d waited", lost, MAX_PENDING)
 
     def forget(self) -> None:
         """Drop what waits: between tests."""
         self._waiting.clear()
-        self._lost = 0
+        self._dropped = 0
 
     def end(self) -> None:
         """At the orderly end of the process: the rest is written here and now."""
         self._ended.set()
-        self._roused.set()
-        self._write_apart()
+        self._woken.set()
+        self._flush_in_thread()
 
 
 recorder = Recorder(store, lambda: float(settings.ACTIVITY_WRITE_SECONDS))

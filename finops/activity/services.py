@@ -38,7 +38,7 @@ def set_activity_retention(*, account: Account, actor: Actor, days: int) -> Acti
     return row
 
 
-def first_kept(days: int) -> date:
+def first_retained_day(days: int) -> date:
     """The oldest day (UTC) of which calls are kept."""
     return clock.today() - timedelta(days=days)
 
@@ -50,16 +50,16 @@ def sweep() -> int:
     statement, found by the index that pages read.
     """
     # Of every account: beat asks for all at once.
-    kept = dict(ActivityRetention.objects.unscoped().values_list("account_id", "days"))
-    counted = AssistantCallCount.objects.unscoped().order_by()
-    oldest = counted.values_list("account_id").annotate(oldest=Min("day"))
-    deleted = 0
+    days_by_account = dict(ActivityRetention.objects.unscoped().values_list("account_id", "days"))
+    counts = AssistantCallCount.objects.unscoped().order_by()
+    oldest = counts.values_list("account_id").annotate(oldest=Min("day"))
+    deleted_calls = 0
     for account_id, day in oldest:
-        first = first_kept(kept.get(account_id, DEFAULT_DAYS))
+        first = first_retained_day(days_by_account.get(account_id, DEFAULT_DAYS))
         if day < first:
-            deleted += _delete_calls(account_id, first)
-            counted.filter(account_id=account_id, day__lt=first).delete()
-    return deleted
+            deleted_calls += _delete_calls(account_id, first)
+            counts.filter(account_id=account_id, day__lt=first).delete()
+    return deleted_calls
 
 
 _DELETE = """
@@ -71,10 +71,10 @@ DELETE FROM activity_assistantcall WHERE id = ANY (ARRAY(
 
 
 def _delete_calls(account_id: int, first: date) -> int:
-    deleted, last = 0, SWEPT_AT_ONCE
+    total, last = 0, SWEPT_AT_ONCE
     with connection.cursor() as cursor:
         while last == SWEPT_AT_ONCE:
             cursor.execute(_DELETE, [account_id, first, SWEPT_AT_ONCE])
             last = cursor.rowcount
-            deleted += last
-    return deleted
+            total += last
+    return total

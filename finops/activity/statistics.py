@@ -12,10 +12,10 @@ import msgspec
 from django.db.models import Max, QuerySet, Sum
 
 from accounts.models import Account
+from finops.activity.activity_query import ActivityQuery, Reader
 from finops.activity.buckets import percentile
 from finops.activity.models import AssistantCallCount, Outcome
-from finops.activity.queries import chosen, seen
-from finops.activity.question import ActivityQuery, Reader
+from finops.activity.queries import selection_of, visible_to
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +53,17 @@ class Choice(msgspec.Struct, frozen=True):
     label: str
 
 
-def statistics(account: Account, asked: ActivityQuery, reader: Reader) -> Statistics:
+def statistics(account: Account, query: ActivityQuery, reader: Reader) -> Statistics:
     """Of the tool, credential, outcome and days asked about, whatever words are searched for.
 
     Cost: two queries over the counts by day: as many as there are tools, credentials and size classes of duration a day.
     """
-    counts = _counts(account, reader).filter(chosen(asked), day__gte=asked.first_day)
-    alike = counts.values("name", "credential_kind", "credential_id", "outcome", "bucket").annotate(
+    counts = _counts(account, reader).filter(selection_of(query), day__gte=query.first_day)
+    grouped_counts = counts.values("name", "credential_kind", "credential_id", "outcome", "bucket").annotate(
         label=Max("credential_label"), n=Sum("calls"), size=Sum("answer_bytes")
     )
-    rows: list[dict[str, Any]] = [dict(row) for row in alike]
-    days = [asked.first_day + timedelta(days=offset) for offset in range(asked.days)]
+    rows: list[dict[str, Any]] = [dict(row) for row in grouped_counts]
+    days = [query.first_day + timedelta(days=offset) for offset in range(query.days)]
     return Statistics(
         days=days,
         by_day=_by_day(counts, days),
@@ -89,7 +89,7 @@ def choices(account: Account, reader: Reader) -> tuple[list[Choice], list[Choice
 
 
 def _counts(account: Account, reader: Reader) -> QuerySet[AssistantCallCount]:
-    return AssistantCallCount.objects.filter(seen(reader), account=account).order_by()
+    return AssistantCallCount.objects.filter(visible_to(reader), account=account).order_by()
 
 
 def _credential_of(row: dict[str, Any]) -> str:
@@ -97,9 +97,9 @@ def _credential_of(row: dict[str, Any]) -> str:
 
 
 def _by_day(counts: QuerySet[AssistantCallCount], days: list[date]) -> dict[Outcome, list[int]]:
-    found = counts.values_list("outcome", "day").annotate(n=Sum("calls"))
-    known = {(outcome, day): calls for outcome, day, calls in found}
-    return {outcome: [known.get((outcome, day), 0) for day in days] for outcome in Outcome}
+    daily_counts = counts.values_list("outcome", "day").annotate(n=Sum("calls"))
+    calls_by_outcome_and_day = {(outcome, day): calls for outcome, day, calls in daily_counts}
+    return {outcome: [calls_by_outcome_and_day.get((outcome, day), 0) for day in days] for outcome in Outcome}
 
 
 def _groups(rows: Iterable[dict[str, Any]], key: Any) -> list[Group]:

@@ -17,11 +17,11 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.activity import queries, services
-from finops.activity.calls import KEPT
+from finops.activity.activity_query import ActivityQuery, Reader
+from finops.activity.calls import MAX_ARGUMENT_BYTES
 from finops.activity.charts import calls_table
 from finops.activity.forms import RetentionForm
 from finops.activity.models import AssistantCall, Outcome
-from finops.activity.question import ActivityQuery, Reader
 from finops.activity.statistics import choices, statistics
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, wants_csv
@@ -42,11 +42,11 @@ SORTS = [
 def index(request: AccountRequest) -> HttpResponseBase:
     """The list, or with `?format=csv` all that it is the beginning of."""
     try:
-        asked = _asked(request)
+        query = _query_from_request(request)
         if wants_csv(request):
-            rows = queries.exported(request.account, asked, _reader(request))
+            rows = queries.export_calls(request.account, query, _reader(request))
             return csv_of("assistant-activity", _columns(request), rows)
-        return _page(request, asked)
+        return _page(request, query)
     except UserError as error:
         return _page(request, ActivityQuery(), more={"problem": error.message}, status=422)
 
@@ -56,15 +56,15 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @never_cache
 def call(request: AccountRequest, call_id: int) -> HttpResponse:
     """One call. What an app of somebody else asked is as if it were not there, but for admins."""
-    found = queries.call(request.account, call_id, _reader(request))
-    if found is None:
+    row = queries.call(request.account, call_id, _reader(request))
+    if row is None:
         raise Http404("no such call")
     context = {
-        "call": found,
-        "arguments": _pretty(found.arguments),
-        "is_cut": len(found.arguments.encode()) > KEPT - 4 and not _is_json(found.arguments),
-        "kept": KEPT,
-        "credential": f"{found.credential_kind}:{found.credential_id}",
+        "call": row,
+        "arguments": _pretty(row.arguments),
+        "is_cut": len(row.arguments.encode()) > MAX_ARGUMENT_BYTES - 4 and not _is_json(row.arguments),
+        "kept": MAX_ARGUMENT_BYTES,
+        "credential": f"{row.credential_kind}:{row.credential_id}",
     }
     return render(request, "activity/call.html", context)
 
@@ -87,9 +87,9 @@ def retention(request: AccountRequest) -> HttpResponse:
     return _page(request, ActivityQuery(), form, status=422)
 
 
-def _asked(request: AccountRequest) -> ActivityQuery:
-    given = {field.name: request.GET.get(field.name, "").strip() for field in fields_of(ActivityQuery)}
-    return from_text({name: value for name, value in given.items() if value}, ActivityQuery)
+def _query_from_request(request: AccountRequest) -> ActivityQuery:
+    params = {field.name: request.GET.get(field.name, "").strip() for field in fields_of(ActivityQuery)}
+    return from_text({name: value for name, value in params.items() if value}, ActivityQuery)
 
 
 def _reader(request: AccountRequest) -> Reader:
@@ -98,40 +98,40 @@ def _reader(request: AccountRequest) -> Reader:
 
 def _page(
     request: AccountRequest,
-    asked: ActivityQuery,
+    query: ActivityQuery,
     form: RetentionForm | None = None,
     *,
     more: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     reader, account = _reader(request), request.account
-    found, kept = statistics(account, asked, reader), queries.retention_days(account)
+    summary, days_kept = statistics(account, query, reader), queries.retention_days(account)
     names, credentials = choices(account, reader)
     context = {
-        "asked": asked,
-        "calls": queries.calls(account, asked, reader),
-        "statistics": found,
-        "chart": calls_table(found) if found.whole else None,
+        "asked": query,
+        "calls": queries.calls(account, query, reader),
+        "statistics": summary,
+        "chart": calls_table(summary) if summary.whole else None,
         "names": [(choice.value, choice.label) for choice in names],
         "credentials": [(choice.value, choice.label) for choice in credentials],
         "outcomes": Outcome.choices,
-        "days": _days(kept, asked.days),
+        "days": _days(days_kept, query.days),
         "sorts": SORTS,
         "reader": reader,
         "is_empty": not names and not credentials,
         "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
-        "form": form or RetentionForm(initial={"days": kept}),
+        "form": form or RetentionForm(initial={"days": days_kept}),
         **(more or {}),
     }
     return render(request, "activity/activity.html", context, status=status)
 
 
-def _days(kept: int, asked: int) -> list[tuple[int, str]]:
+def _days(days_kept: int, query_days: int) -> list[tuple[int, str]]:
     """The spans that what is kept can fill, and one that the URL asks for."""
-    spans = [span for span in DAYS if span[0] <= kept]
-    spans.append((kept + 1, "All that is kept"))
-    known = {days for days, _label in spans}
-    return spans if asked in known else sorted([*spans, (asked, f"Last {asked} days")])
+    spans = [span for span in DAYS if span[0] <= days_kept]
+    spans.append((days_kept + 1, "All that is kept"))
+    offered_days = {days for days, _label in spans}
+    return spans if query_days in offered_days else sorted([*spans, (query_days, f"Last {query_days} days")])
 
 
 def _columns(request: AccountRequest) -> list[Column[AssistantCall]]:

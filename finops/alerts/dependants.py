@@ -7,7 +7,7 @@ from typing import Final
 from django.db.models import Model
 
 from finops.alerts.models import AlertChannel, AlertSubscription
-from finops.alerts.queries.subscriptions import RELATED, in_words
+from finops.alerts.queries.subscriptions import RELATED, subscription_text
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
 from finops.costs import dependants
@@ -28,4 +28,4 @@ def _alerts(row: Model) -> list[str]:
     if name is None:
         return []
     rows = AlertSubscription.objects.filter(**{name: row}).select_related(*RELATED)
-    return [in_words(each) for each in rows]
+    return [subscription_text(each) for each in rows]

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from accounts.models import Account
 from finops.alerts.links import console_url
 from finops.alerts.messages import Message
-from finops.alerts.triggers import digest_words
+from finops.alerts.triggers import digest_text
 from finops.alerts.triggers.digest import DueDigest
 from finops.budgets.queries import budget_statuses
 from finops.costs.queries import query_spend
@@ -16,9 +16,9 @@ from finops.costs.queries.sources import Sources
 from finops.costs.spend_query import SpendQuery
 from finops.insights.queries import open_anomalies
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.savings_query import SavingsQuery
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 
 TOP_MOVERS: Final = 5
 
@@ -31,7 +31,7 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
     """
     first, last = digest.days.start, digest.days.end
     change = SpendChangeQuery(start_date=first, end_date=last, top=TOP_MOVERS)
-    figures = digest_words.DigestFigures(
+    figures = digest_text.DigestFigures(
         account=account,
         digest=digest,
         through=sources.coverage.complete_through,
@@ -47,4 +47,4 @@ def digest_message(account: Account, digest: DueDigest, sources: Sources, deadli
         savings=list_savings(account, SavingsQuery(limit=1), deadline=deadline),
     )
     page = f"{console_url(account, 'spend_change')}?{urlencode(change.to_params(), doseq=True)}"
-    return digest_words.message(figures, page)
+    return digest_text.message(figures, page)

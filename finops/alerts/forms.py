@@ -9,7 +9,7 @@ from django import forms
 from django.forms import BoundField
 
 from finops.alerts.models import AlertChannel, AlertSubscription
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.allocation.models import CostTag, Team
 from finops.budgets.models import Budget
 from finops.costs.models import CostSource
@@ -17,7 +17,7 @@ from finops.lib.params import id_of
 
 Kind, Trigger = AlertChannel.Kind, AlertSubscription.Trigger
 
-KEPT = "Leave it empty to keep what is there, which is not shown."
+KEEP_HINT = "Leave it empty to keep what is there, which is not shown."
 
 
 def _secret(label: str, help_text: str, missing: str) -> forms.CharField:
@@ -78,7 +78,7 @@ class ChannelForm(forms.Form):
         for name, field in _target_fields(kind).items():
             if channel is not None:
                 field.required = False
-                field.help_text = KEPT
+                field.help_text = KEEP_HINT
             self.fields[name] = field
 
     @property
@@ -87,11 +87,11 @@ class ChannelForm(forms.Form):
 
     def target(self) -> dict[str, object] | None:
         """What a valid form says of the target; None when it is to stay as it is."""
-        said = {name: value for name, value in self.cleaned_data.items() if name != "name" and value}
-        return said or None
+        values = {name: value for name, value in self.cleaned_data.items() if name != "name" and value}
+        return values or None
 
 
-def _of_trigger(name: str) -> tuple[str, ...]:
+def _trigger_fields(name: str) -> tuple[str, ...]:
     return {
         Trigger.BUDGET.value: ("budget", "thresholds", "measure"),
         Trigger.ANOMALY.value: ("scope", "minimum_impact", "currency"),
@@ -176,36 +176,41 @@ class SubscriptionForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.subscription = subscription
         self.asked_trigger = (
-            subscription.trigger if subscription else self.chosen("trigger", Trigger.BUDGET.value)
+            subscription.trigger if subscription else self.field_value("trigger", Trigger.BUDGET.value)
         )
-        self.shown = self._shown()
+        self.visible_names = self._visible_names()
         always = ("channel",) if subscription else ("channel", "trigger")
         for name in list(self.fields):
-            if name not in (*always, *self.shown):
+            if name not in (*always, *self.visible_names):
                 del self.fields[name]
         self._offer()
 
-    def _shown(self) -> list[str]:
-        names = _of_trigger(self.asked_trigger)
+    def _visible_names(self) -> list[str]:
+        names = _trigger_fields(self.asked_trigger)
         if self.subscription is not None:
             return [name for name in names if name not in ("budget", "scope")]
         if self.asked_trigger != Trigger.ANOMALY:
             return list(names)
-        return ["scope", *_OF_SCOPE.get(self.chosen("scope", "account"), ()), "minimum_impact", "currency"]
+        return [
+            "scope",
+            *_OF_SCOPE.get(self.field_value("scope", "account"), ()),
+            "minimum_impact",
+            "currency",
+        ]
 
-    def chosen(self, name: str, default: str = "") -> str:
+    def field_value(self, name: str, default: str = "") -> str:
         """What the form has in a field before it is checked."""
-        said = self.data.get(name) if self.is_bound else self.initial.get(name)
-        return str(said) if said not in (None, "") else default
+        value = self.data.get(name) if self.is_bound else self.initial.get(name)
+        return str(value) if value not in (None, "") else default
 
     def _offer(self) -> None:
         for name, (model, column) in _ROWS.items():
             field: Any = self.fields.get(name)
             if field is not None:
-                found = [
+                choices = [
                     (str(pk), text) for pk, text in model.objects.order_by(column).values_list("pk", column)
                 ]
-                field.choices = [("", "Choose…"), *found]
+                field.choices = [("", "Choose…"), *choices]
 
     @property
     def offers_channels(self) -> bool:
@@ -214,12 +219,12 @@ class SubscriptionForm(forms.Form):
 
     @property
     def trigger_fields(self) -> list[BoundField]:
-        return [self[name] for name in self.shown]
+        return [self[name] for name in self.visible_names]
 
     def chosen_tag(self) -> CostTag | None:
         """The cost tag that it has so far, if its trigger and scope ask for one."""
-        asked = id_of(self.chosen("cost_tag")) if "cost_tag" in self.fields else None
-        return CostTag.objects.filter(pk=asked).first() if asked else None
+        tag_id = id_of(self.field_value("cost_tag")) if "cost_tag" in self.fields else None
+        return CostTag.objects.filter(pk=tag_id).first() if tag_id else None
 
     def clean_thresholds(self) -> list[int]:
         parts = self.cleaned_data["thresholds"].replace("%", " ").replace(";", ",").replace(",", " ").split()
@@ -232,11 +237,11 @@ class SubscriptionForm(forms.Form):
 
     def draft(self) -> SubscriptionDraft:
         """What a valid form says."""
-        said = self.cleaned_data
-        ids = {name: int(said[name]) for name in _ROWS if said.get(name)}
-        rest = {name: said[name] for name in self.shown if name not in _ROWS}
-        about = {"trigger": said["trigger"]} if self.subscription is None else _about(self.subscription)
-        return SubscriptionDraft(**{**about, **ids, **rest})
+        cleaned = self.cleaned_data
+        ids = {name: int(cleaned[name]) for name in _ROWS if cleaned.get(name)}
+        settings = {name: cleaned[name] for name in self.visible_names if name not in _ROWS}
+        about = {"trigger": cleaned["trigger"]} if self.subscription is None else _about(self.subscription)
+        return SubscriptionDraft(**{**about, **ids, **settings})
 
 
 def _about(row: AlertSubscription) -> dict[str, Any]:

@@ -12,7 +12,7 @@ MessageKind = Literal["budget", "anomaly", "digest", "import", "test"]
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """One figure. An amount's value names its currency: `1,234.50 USD` (finops.lib.spoken.money)."""
+    """One figure. An amount's value names its currency: `1,234.50 USD` (finops.lib.sentences.money)."""
 
     label: str
     value: str
@@ -37,11 +37,11 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any] = {}
 
 
-def stored(message: Message) -> dict[str, Any]:
+def message_fields(message: Message) -> dict[str, Any]:
     """As a row keeps it, and `msgspec.convert` reads it. Without NUL and lone surrogates, which names in bills may have
     and PostgreSQL's JSON has not."""
-    kept: dict[str, Any] = _storable(msgspec.to_builtins(message))
-    return kept
+    fields: dict[str, Any] = _storable(msgspec.to_builtins(message))
+    return fields
 
 
 def _storable(value: Any) -> Any:

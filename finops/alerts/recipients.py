@@ -22,13 +22,13 @@ from accounts.audit import Actor
 from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services.mails import automatic_mail, queue, quoted_name
-from finops.alerts.channels import EmailTarget, target_of
+from finops.alerts.channel_targets import EmailTarget, target_of
 from finops.alerts.models import AlertChannel, AlertRecipient
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from finops.lib.sealing import Unsealable
-from finops.lib.spoken import listed, quoted
+from finops.lib.sentences import join_with_and, quote
 
 TESTS_AN_HOUR: Final = 10
 """Test mails to an address in an hour, over all accounts."""
@@ -52,10 +52,10 @@ class Recipients:
     def notice(self) -> str:
         """`Nothing is mailed to 'a@example.com' until …`; empty where all are allowed."""
         sentences = [
-            f"Nothing is mailed to {_quoted(self.waiting)} until the confirmation mail is answered."
+            f"Nothing is mailed to {_quoted_list(self.waiting)} until the confirmation mail is answered."
             if self.waiting
             else "",
-            f"Nothing is mailed to {_quoted(self.unsubscribed)}, which unsubscribed."
+            f"Nothing is mailed to {_quoted_list(self.unsubscribed)}, which unsubscribed."
             if self.unsubscribed
             else "",
         ]
@@ -151,7 +151,11 @@ def count_test_mails(account: Account, addresses: Sequence[str]) -> None:
     if not status.allowed:
         raise UserError(status.notice)
     for address in status.allowed:
-        if not windows().hit(f"alert-test-to:{address.lower()}", limit=TESTS_AN_HOUR, seconds=3600).allowed:
+        if (
+            not rate_limiter()
+            .hit(f"alert-test-to:{address.lower()}", limit=TESTS_AN_HOUR, seconds=3600)
+            .allowed
+        ):
             raise UserError(f"{address} had {TESTS_AN_HOUR} test mails within an hour. Try again later.")
 
 
@@ -170,8 +174,8 @@ def _set_subscription(account: Account, address: str, *, is_subscribed: bool) ->
     )
 
 
-def _quoted(addresses: Sequence[str]) -> str:
-    return listed([quoted(each) for each in addresses])
+def _quoted_list(addresses: Sequence[str]) -> str:
+    return join_with_and([quote(each) for each in addresses])
 
 
 def _confirmation(account: Account, address: str) -> str:

@@ -114,8 +114,8 @@ app.post("/alerts", express.raw({{ type: "application/json" }}), (request, respo
 
 def verification_snippets(secret: str = PLACEHOLDER) -> list[dict[str, str]]:
     """Receivers that check the signature, with the secret in them or a place for it."""
-    said = "Check the signature before you read the message."
+    hint = "Check the signature before you read the message."
     return [
-        {"id": "python", "title": "Python", "hint": said, "text": _PYTHON.format(secret=secret)},
-        {"id": "node", "title": "Node.js", "hint": said, "text": _NODE.format(secret=secret)},
+        {"id": "python", "title": "Python", "hint": hint, "text": _PYTHON.format(secret=secret)},
+        {"id": "node", "title": "Node.js", "hint": hint, "text": _NODE.format(secret=secret)},
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.alerts.views import channels, deliveries, editing_channels, editing_subscriptions, subscriptions
+from finops.alerts.views import channel_forms, channels, deliveries, subscription_forms, subscriptions
 
 SUBSCRIPTION = "alerts/subscriptions/<int:subscription_id>/"
 CHANNEL = "alerts/channels/<int:channel_id>/"
@@ -12,20 +12,20 @@ DELIVERY = "alerts/deliveries/<int:delivery_id>/"
 
 urlpatterns = [
     path("alerts/", subscriptions.index, name="alerts"),
-    path("alerts/subscriptions/new/", editing_subscriptions.new, name="alert_subscription_new"),
+    path("alerts/subscriptions/new/", subscription_forms.new, name="alert_subscription_new"),
     path(SUBSCRIPTION, subscriptions.page, name="alert_subscription"),
-    path(f"{SUBSCRIPTION}edit/", editing_subscriptions.edit, name="alert_subscription_edit"),
+    path(f"{SUBSCRIPTION}edit/", subscription_forms.edit, name="alert_subscription_edit"),
     path(f"{SUBSCRIPTION}pause/", subscriptions.pause, name="alert_subscription_pause"),
     path(f"{SUBSCRIPTION}resume/", subscriptions.resume, name="alert_subscription_resume"),
     path(f"{SUBSCRIPTION}delete/", subscriptions.delete, name="alert_subscription_delete"),
     path("alerts/of-budget/<int:budget_id>/", subscriptions.of_budget, name="alerts_of_budget"),
     path("alerts/channels/", channels.index, name="alert_channels"),
-    path("alerts/channels/new/", editing_channels.new, name="alert_channel_new"),
+    path("alerts/channels/new/", channel_forms.new, name="alert_channel_new"),
     path(CHANNEL, channels.page, name="alert_channel"),
-    path(f"{CHANNEL}edit/", editing_channels.edit, name="alert_channel_edit"),
+    path(f"{CHANNEL}edit/", channel_forms.edit, name="alert_channel_edit"),
     path(f"{CHANNEL}test/", channels.test, name="alert_channel_test"),
-    path(f"{CHANNEL}secret/", editing_channels.secret, name="alert_channel_secret"),
-    path(f"{CHANNEL}delete/", editing_channels.delete, name="alert_channel_delete"),
+    path(f"{CHANNEL}secret/", channel_forms.secret, name="alert_channel_secret"),
+    path(f"{CHANNEL}delete/", channel_forms.delete, name="alert_channel_delete"),
     path("alerts/deliveries/", deliveries.index, name="alert_deliveries"),
     path(DELIVERY, deliveries.page, name="alert_delivery"),
     path(f"{DELIVERY}resend/", deliveries.resend, name="alert_delivery_resend"),

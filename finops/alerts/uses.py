@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accounts.models import Account
 from finops.alerts.models import AlertSubscription
-from finops.alerts.queries.subscriptions import in_words
+from finops.alerts.queries.subscriptions import subscription_text
 from finops.allocation.cost_tags import uses
 
 
@@ -14,4 +14,4 @@ def _alerts(account: Account, dimension: str) -> list[str]:
     if family != "cost_tag":
         return []
     rows = AlertSubscription.objects.filter(account=account, cost_tag__key__iexact=key)
-    return [f"alert {in_words(row)!r}" for row in rows.select_related("channel", "cost_tag")]
+    return [f"alert {subscription_text(row)!r}" for row in rows.select_related("channel", "cost_tag")]

@@ -10,8 +10,8 @@ class AllocationConfig(AppConfig):
 
     def ready(self) -> None:
         from finops.allocation import dimensions, team_dimension  # noqa: F401 they register the dimensions
-        from finops.allocation.cost_tags import used_by  # noqa: F401 registers what uses them
+        from finops.allocation.cost_tags import own_uses  # noqa: F401 registers what uses them
         from finops.allocation.queries.split_moves import split_moves
-        from finops.costs import splitting
+        from finops.costs import split_registry
 
-        splitting.register(split_moves)
+        split_registry.register(split_moves)

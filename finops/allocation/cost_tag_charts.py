@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
-from finops.lib.charts import Line, drawing, other_name
-from finops.lib.money import added, subtracted
+from finops.lib.charts import Line, chart_spec, other_name
+from finops.lib.money import exact_difference, exact_sum
 
 DRAWN = 9
 
@@ -26,7 +26,7 @@ class ValueEffect(msgspec.Struct, frozen=True):
 
     @property
     def moved(self) -> Decimal:
-        return subtracted(self.after, self.before)
+        return exact_difference(self.after, self.before)
 
 
 class CurrencyEffect(msgspec.Struct, frozen=True):
@@ -39,11 +39,11 @@ class CurrencyEffect(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> Decimal:
-        return added(month.changed for month in self.months)
+        return exact_sum(month.changed for month in self.months)
 
     @property
     def total(self) -> Decimal:
-        return added(month.total for month in self.months)
+        return exact_sum(month.total for month in self.months)
 
 
 def effect_tables(effect: CostTagEffect) -> list[CurrencyEffect]:
@@ -64,29 +64,29 @@ def _values(rows: Sequence[EffectRow]) -> list[ValueEffect]:
     by_value: dict[str, dict[date, EffectRow]] = {}
     for row in rows:
         by_value.setdefault(row.value, {})[row.month] = row
-    found = [
+    effects = [
         ValueEffect(
             value,
-            added(row.before for row in months.values()),
-            added(row.after for row in months.values()),
+            exact_sum(row.before for row in months.values()),
+            exact_sum(row.after for row in months.values()),
             months,
         )
         for value, months in by_value.items()
     ]
-    return sorted(found, key=lambda each: -added(abs(row.moved) for row in each.months.values()))
+    return sorted(effects, key=lambda each: -exact_sum(abs(row.moved) for row in each.months.values()))
 
 
 def _chart(months: Sequence[MonthEffect], values: Sequence[ValueEffect], currency: str) -> dict[str, Any]:
     days = [month.month for month in months]
-    lines = [Line(each.value, [_moved(each, day) for day in days]) for each in values[:DRAWN]]
+    lines = [Line(each.value, [_moved_amount(each, day) for day in days]) for each in values[:DRAWN]]
     rest = values[DRAWN:]
     if rest:
-        sums = [added(_moved(each, day) for each in rest) for day in days]
+        sums = [exact_sum(_moved_amount(each, day) for each in rest) for day in days]
         lines.append(Line(other_name(len(rest)), sums, rest=True))
     labels = [f"{day:%Y-%m}" for day in days]
-    return drawing(unit=currency, labels=labels, lines=lines, line=False, stacked=True)
+    return chart_spec(unit=currency, labels=labels, lines=lines, line=False, stacked=True)
 
 
-def _moved(value: ValueEffect, day: date) -> Decimal:
+def _moved_amount(value: ValueEffect, day: date) -> Decimal:
     row = value.months.get(day)
     return row.moved if row else Decimal(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from finops.allocation.cost_tags.resolving import resolve_cost_tag
+from finops.allocation.cost_tags.resolution import resolve_cost_tag
 from finops.allocation.models import CostTag
 from finops.costs.dimensions import DimensionKind, registry
 

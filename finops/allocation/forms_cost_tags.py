@@ -50,10 +50,10 @@ class CostTagForm(forms.Form):
 
     def draft(self) -> CostTagDraft:
         """What a valid form says. Raises RuleError."""
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             name: self.cleaned_data[name] for name in ("key", "description", "default_value")
         }
-        return read_draft({**said, "rules": self.cleaned_data["rules"]})
+        return read_draft({**fields, "rules": self.cleaned_data["rules"]})
 
     def clean_rules(self) -> Any:
         try:
@@ -91,8 +91,8 @@ class YamlForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """`yaml` is what was uploaded, else what was pasted."""
-        said = super().clean() or {}
-        said["yaml"] = said.get("file") or said.get("text") or ""
-        if not said["yaml"].strip() and not self.errors:
+        data = super().clean() or {}
+        data["yaml"] = data.get("file") or data.get("text") or ""
+        if not data["yaml"].strip() and not self.errors:
             raise ValidationError("Choose a file, or paste the rules.")
-        return said
+        return data

@@ -65,13 +65,13 @@ class SplitForm(forms.Form):
 
     @classmethod
     def of(
-        cls, account: Account, split: SharedCostSplit | None = None, said: QueryDict | None = None
+        cls, account: Account, split: SharedCostSplit | None = None, params: QueryDict | None = None
     ) -> SplitForm:
         """The form of a split, or as a person has filled it in so far. Three queries."""
         initial = {name: getattr(split, name) for name in cls.base_fields} if split else {}
-        form = cls(said, initial=initial)
-        known = said.get("dimension", "") if said else initial.get("dimension", "")
-        form._choices("dimension", _dimensions(account, known))
+        form = cls(params, initial=initial)
+        current = params.get("dimension", "") if params else initial.get("dimension", "")
+        form._choices("dimension", _dimensions(account, current))
         metrics = [(metric.name, str(metric)) for metric in metrics_of(account)]
         form._choices("usage_metric", [("", "Choose…"), *metrics])
         return form
@@ -80,18 +80,18 @@ class SplitForm(forms.Form):
         field: Any = self.fields[name]
         field.choices = choices
 
-    def draft(self, said: QueryDict) -> SplitDraft:
+    def draft(self, params: QueryDict) -> SplitDraft:
         """What a valid form says, its rows with it."""
-        return draft_of(said, self.cleaned_data)
+        return draft_of(params, self.cleaned_data)
 
 
-def draft_of(said: QueryDict, cleaned: dict[str, Any]) -> SplitDraft:
+def draft_of(params: QueryDict, cleaned: dict[str, Any]) -> SplitDraft:
     return SplitDraft(
         name=cleaned.get("name", ""),
         dimension=cleaned.get("dimension", ""),
         source_value=cleaned.get("source_value", ""),
         method=cleaned.get("method", EVEN),
-        targets=rows_of(said),
+        targets=rows_of(params),
         every_customer=bool(cleaned.get("every_customer")),
         usage_metric=cleaned.get("usage_metric", ""),
         valid_from=cleaned.get("valid_from"),
@@ -99,9 +99,9 @@ def draft_of(said: QueryDict, cleaned: dict[str, Any]) -> SplitDraft:
     )
 
 
-def rows_of(said: QueryDict) -> list[tuple[str, str]]:
+def rows_of(params: QueryDict) -> list[tuple[str, str]]:
     """The targets of the form with their percentages; rows without a target are left out."""
-    values, percents = said.getlist("target"), said.getlist("percent")
+    values, percents = params.getlist("target"), params.getlist("percent")
     padded = [*percents, *[""] * len(values)]
     return [(value.strip(), percent) for value, percent in zip(values, padded, strict=False) if value.strip()]
 
@@ -116,17 +116,19 @@ def with_blanks(rows: list[tuple[str, str]], more: int = 0) -> list[tuple[str, s
     return [*rows, *[("", "")] * blank]
 
 
-def _dimensions(account: Account, known: str) -> list[Any]:
+def _dimensions(account: Account, current: str) -> list[Any]:
     keys = CostTag.objects.filter(account=account).values_list("key", flat=True)
     cost_tags = [(f"cost_tag:{key}", key) for key in keys]
-    listed = [name for name, _title in cost_tags]
-    found = dimension_choices(
-        registry.kinds(), lake_queries.tag_keys(account), [known] if known and known not in listed else []
+    cost_tag_names = [name for name, _title in cost_tags]
+    choices = dimension_choices(
+        registry.kinds(),
+        lake_queries.tag_keys(account),
+        [current] if current and current not in cost_tag_names else [],
     )
     groups = [
         ("Cost tags", cost_tags),
-        ("Tags", found.tags),
-        ("Dimensions", found.plain),
-        ("Bill", found.of_bill),
+        ("Tags", choices.tags),
+        ("Dimensions", choices.plain),
+        ("Bill", choices.of_bill),
     ]
     return [("", "Choose…"), *(group for group in groups if group[1])]

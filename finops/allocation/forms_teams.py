@@ -36,19 +36,19 @@ class TeamKeyForm(forms.Form):
     )
 
     @classmethod
-    def of(cls, account: Account, key: str, said: Any = None) -> TeamKeyForm:
+    def of(cls, account: Account, key: str, data: Any = None) -> TeamKeyForm:
         """The choices of the account. Two queries."""
         kinds = [kind for kind in registry.kinds() if kind.name not in ("team", "product")]
-        found = dimension_choices(
+        choices = dimension_choices(
             kinds, lake_queries.tag_keys(account), [] if key.startswith("cost_tag:") or not key else [key]
         )
-        form = cls(said, initial={"dimension": key})
+        form = cls(data, initial={"dimension": key})
         field: Any = form.fields["dimension"]
         groups = [
             ("Cost tags", _cost_tags(account)),
-            ("Tags", found.tags),
-            ("Dimensions", found.plain),
-            ("Bill", found.of_bill),
+            ("Tags", choices.tags),
+            ("Dimensions", choices.plain),
+            ("Bill", choices.of_bill),
         ]
         field.choices = [("", "Choose…"), *(group for group in groups if group[1])]
         return form

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from finops.allocation.splits.answers import EffectRow, EffectTotal, SplitEffectAnswer
-from finops.lib.charts import Line, drawing, other_name
-from finops.lib.money import added
-from finops.lib.spoken import cut
+from finops.lib.charts import Line, chart_spec, other_name
+from finops.lib.money import exact_sum
+from finops.lib.sentences import truncate
 
 DRAWN = 12
 LABEL_LENGTH = 24
@@ -24,9 +24,9 @@ def effect_charts(effect: SplitEffectAnswer) -> list[tuple[EffectTotal, dict[str
 
 def _chart(total: EffectTotal) -> dict[str, Any]:
     rows = total.rows if len(total.rows) <= DRAWN + 1 else [*total.rows[:DRAWN], _rest(total.rows[DRAWN:])]
-    return drawing(
+    return chart_spec(
         unit=total.currency,
-        labels=[cut(row.label, LABEL_LENGTH) for row in rows],
+        labels=[truncate(row.label, LABEL_LENGTH) for row in rows],
         lines=[
             Line("Before", [row.before for row in rows], rest=True),
             Line("After", [row.after for row in rows]),
@@ -41,8 +41,8 @@ def _rest(rows: list[EffectRow]) -> EffectRow:
     return EffectRow(
         value=name,
         label=name,
-        before=added(row.before for row in rows),
-        moved=added(row.moved for row in rows),
-        after=added(row.after for row in rows),
+        before=exact_sum(row.before for row in rows),
+        moved=exact_sum(row.moved for row in rows),
+        after=exact_sum(row.after for row in rows),
         currency=rows[0].currency,
     )

@@ -13,10 +13,10 @@ from accounts.models import Account
 from finops.allocation.cost_tags import uses
 from finops.allocation.cost_tags.expression import MANY, CostTagValue
 from finops.allocation.cost_tags.functions import list_position, text_at
-from finops.allocation.cost_tags.placing import Placing
+from finops.allocation.cost_tags.placement import PlaceExpression
 from finops.allocation.models import TeamKey, TeamValue
+from finops.costs.dictionary_encoding import DictionaryEncoding, fold_case
 from finops.costs.dimensions import Column, Dimension, DimensionContext, DimensionKind, Expression, registry
-from finops.costs.numbers import Numbers, folded
 from finops.lib.errors import UserError
 
 NO_TEAM = "(no team)"
@@ -33,7 +33,7 @@ Owned = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class _TeamOf:
+class _TeamValue:
     """The name of the team that owns a line's value, whatever its case; null for none."""
 
     value: Expression
@@ -46,34 +46,36 @@ class _TeamOf:
         return text_at(ibis.array(names), self.numbers.number(table))
 
     @cached_property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> DictionaryEncoding:
         """A line's team as its place, found without its name: cost tags work it out from their rules."""
         if not self.owned:
-            return Numbers((), lambda _table: ibis.null("int64"))
+            return DictionaryEncoding((), lambda _table: ibis.null("int64"))
         teams = tuple(team for team, texts in self.owned for _ in texts)
         if not isinstance(self.value, CostTagValue):
-            return Numbers(teams, self._place)
+            return DictionaryEncoding(teams, self._place)
         if self.value.numbers is None:
-            return Numbers(teams, Placing(self.value, self._texts))
+            return DictionaryEncoding(teams, PlaceExpression(self.value, self._texts))
         by_text = dict(zip(self._texts, teams, strict=True))
-        found = self.value.numbers
-        return Numbers(tuple(by_text.get(folded(text or "")) for text in found.texts), found.number)
+        encoding = self.value.numbers
+        return DictionaryEncoding(
+            tuple(by_text.get(fold_case(text or "")) for text in encoding.texts), encoding.number
+        )
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return tuple(folded(text) for _, texts in self.owned for text in texts)
+        return tuple(fold_case(text) for _, texts in self.owned for text in texts)
 
     def _place(self, table: Any) -> Any:
         value = self.value(table).lower()
         if len(self._texts) > MANY:
-            return self._hashed(value)
+            return self._hashed_place(value)
         return list_position(ibis.array(list(self._texts)), value)
 
-    def _hashed(self, value: Any) -> Any:
+    def _hashed_place(self, value: Any) -> Any:
         """The place of the first text of the value's team: in a column of many texts IN, which is hashed, is faster."""
         arms, place = [], 1
         for _, texts in self.owned:
-            arms.append((value.isin([folded(text) for text in texts]), ibis.literal(place, "int64")))
+            arms.append((value.isin([fold_case(text) for text in texts]), ibis.literal(place, "int64")))
             place += len(texts)
         return ibis.cases(*arms, else_=ibis.null("int64"))
 
@@ -88,37 +90,37 @@ def _team(context: DimensionContext, _key: str) -> Dimension:
     if _KNOWN not in context.known:
         context.known[_RESOLVING] = True
         try:
-            context.known[_KNOWN] = _resolved(context)
+            context.known[_KNOWN] = _resolve(context)
         finally:
             del context.known[_RESOLVING]
-    found: Dimension = context.known[_KNOWN]
-    return found
+    dimension: Dimension = context.known[_KNOWN]
+    return dimension
 
 
-def _resolved(context: DimensionContext) -> Dimension:
+def _resolve(context: DimensionContext) -> Dimension:
     key = TeamKey.objects.filter(account=context.account).values_list("dimension", flat=True).first()
     if key is None:
         return Dimension(name="team", title="Team", value=_NOBODY, absent=NO_TEAM, warnings=(NO_TEAM_KEY,))
-    found = registry.resolve(context, key, field="team key")
+    dimension = registry.resolve(context, key, field="team key")
     return Dimension(
         name="team",
         title="Team",
-        value=_TeamOf(found.value, _owned(context)),
+        value=_TeamValue(dimension.value, _load_owned_values(context)),
         absent=NO_TEAM,
-        tag_keys=found.tag_keys,
-        warnings=found.warnings,
+        tag_keys=dimension.tag_keys,
+        warnings=dimension.warnings,
     )
 
 
-def owned_values(dimension: Dimension) -> Owned:
+def values_by_team(dimension: Dimension) -> Owned:
     """Of the dimension `team`: the teams by name, each with the values that it owns; empty of any other."""
-    return dimension.value.owned if isinstance(dimension.value, _TeamOf) else ()
+    return dimension.value.owned if isinstance(dimension.value, _TeamValue) else ()
 
 
-_NOBODY = _TeamOf(Column("service"), ())
+_NOBODY = _TeamValue(Column("service"), ())
 
 
-def _owned(context: DimensionContext) -> Owned:
+def _load_owned_values(context: DimensionContext) -> Owned:
     values: dict[str, list[str]] = defaultdict(list)
     rows = TeamValue.objects.filter(account=context.account).order_by("team__name", "value")
     for team, value in rows.values_list("team__name", "value"):

@@ -42,5 +42,5 @@ def register(name: str) -> Callable[[Panel], Panel]:
 
 def panels_of(account: Account, team: Team) -> list[TeamPanel]:
     """Every panel that has something to show, in the order of registration."""
-    found = [panel(account, team) for panel in _panels.values()]
-    return [panel for panel in found if panel is not None]
+    panels = [panel(account, team) for panel in _panels.values()]
+    return [panel for panel in panels if panel is not None]

@@ -28,7 +28,7 @@ def register(name: str) -> Callable[[Listener], Listener]:
     return add
 
 
-def tell(budget: Budget) -> None:
+def notify(budget: Budget) -> None:
     """The budget has another amount, period or scope, as saved by now."""
     for listener in _listeners.values():
         listener(budget)

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from finops.budgets.answers import BudgetStatus, PastPeriod
 from finops.budgets.queries import BudgetFigures
-from finops.lib.charts import BandLine, Line, drawing
-from finops.lib.money import added, ratio
+from finops.lib.charts import BandLine, Line, chart_spec
+from finops.lib.money import exact_sum, ratio
 
 SPENT, FORECAST, PACE, AMOUNT = "Spent", "Forecast", "Even pace", "Budget"
 BAND: Final = "80 % band"
@@ -50,7 +50,7 @@ def burn_up(figures: BudgetFigures, as_of: date) -> BurnUp:
         Line(PACE, [each.pace for each in days], rest=True, dashed=True),
         Line(AMOUNT, [status.amount] * len(days), tone="limit"),
     ]
-    chart = drawing(
+    chart = chart_spec(
         unit=status.currency,
         labels=labels,
         lines=lines,
@@ -69,16 +69,16 @@ def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
     count = (status.end_date - status.start_date).days + 1
     points = {point.day: point.band for point in figures.projection.points()} if figures.projection else {}
     known_to = max([*(day for day in figures.costs if day <= as_of), status.data_through or date.min])
-    found, total = [], Decimal(0)
+    result, total = [], Decimal(0)
     for index in range(count):
         day = status.start_date + timedelta(days=index)
         is_known = day <= min(known_to, as_of) and status.spent is not None
         cost = figures.costs.get(day, Decimal(0)) if is_known else None
-        total = added([total, cost or Decimal(0)])
+        total = exact_sum([total, cost or Decimal(0)])
         band = points.get(day)
         # The line of the forecast begins where the last complete day ends.
         joins = band is None and is_known and day + timedelta(days=1) in points
-        found.append(
+        result.append(
             BurnDay(
                 day=day,
                 cost=cost,
@@ -86,16 +86,16 @@ def _days(figures: BudgetFigures, as_of: date) -> list[BurnDay]:
                 forecast=band.mean if band else total if joins else None,
                 lower=band.lower if band else total if joins else None,
                 upper=band.upper if band else total if joins else None,
-                pace=ratio(added([status.amount] * (index + 1)), Decimal(count)),
+                pace=ratio(exact_sum([status.amount] * (index + 1)), Decimal(count)),
             )
         )
-    return found
+    return result
 
 
 def history_chart(past: Sequence[PastPeriod], status: BudgetStatus) -> dict[str, Any]:
     """Bars of what earlier periods spent, and this one so far, beside their amounts; the oldest first."""
     ordered = list(reversed(past))
-    return drawing(
+    return chart_spec(
         unit=status.currency,
         labels=[each.start_date.isoformat()[:7] for each in ordered] + [status.start_date.isoformat()[:7]],
         lines=[

@@ -17,7 +17,7 @@ def period_of(kind: str, day: date, fiscal_start_month: int) -> DateRange:
     return _from(starts.get(length, year_start(day, fiscal_start_month)), length)
 
 
-def shifted(kind: str, period: DateRange, count: int) -> DateRange:
+def shift_period(kind: str, period: DateRange, count: int) -> DateRange:
     """The period `count` periods later, or earlier when negative."""
     length = MONTHS[kind]
     return _from(add_months(period.start, count * length), length)

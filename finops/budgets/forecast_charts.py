@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from finops.budgets.queries import ForecastFigures
+from finops.budgets.queries.actual_costs import sum_of_days
 from finops.budgets.queries.forecast_figures import Outlook, Span, band_of
-from finops.budgets.queries.spent import spent_in
 from finops.costs.queries.buckets import buckets_of
-from finops.lib.charts import BandLine, Line, bucket_label, drawing
+from finops.lib.charts import BandLine, Line, bucket_label, chart_spec
 from finops.lib.forecasting import Band
 from finops.lib.periods import DateRange, add_months
 
@@ -56,25 +56,27 @@ def _chart(outlook: Outlook, span: Span) -> ForecastChart:
     for bucket in buckets_of(granularity, DateRange(first, span.period.end), span.coverage):
         days = DateRange(max(bucket.start, first), min(bucket.end, span.period.end))
         band = band_of(outlook, days)
-        spent = None if band else spent_in(outlook.costs, days)
-        known = spent if bucket.has_data or spent else None
-        points.append(Point(bucket_label(bucket.start.isoformat(), granularity), known, band))
-    begun = next((index for index, point in enumerate(points) if point.spent or point.expected), 0)
-    return ForecastChart(outlook.currency, points[begun:], _drawn(outlook.currency, points[begun:]))
+        spent = None if band else sum_of_days(outlook.costs, days)
+        actual = spent if bucket.has_data or spent else None
+        points.append(Point(bucket_label(bucket.start.isoformat(), granularity), actual, band))
+    first_index = next((index for index, point in enumerate(points) if point.spent or point.expected), 0)
+    return ForecastChart(
+        outlook.currency, points[first_index:], _chart_data(outlook.currency, points[first_index:])
+    )
 
 
-def _drawn(currency: str, points: Sequence[Point]) -> dict[str, Any]:
+def _chart_data(currency: str, points: Sequence[Point]) -> dict[str, Any]:
     begins = next((index for index, point in enumerate(points) if point.expected), len(points))
 
-    def joined(index: int, value: Decimal | None) -> Decimal | None:
+    def value_or_last(index: int, value: Decimal | None) -> Decimal | None:
         """The forecast's line begins where that of what was spent ends."""
         return points[index].spent if index == begins - 1 else value
 
     bands = [point.expected for point in points]
-    means = [joined(index, band.mean if band else None) for index, band in enumerate(bands)]
-    lower = [joined(index, band.lower if band else None) for index, band in enumerate(bands)]
-    upper = [joined(index, band.upper if band else None) for index, band in enumerate(bands)]
-    return drawing(
+    means = [value_or_last(index, band.mean if band else None) for index, band in enumerate(bands)]
+    lower = [value_or_last(index, band.lower if band else None) for index, band in enumerate(bands)]
+    upper = [value_or_last(index, band.upper if band else None) for index, band in enumerate(bands)]
+    return chart_spec(
         unit=currency,
         labels=[point.label for point in points],
         lines=[

@@ -12,7 +12,7 @@ from django.forms import BoundField
 
 from accounts.models import Account
 from finops.allocation.models import CostTag, Team
-from finops.budgets.cycles import MONTHS, period_of, shifted
+from finops.budgets.cycles import MONTHS, period_of, shift_period
 from finops.budgets.models import Budget
 from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import BudgetDraft
@@ -79,10 +79,10 @@ class BudgetForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.account, self.budget = account, budget
         for scope, names in _SCOPE_FIELDS.items():
-            if scope != self.chosen("scope", "account"):
+            if scope != self.current_value("scope", "account"):
                 for name in names:
                     del self.fields[name]
-        self._offer()
+        self._set_choices()
         self.period_starts = self._period_starts()
         for day in self.period_starts:
             self.fields[f"{AMOUNT}{day}"] = forms.DecimalField(
@@ -94,12 +94,12 @@ class BudgetForm(forms.Form):
                 error_messages={"min_value": "More than 0, or nothing."},
             )
 
-    def chosen(self, name: str, default: str = "") -> str:
+    def current_value(self, name: str, default: str = "") -> str:
         """What the form has in a field before it is checked."""
-        said = self.data.get(name) if self.is_bound else self.initial.get(name)
-        return str(said) if said not in (None, "") else default
+        value = self.data.get(name) if self.is_bound else self.initial.get(name)
+        return str(value) if value not in (None, "") else default
 
-    def _offer(self) -> None:
+    def _set_choices(self) -> None:
         rows: dict[str, tuple[Any, str]] = {
             "cost_source": (CostSource, "name"),
             "team": (Team, "name"),
@@ -108,23 +108,27 @@ class BudgetForm(forms.Form):
         for name, (model, column) in rows.items():
             field: Any = self.fields.get(name)
             if field is not None:
-                found = [(str(pk), text) for pk, text in model.objects.values_list("pk", column)]
-                field.choices = [("", "Choose…"), *found]
+                choices = [(str(pk), text) for pk, text in model.objects.values_list("pk", column)]
+                field.choices = [("", "Choose…"), *choices]
 
     def _period_starts(self) -> list[date]:
         """This period and those after it, and every other that has an amount already."""
-        kind = self.chosen("period", "monthly")
+        kind = self.current_value("period", "monthly")
         if kind not in MONTHS:
             return []
         now = period_of(kind, clock.today(), self.account.fiscal_start_month)
-        ahead = {shifted(kind, now, count).start for count in range(SHOWN_PERIODS[kind])}
+        ahead = {shift_period(kind, now, count).start for count in range(SHOWN_PERIODS[kind])}
         same_kind = self.budget is not None and self.budget.period == kind
-        kept = {each.starts_on for each in self.budget.amounts.all()} if self.budget and same_kind else set()
-        fits = {day for day in kept if period_of(kind, day, self.account.fiscal_start_month).start == day}
+        stored_starts = (
+            {each.starts_on for each in self.budget.amounts.all()} if self.budget and same_kind else set()
+        )
+        fits = {
+            day for day in stored_starts if period_of(kind, day, self.account.fiscal_start_month).start == day
+        }
         return sorted(ahead | fits)
 
     def period_name(self, day: date) -> str:
-        kind = self.chosen("period", "monthly")
+        kind = self.current_value("period", "monthly")
         if kind == "monthly":
             return f"{day:%b %Y}"
         return f"From {day:%b %Y}"
@@ -133,7 +137,7 @@ class BudgetForm(forms.Form):
     def scope_fields(self) -> list[BoundField]:
         return [
             self[name]
-            for name in _SCOPE_FIELDS.get(self.chosen("scope", "account"), ())
+            for name in _SCOPE_FIELDS.get(self.current_value("scope", "account"), ())
             if name in self.fields
         ]
 
@@ -143,47 +147,47 @@ class BudgetForm(forms.Form):
 
     @property
     def has_own_amounts(self) -> bool:
-        return any(self.chosen(f"{AMOUNT}{day}") for day in self.period_starts)
+        return any(self.current_value(f"{AMOUNT}{day}") for day in self.period_starts)
 
     def draft(self) -> BudgetDraft:
         """What a valid form says."""
-        said = self.cleaned_data
+        cleaned = self.cleaned_data
         return BudgetDraft(
-            name=said["name"],
-            amount=said["amount"],
-            currency=said["currency"],
-            period=said["period"],
-            warning_percent=said["warning_percent"],
+            name=cleaned["name"],
+            amount=cleaned["amount"],
+            currency=cleaned["currency"],
+            period=cleaned["period"],
+            warning_percent=cleaned["warning_percent"],
             scope=ScopeDraft(
-                scope=said["scope"],
-                cost_source=_id(said.get("cost_source")),
-                team=_id(said.get("team")),
-                cost_tag=_id(said.get("cost_tag")),
-                cost_tag_value=said.get("cost_tag_value", ""),
+                scope=cleaned["scope"],
+                cost_source=_id(cleaned.get("cost_source")),
+                team=_id(cleaned.get("team")),
+                cost_tag=_id(cleaned.get("cost_tag")),
+                cost_tag_value=cleaned.get("cost_tag_value", ""),
             ),
             amounts={
-                day: said[f"{AMOUNT}{day}"]
+                day: cleaned[f"{AMOUNT}{day}"]
                 for day in self.period_starts
-                if said.get(f"{AMOUNT}{day}") is not None
+                if cleaned.get(f"{AMOUNT}{day}") is not None
             },
         )
 
-    def unsaved(self) -> Budget:
+    def unsaved_row(self) -> Budget:
         """A budget of the scope and period that the form has so far, to look at its cost; the whole account while the
         scope is not said."""
-        budget = Budget(account=self.account, period=self.chosen("period", "monthly"))
+        budget = Budget(account=self.account, period=self.current_value("period", "monthly"))
         row = self._scope_row()
         if row is not None:
-            budget.scope = self.chosen("scope")
+            budget.scope = self.current_value("scope")
             setattr(budget, budget.scope, row)
-            budget.cost_tag_value = self.chosen("cost_tag_value") if budget.scope == "cost_tag" else ""
+            budget.cost_tag_value = self.current_value("cost_tag_value") if budget.scope == "cost_tag" else ""
         return budget
 
     def _scope_row(self) -> Any:
         models: Mapping[str, Any] = {"cost_source": CostSource, "team": Team, "cost_tag": CostTag}
-        scope = self.chosen("scope", "account")
-        asked = id_of(self.chosen(scope)) if scope in models else None
-        return models[scope].objects.filter(pk=asked).first() if asked else None
+        scope = self.current_value("scope", "account")
+        row_id = id_of(self.current_value(scope)) if scope in models else None
+        return models[scope].objects.filter(pk=row_id).first() if row_id else None
 
 
 def _id(text: str | None) -> int | None:

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
-from finops.budgets.lateness import Filled
+from finops.budgets.lateness import CompletedCosts
 from finops.lib.forecasting import Band, Forecast, Unforecastable, forecast
-from finops.lib.money import added, subtracted
+from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange
 
 NO_HISTORY: Final = "The scope has had no cost in this currency to forecast from."
@@ -29,7 +29,7 @@ class Projection:
     """`known` is the cost of the period's days before the horizon; `extra` what lines of a day in the horizon are above
     its forecast: a day costs at least what it has cost already, and one-time charges come on top of what it costs."""
 
-    known: Decimal
+    known_cost: Decimal
     spent: Decimal
     forecast: Forecast
     extra: Mapping[date, Decimal]
@@ -52,32 +52,32 @@ class Projection:
 
     def reaches(self, amount: Decimal) -> date | None:
         """The first day on which the expected cost of the period is at least the amount."""
-        total = self.known
+        total = self.known_cost
         for count, mean in enumerate(self.forecast.means):
             day = self.days.start + timedelta(days=count)
-            total = added([total, mean, self.extra.get(day, Decimal(0))])
+            total = exact_sum([total, mean, self.extra.get(day, Decimal(0))])
             if total >= amount:
                 return day
         return None
 
     def _up_to(self, day: date) -> Band:
         band = self.forecast.total(DateRange(self.days.start, day))
-        shift = added([self.known, *(extra for each, extra in self.extra.items() if each <= day)])
-        mean = added([shift, band.mean])
+        shift = exact_sum([self.known_cost, *(extra for each, extra in self.extra.items() if each <= day)])
+        mean = exact_sum([shift, band.mean])
         # What is spent stays spent, unless the forecast itself sees credits coming.
         floor = min(self.spent, mean)
-        lower, upper = subtracted(band.lower, self.slack), added([band.upper, self.slack])
-        return Band(mean, max(added([shift, lower]), floor), added([shift, upper]))
+        lower, upper = exact_difference(band.lower, self.slack), exact_sum([band.upper, self.slack])
+        return Band(mean, max(exact_sum([shift, lower]), floor), exact_sum([shift, upper]))
 
 
-def projected(
+def project_period(
     costs: Mapping[date, Decimal],
     covered: Sequence[date],
     period: DateRange,
     *,
     as_of: date,
     through: date | None,
-    late: Filled | None = None,
+    late: CompletedCosts | None = None,
     one_time: Mapping[date, Decimal] | None = None,
     country: str = "",
 ) -> tuple[Projection | None, str]:
@@ -94,14 +94,16 @@ def projected(
         return None, NO_HISTORY
     history = {day: costs_with_late.get(day, Decimal(0)) for day in covered if day >= first}
     horizon = DateRange(max(through + timedelta(days=1), period.start), period.end)
-    found = forecast(history, horizon, country=country)
-    if isinstance(found, Unforecastable):
-        return None, found.reason
-    means = dict(zip(_days(horizon), found.means, strict=True))
+    result = forecast(history, horizon, country=country)
+    if isinstance(result, Unforecastable):
+        return None, result.reason
+    means = dict(zip(_days(horizon), result.means, strict=True))
     extra = _extra(means, costs, one_time or {})
-    known = added(cost for day, cost in costs_with_late.items() if period.start <= day < horizon.start)
-    spent = added(cost for day, cost in costs.items() if period.start <= day <= as_of)
-    return Projection(known, spent, found, extra, slack), ""
+    known_cost = exact_sum(
+        cost for day, cost in costs_with_late.items() if period.start <= day < horizon.start
+    )
+    spent = exact_sum(cost for day, cost in costs.items() if period.start <= day <= as_of)
+    return Projection(known_cost, spent, result, extra, slack), ""
 
 
 def _extra(
@@ -109,16 +111,16 @@ def _extra(
 ) -> dict[date, Decimal]:
     """What days cost above their means. A one-time charge counts on top of the least that its weekday is expected to cost:
     a mean above that may have it, as of a fee of every month."""
-    found = {}
+    extra = {}
     for day in costs.keys() & means.keys():
         mean, once = means[day], one_time.get(day, Decimal(0))
         expected = costs[day]
         if once > 0:
             least = min(each for other, each in means.items() if other.weekday() == day.weekday())
-            expected = added([max(subtracted(costs[day], once), least), once])
+            expected = exact_sum([max(exact_difference(costs[day], once), least), once])
         if expected > mean:
-            found[day] = subtracted(expected, mean)
-    return found
+            extra[day] = exact_difference(expected, mean)
+    return extra
 
 
 def _days(days: DateRange) -> list[date]:

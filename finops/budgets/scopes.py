@@ -39,7 +39,7 @@ class ScopeDraft:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundScope:
+class ResolvedScope:
     """The same with its rows' ids, all of the account in scope."""
 
     scope: str
@@ -49,7 +49,7 @@ class FoundScope:
     cost_tag_value: str = ""
 
 
-class Scoped(Protocol):
+class HasScope(Protocol):
     """A row with a scope."""
 
     cost_source: CostSource | None
@@ -73,7 +73,7 @@ _LISTED_BY: Final = {
 }
 
 
-def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> FoundScope:
+def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> ResolvedScope:
     """The rows that a draft names, of the account in scope. One query, none for the whole account.
 
     `of` is what has the scope, in words. Raises UserError for what is missing, does not go with the scope, or is not
@@ -83,8 +83,8 @@ def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> FoundScope:
     if needs is None:
         raise unknown_value("scope", str(draft.scope), list(_NEEDS), show=str)
     for name in ("cost_source", "team", "cost_tag", "cost_tag_value"):
-        _check_given(name, getattr(draft, name), draft.scope, of, needed=name in needs)
-    return FoundScope(
+        _check_presence(name, getattr(draft, name), draft.scope, of, needed=name in needs)
+    return ResolvedScope(
         scope=draft.scope,
         cost_source_id=find_row("cost_source", draft.cost_source, CostSource, "name"),
         team_id=find_row("team", draft.team, Team, "name"),
@@ -93,12 +93,12 @@ def find_scope(draft: ScopeDraft, *, of: str = "a budget") -> FoundScope:
     )
 
 
-def _check_given(name: str, value: Any, scope: str, of: str, *, needed: bool) -> None:
-    given = value is not None and str(value).strip() != ""
-    if needed and not given:
+def _check_presence(name: str, value: Any, scope: str, of: str, *, needed: bool) -> None:
+    is_present = value is not None and str(value).strip() != ""
+    if needed and not is_present:
         listed = f" {_LISTED_BY[name]} lists them." if name in _LISTED_BY else ""
         raise UserError(f"{name} is missing: {of} of scope {scope} names it.{listed}", field=name)
-    if given and not needed:
+    if is_present and not needed:
         raise UserError(
             f"{name} does not go with scope {scope}; leave it out, or choose another scope.",
             field=name,
@@ -106,19 +106,19 @@ def _check_given(name: str, value: Any, scope: str, of: str, *, needed: bool) ->
         )
 
 
-def find_row(field: str, asked: Reference, model: Any, column: str) -> int | None:
+def find_row(field: str, reference: Reference, model: Any, column: str) -> int | None:
     """The id of the row of the account in scope that is named; None when none is. UserError for one that is not there."""
-    if asked is None or str(asked).strip() == "":
+    if reference is None or str(reference).strip() == "":
         return None
     rows: Sequence[tuple[int, str]] = list(model.objects.values_list("pk", column))
-    text = str(asked).strip()
+    text = str(reference).strip()
     named = [pk for pk, name in rows if name.casefold() == text.casefold()]
     by_id = [pk for pk, _ in rows if str(pk) == text]
     # A number is the id that a list gave; a text is a name, also one that is a number.
-    found = [*by_id, *named] if isinstance(asked, int) else [*named, *by_id]
-    if not found:
+    matches = [*by_id, *named] if isinstance(reference, int) else [*named, *by_id]
+    if not matches:
         raise unknown_value(field, text, [name for _, name in rows], listed_by=_LISTED_BY[field])
-    return found[0]
+    return matches[0]
 
 
 def named_scope(*, cost_source: Reference, team: Reference, cost_tag: Reference, cost_tag_value: str) -> str:
@@ -130,7 +130,7 @@ def named_scope(*, cost_source: Reference, team: Reference, cost_tag: Reference,
     return Budget.Scope.COST_TAG.value if cost_tag not in (None, "") or cost_tag_value else ""
 
 
-def scope_name(row: Scoped) -> str:
+def scope_name(row: HasScope) -> str:
     """What a row is of, in a few words. The scope's row must be loaded."""
     if row.cost_source is not None:
         return row.cost_source.name

@@ -19,7 +19,7 @@ from accounts.scoping import account_scope
 from finops.budgets import changes
 from finops.budgets.cycles import MONTHS, is_first_day, period_of
 from finops.budgets.models import Budget, BudgetAmount
-from finops.budgets.queries.in_data import check_in_data
+from finops.budgets.queries.scope_check import check_scope_in_data
 from finops.budgets.scopes import ScopeDraft, find_scope
 from finops.costs import dependants
 from finops.lib.currencies import currency_code
@@ -48,13 +48,13 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
     count), a scope, currency or period that is not there, a currency or cost tag value that the account's cost does not
     have (one to three lake queries); ValidationError for what the database would refuse."""
     with account_scope(account):
-        _one_at_a_time(account)
+        _lock_account(account)
         _check_name(draft.name, but=None)
         _check_cap()
         budget = Budget(account=account, created_by=actor.user)
         _fill(budget, draft, account)
         budget.full_clean(exclude=["account"])
-        check_in_data(account, budget)
+        check_scope_in_data(account, budget)
         budget.save(force_insert=True)
         _write_amounts(budget, draft, account)
         audit.record(
@@ -62,7 +62,7 @@ def create_budget(*, account: Account, actor: Actor, draft: BudgetDraft) -> Budg
             actor=actor,
             action="budget.create",
             target=budget.name,
-            detail=_said(budget, draft.amounts),
+            detail=_audit_snapshot(budget, draft.amounts),
         )
     return budget
 
@@ -76,24 +76,24 @@ def change_budget(*, budget: Budget, actor: Actor, draft: BudgetDraft) -> Budget
     """
     account = budget.account
     with account_scope(account):
-        _one_at_a_time(account)
+        _lock_account(account)
         row = _row(budget)
         amounts = {each.starts_on: each.amount for each in row.amounts.all()}
-        before, held_against = _said(row, amounts), _held_against(row, amounts)
+        before, held_against = _audit_snapshot(row, amounts), _alert_basis(row, amounts)
         _check_name(draft.name, but=row.pk)
         _fill(row, draft, account)
         row.full_clean(exclude=["account"])
         row.save()
         BudgetAmount.objects.filter(budget=row).delete()
         _write_amounts(row, draft, account)
-        if _held_against(row, draft.amounts) != held_against:
-            changes.tell(row)
+        if _alert_basis(row, draft.amounts) != held_against:
+            changes.notify(row)
         audit.record(
             account=account,
             actor=actor,
             action="budget.change",
             target=row.name,
-            detail={"from": before, "to": _said(row, draft.amounts)},
+            detail={"from": before, "to": _audit_snapshot(row, draft.amounts)},
         )
     return row
 
@@ -103,12 +103,12 @@ def delete_budget(*, budget: Budget, actor: Actor) -> None:
     """Remove a budget with its amounts. Raises UserError for one that is gone already."""
     account = budget.account
     with account_scope(account):
-        _one_at_a_time(account)
+        _lock_account(account)
         row = _row(budget)
-        said = _said(row, {each.starts_on: each.amount for each in row.amounts.all()})
-        said |= dependants.audited(row)
+        detail = _audit_snapshot(row, {each.starts_on: each.amount for each in row.amounts.all()})
+        detail |= dependants.audit_detail(row)
         row.delete()
-        audit.record(account=account, actor=actor, action="budget.delete", target=row.name, detail=said)
+        audit.record(account=account, actor=actor, action="budget.delete", target=row.name, detail=detail)
 
 
 def unsaved_budget(*, account: Account, draft: BudgetDraft) -> Budget:
@@ -119,7 +119,7 @@ def unsaved_budget(*, account: Account, draft: BudgetDraft) -> Budget:
     return budget
 
 
-def _one_at_a_time(account: Account) -> None:
+def _lock_account(account: Account) -> None:
     """Writers of an account's budgets wait for each other, so that counts and names hold until the commit."""
     Account.objects.select_for_update(no_key=True).get(pk=account.pk)
 
@@ -132,14 +132,14 @@ def _row(budget: Budget) -> Budget:
 
 
 def _check_name(name: str, *, but: int | None) -> None:
-    taken = Budget.objects.filter(name__iexact=name.strip()).first()
-    if taken is not None and taken.pk != but:
+    existing = Budget.objects.filter(name__iexact=name.strip()).first()
+    if existing is not None and existing.pk != but:
         raise UserError(
-            f"name: the budget {taken.name!r} exists already, with id {taken.pk}. A member changes that one "
+            f"name: the budget {existing.name!r} exists already, with id {existing.pk}. A member changes that one "
             "on its page; or choose another name.",
             field="name",
             value=name[:100],
-            page=f"budgets/{taken.pk}/",
+            page=f"budgets/{existing.pk}/",
         )
 
 
@@ -159,12 +159,12 @@ def _fill(budget: Budget, draft: BudgetDraft, account: Account) -> None:
     budget.currency = currency_code(draft.currency)
     budget.period = draft.period
     budget.warning_percent = draft.warning_percent
-    found = find_scope(draft.scope)
-    budget.scope = found.scope
-    budget.cost_source_id = found.cost_source_id
-    budget.team_id = found.team_id
-    budget.cost_tag_id = found.cost_tag_id
-    budget.cost_tag_value = found.cost_tag_value
+    scope = find_scope(draft.scope)
+    budget.scope = scope.scope
+    budget.cost_source_id = scope.cost_source_id
+    budget.team_id = scope.team_id
+    budget.cost_tag_id = scope.cost_tag_id
+    budget.cost_tag_value = scope.cost_tag_value
     _check_first_days(draft, account)
 
 
@@ -191,17 +191,17 @@ def _write_amounts(budget: Budget, draft: BudgetDraft, account: Account) -> None
         try:
             row.full_clean(exclude=["account"])
         except ValidationError as error:
-            raise ValidationError({"amounts": [f"{day}: {said}" for said in error.messages]}) from error
+            raise ValidationError({"amounts": [f"{day}: {message}" for message in error.messages]}) from error
         row.save(force_insert=True)
 
 
-def _held_against(budget: Budget, amounts: Mapping[date, Decimal]) -> tuple[object, ...]:
+def _alert_basis(budget: Budget, amounts: Mapping[date, Decimal]) -> tuple[object, ...]:
     """What decides which cost is held against what: all but the name and the percentage that warns on its page."""
     scope = (budget.scope, budget.cost_source_id, budget.team_id, budget.cost_tag_id, budget.cost_tag_value)
     return budget.amount, budget.currency, budget.period, scope, dict(amounts)
 
 
-def _said(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str, Any]:
+def _audit_snapshot(budget: Budget, amounts: Mapping[date, Decimal]) -> dict[str, Any]:
     """What the audit log keeps."""
     return {
         "name": budget.name,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.budgets.views import budget, budgets, editing, forecast
+from finops.budgets.views import budget, budget_form, budgets, forecast
 
 urlpatterns = [
     path("forecast/", forecast.index, name="forecast"),
     path("forecast/month-end/", forecast.month_end, name="forecast_month_end"),
     path("budgets/", budgets.index, name="budgets"),
     path("budgets/at-risk/", budgets.at_risk, name="budgets_at_risk"),
-    path("budgets/new/", editing.new, name="budget_new"),
+    path("budgets/new/", budget_form.new, name="budget_new"),
     path("budgets/<int:budget_id>/", budget.page, name="budget"),
-    path("budgets/<int:budget_id>/edit/", editing.edit, name="budget_edit"),
-    path("budgets/<int:budget_id>/delete/", editing.delete, name="budget_delete"),
+    path("budgets/<int:budget_id>/edit/", budget_form.edit, name="budget_edit"),
+    path("budgets/<int:budget_id>/delete/", budget_form.delete, name="budget_delete"),
 ]

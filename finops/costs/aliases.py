@@ -69,5 +69,5 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
 
 def candidates(dimension: str, value: str) -> list[str]:
     """The value itself, and what bills call it."""
-    known = ALIASES.get(dimension, {}).get(value.strip().casefold(), ())
-    return list(dict.fromkeys([value, *known]))
+    aliases = ALIASES.get(dimension, {}).get(value.strip().casefold(), ())
+    return list(dict.fromkeys([value, *aliases]))

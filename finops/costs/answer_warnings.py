@@ -16,7 +16,7 @@ from accounts.models import Account
 from finops.costs.answers import SourceHealth
 from finops.costs.coverage import Coverage
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 NAMED_SOURCES = 5
 NAME_LENGTH = 60
@@ -55,41 +55,43 @@ def warnings_for(facts: AnswerFacts) -> list[str]:
 
 
 @register("lagging_sources")
-def _lagging(facts: AnswerFacts) -> list[str]:
-    found = [
-        facts.sources[source] for source in facts.coverage.stopped(facts.days) if source in facts.sources
+def _warn_lagging_sources(facts: AnswerFacts) -> list[str]:
+    lagging = [
+        facts.sources[source]
+        for source in facts.coverage.stopped_sources(facts.days)
+        if source in facts.sources
     ]
-    return [f"Source {source.name!r} has no cost lines after {source.last_day}." for source in found]
+    return [f"Source {source.name!r} has no cost lines after {source.last_day}." for source in lagging]
 
 
 @register("unfinished_days")
-def _unfinished(facts: AnswerFacts) -> list[str]:
+def _warn_unfinished_days(facts: AnswerFacts) -> list[str]:
     through, days = facts.coverage.complete_through, facts.days
     if through is None or not days.start <= through < days.end:
         return []
-    ends = {last for last in facts.coverage.delivering.values() if last < days.end}
+    ends = {last for last in facts.coverage.active_sources.values() if last < days.end}
     if len(ends) < 2:
         return [f"Data is complete through {through}; amounts of later days are missing or will still grow."]
-    return [f"Days are complete {_by_end(facts)}; amounts of later days are missing or will still grow."]
+    return [f"Days are complete {_ends_text(facts)}; amounts of later days are missing or will still grow."]
 
 
-def _by_end(facts: AnswerFacts) -> str:
+def _ends_text(facts: AnswerFacts) -> str:
     """How far each source is complete, those with the same end together, the latest end first."""
     sources: dict[date, list[str]] = {}
-    for source, last in facts.coverage.delivering.items():
+    for source, last in facts.coverage.active_sources.items():
         if source in facts.sources:
             sources.setdefault(min(last, facts.days.end), []).append(facts.sources[source].name)
-    said = []
+    parts = []
     for last in sorted(sources, reverse=True):
         names = sorted(sources[last])
         more = f" and {len(names) - NAMED_SOURCES} more" if len(names) > NAMED_SOURCES else ""
-        quoted = ", ".join(repr(cut(name, NAME_LENGTH)) for name in names[:NAMED_SOURCES])
-        said.append(f"through {last} of {quoted}{more}")
-    return "; ".join(said)
+        quoted = ", ".join(repr(truncate(name, NAME_LENGTH)) for name in names[:NAMED_SOURCES])
+        parts.append(f"through {last} of {quoted}{more}")
+    return "; ".join(parts)
 
 
 @register("outside_the_data")
-def _outside(facts: AnswerFacts) -> list[str]:
+def _warn_outside_data(facts: AnswerFacts) -> list[str]:
     first, last, days = facts.coverage.first_day, facts.coverage.last_day, facts.days
     if first is None or last is None:
         return ["The account has no cost data yet."]

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from finops.lib.answers import AccountRef as AccountRef
 from finops.lib.answers import PeriodUsed as PeriodUsed
-from finops.lib.spoken import listed, money
+from finops.lib.sentences import join_with_and, money
 
 
 # `charge_categories` are the names of those that count, or `all`.
@@ -170,8 +170,8 @@ class AppliedSplit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     @property
     def sentence(self) -> str:
         """What it did, for people; why something stayed is a warning's matter."""
-        moved = listed([money(part.amount, part.currency) for part in self.moved]) or "nothing"
-        stayed = listed([money(part.amount, part.currency) for part in self.stayed])
+        moved = join_with_and([money(part.amount, part.currency) for part in self.moved]) or "nothing"
+        stayed = join_with_and([money(part.amount, part.currency) for part in self.stayed])
         kept = f"; {stayed} stayed" if stayed else ""
         return f"Split {self.name!r} moved {moved} of {self.source_value} ({self.dimension}) to its targets{kept}."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from finops.costs.answers import SpendAnswer, SpendRow, SpendTotal
-from finops.lib.charts import Line, SeriesTable, bucket_label, by_bucket, drawing, other_name
+from finops.lib.charts import Line, SeriesTable, bucket_label, by_bucket, chart_spec, other_name
 
 
 def row_name(row: SpendRow) -> str:
@@ -26,7 +26,7 @@ def _table(answer: SpendAnswer, total: SpendTotal) -> SeriesTable:
     rows = [(row_name(row), by_bucket(row.series, days), row.amount) for row in groups]
     lines = [Line(row_name(row), by_bucket(row.series, days), row.other_groups > 0) for row in groups]
     lines = lines or [Line(f"Total {total.currency}", totals)]
-    chart = drawing(
+    chart = chart_spec(
         unit=total.currency,
         labels=labels,
         lines=lines,

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from finops.costs.answers import ComparisonUsed
 from finops.costs.coverage import RECENT_DAYS, Coverage
 from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
-from finops.lib.spoken import cut, listed
+from finops.lib.sentences import join_with_and, truncate
 
 NAME_LENGTH = 60
 NAMED_SOURCES = 5
@@ -19,7 +19,7 @@ NOTHING_COMPLETE = "No day of the period has complete data yet, so there is noth
 
 
 @dataclass(frozen=True)
-class Apart:
+class SourceOverride:
     """A source that pairs other days than most; without days it is on neither side."""
 
     source_id: int
@@ -28,76 +28,89 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonRanges:
     """The days of both sides, or why there are none; and the sources that pair others."""
 
     current: DateRange | None = None
     previous: DateRange | None = None
     reason: str = ""
-    apart: tuple[Apart, ...] = ()
+    source_overrides: tuple[SourceOverride, ...] = ()
 
-    def against(self, previous: DateRange) -> Compared:
+    def against(self, previous: DateRange) -> ComparisonRanges:
         """The same with other earlier days, which every source has."""
-        apart = tuple(replace(each, previous=previous if each.current else None) for each in self.apart)
-        return replace(self, previous=previous, apart=apart)
+        source_overrides = tuple(
+            replace(each, previous=previous if each.current else None) for each in self.source_overrides
+        )
+        return replace(self, previous=previous, source_overrides=source_overrides)
 
 
-def compared_days(
+def comparison_ranges(
     *, compare_to: str, days: DateRange, period: str, complete_through: date | None
-) -> Compared:
+) -> ComparisonRanges:
     """The days with complete data, and the same elapsed days of the earlier period (or of the year before)."""
     if complete_through is None or complete_through < days.start:
-        return Compared(reason=NOTHING_COMPLETE)
+        return ComparisonRanges(reason=NOTHING_COMPLETE)
     covered = DateRange(days.start, min(days.end, complete_through))
     whole = whole_period(period, days)
     if compare_to == "previous_year":
-        return Compared(covered, previous_year(covered))
+        return ComparisonRanges(covered, previous_year(covered))
     earlier = previous_period(whole)
     if covered == whole:
-        return Compared(covered, earlier)
+        return ComparisonRanges(covered, earlier)
     elapsed = earlier.start + timedelta(days=covered.days - 1)
-    return Compared(covered, DateRange(earlier.start, min(elapsed, earlier.end)))
+    return ComparisonRanges(covered, DateRange(earlier.start, min(elapsed, earlier.end)))
 
 
-def compared_by_source(
+def comparison_ranges_by_source(
     *, compare_to: str, days: DateRange, period: str, coverage: Coverage, together: bool = False
-) -> Compared:
-    """As `compared_days`, of each source its own complete days; those of most sources are the ones that are named first.
+) -> ComparisonRanges:
+    """As `comparison_ranges`, of each source its own complete days; those of most sources are the ones that are named first.
 
     A source that bills by the month follows the others as far as it is complete. One without a complete day in the
     period is on neither side, so that what has not come yet is no saving; one that ended long before counts as it is.
     `together`: all sources pair the days that are complete for all, as what is divided by usage of the same days must.
     """
-    ends = {source: min(last, days.end) for source, last in coverage.throughs.items() if last >= days.start}
+    ends = {
+        source: min(last, days.end)
+        for source, last in coverage.last_complete_days.items()
+        if last >= days.start
+    }
     if not ends:
-        return Compared(reason=NOTHING_COMPLETE)
-    delivering = {source: end for source, end in ends.items() if source in coverage.delivering}
-    main_end = min(delivering.values(), default=max(ends.values())) if together else _most(ends, coverage)
+        return ComparisonRanges(reason=NOTHING_COMPLETE)
+    active_sources = {source: end for source, end in ends.items() if source in coverage.active_sources}
+    main_end = (
+        min(active_sources.values(), default=max(ends.values()))
+        if together
+        else _most_common_end(ends, coverage)
+    )
 
-    def until(end: date) -> Compared:
-        return compared_days(compare_to=compare_to, days=days, period=period, complete_through=end)
+    def until(end: date) -> ComparisonRanges:
+        return comparison_ranges(compare_to=compare_to, days=days, period=period, complete_through=end)
 
-    apart = []
-    for source, last in coverage.throughs.items():
+    source_overrides = []
+    for source, last in coverage.last_complete_days.items():
         end = ends.get(source)
         if end is None or (together and end < main_end):
             if (days.start - last).days <= RECENT_DAYS:
-                apart.append(Apart(source, None, None))
-        elif end != main_end and not together and (end < main_end or not coverage.by_the_month(source)):
+                source_overrides.append(SourceOverride(source, None, None))
+        elif end != main_end and not together and (end < main_end or not coverage.is_billed_monthly(source)):
             own = until(end)
-            apart.append(Apart(source, own.current, own.previous))
-    return replace(until(main_end), apart=tuple(apart))
+            source_overrides.append(SourceOverride(source, own.current, own.previous))
+    return replace(until(main_end), source_overrides=tuple(source_overrides))
 
 
-def _most(ends: Mapping[int, date], coverage: Coverage) -> date:
+def _most_common_end(ends: Mapping[int, date], coverage: Coverage) -> date:
     """The end of most sources with daily usage, the later of two."""
-    daily = [end for source, end in ends.items() if not coverage.by_the_month(source)]
+    daily = [end for source, end in ends.items() if not coverage.is_billed_monthly(source)]
     counts = Counter(daily or ends.values())
     return max(counts, key=lambda end: (counts[end], end))
 
 
 def comparison_used(
-    compare_to: str, compared: Compared | None, days: DateRange, names: Mapping[int, str] | None = None
+    compare_to: str,
+    compared: ComparisonRanges | None,
+    days: DateRange,
+    names: Mapping[int, str] | None = None,
 ) -> ComparisonUsed | None:
     """How an answer says what it compared."""
     if compared is None or compared.current is None or compared.previous is None:
@@ -112,7 +125,7 @@ def comparison_used(
     )
 
 
-def note_of(compared: Compared, days: DateRange, names: Mapping[int, str]) -> str:
+def note_of(compared: ComparisonRanges, days: DateRange, names: Mapping[int, str]) -> str:
     """Which days are compared where they are not simply those that were asked about."""
     current, previous = compared.current, compared.previous
     if current is None or previous is None:
@@ -123,26 +136,30 @@ def note_of(compared: Compared, days: DateRange, names: Mapping[int, str]) -> st
             f"Only days with complete data are compared: {current.start} to {current.end} with "
             f"{previous.start} to {previous.end}; the amounts in totals and rows cover the whole period."
         )
-    parts += apart_words(compared, names)
+    parts += source_override_sentences(compared, names)
     if current.days != previous.days:
         parts.append(f"The earlier side has {previous.days} days, this side {current.days}.")
     return " ".join(parts)
 
 
-def apart_words(compared: Compared, names: Mapping[int, str]) -> list[str]:
+def source_override_sentences(compared: ComparisonRanges, names: Mapping[int, str]) -> list[str]:
     """A sentence on the sources that pair other days than most, and one on those that are left out."""
-    own = [each for each in compared.apart if each.current and each.source_id in names]
-    left = [names[each.source_id] for each in compared.apart if not each.current and each.source_id in names]
-    found = []
+    own = [each for each in compared.source_overrides if each.current and each.source_id in names]
+    left_out = [
+        names[each.source_id]
+        for each in compared.source_overrides
+        if not each.current and each.source_id in names
+    ]
+    sentences = []
     if own:
-        said = listed([_own_words(each, names) for each in own[:NAMED_SOURCES]])
-        found.append(f"Each source is compared over its own complete days: {said}.")
-    if left:
-        quoted = listed([repr(cut(name, NAME_LENGTH)) for name in left[:NAMED_SOURCES]])
-        found.append(f"Left out of the comparison, without a complete day in the period: {quoted}.")
-    return found
+        overrides = join_with_and([_override_text(each, names) for each in own[:NAMED_SOURCES]])
+        sentences.append(f"Each source is compared over its own complete days: {overrides}.")
+    if left_out:
+        quoted = join_with_and([repr(truncate(name, NAME_LENGTH)) for name in left_out[:NAMED_SOURCES]])
+        sentences.append(f"Left out of the comparison, without a complete day in the period: {quoted}.")
+    return sentences
 
 
-def _own_words(each: Apart, names: Mapping[int, str]) -> str:
+def _override_text(each: SourceOverride, names: Mapping[int, str]) -> str:
     days = each.current
-    return f"{cut(names[each.source_id], NAME_LENGTH)!r} over {days.start} to {days.end}" if days else ""
+    return f"{truncate(names[each.source_id], NAME_LENGTH)!r} over {days.start} to {days.end}" if days else ""

@@ -90,13 +90,13 @@ class SourceDays:
         return first_partial - timedelta(days=1) if first_partial else last
 
     @property
-    def by_the_month(self) -> bool:
+    def is_billed_monthly(self) -> bool:
         return self.usage_through is None
 
 
 def settle_words(days: SourceDays) -> str:
     """How long a source's days take, and how that is known."""
-    if days.by_the_month:
+    if days.is_billed_monthly:
         return "It bills by the month: it is complete to the end of what it has billed."
     count = "1 day" if days.settle_days == 1 else f"{days.settle_days} days"
     origin = {
@@ -107,30 +107,30 @@ def settle_words(days: SourceDays) -> str:
     return f"{count}, {origin}."
 
 
-Seen = Mapping[int, float]
+AmountByAge = Mapping[int, float]
 """The amount of a day by its age, in days, when it was seen."""
 
 
-def learnt_settle_days(days: Iterable[Seen]) -> int | None:
+def learnt_settle_days(days: Iterable[AmountByAge]) -> int | None:
     """The smallest age at which nearly all of a day was there on nine of ten days; None without evidence.
 
     A day is evidence when it was seen young and again at FINISHED_AGE or later; its last amount is what it was.
     """
-    finished = [seen for seen in days if seen and max(seen) >= FINISHED_AGE and len(seen) > 1]
-    finished = [seen for seen in finished if seen[max(seen)]]
+    finished = [amounts for amounts in days if amounts and max(amounts) >= FINISHED_AGE and len(amounts) > 1]
+    finished = [amounts for amounts in finished if amounts[max(amounts)]]
     for age in range(1, MAX_SETTLE_DAYS + 1):
-        known = [seen for seen in finished if min(seen) <= age]
-        if len(known) < FEWEST_DAYS:
+        evidence = [amounts for amounts in finished if min(amounts) <= age]
+        if len(evidence) < FEWEST_DAYS:
             continue
-        settled = sum(_is_there(seen, age) for seen in known)
-        if settled >= OFTEN * len(known):
+        settled = sum(_is_settled(amounts, age) for amounts in evidence)
+        if settled >= OFTEN * len(evidence):
             return age
     return MAX_SETTLE_DAYS if len(finished) >= FEWEST_DAYS else None
 
 
-def _is_there(seen: Seen, age: int) -> bool:
-    last = seen[max(seen)]
-    then = seen[max(each for each in seen if each <= age)]
+def _is_settled(amounts: AmountByAge, age: int) -> bool:
+    last = amounts[max(amounts)]
+    then = amounts[max(each for each in amounts if each <= age)]
     return abs(then - last) <= (1 - SETTLED_SHARE) * abs(last)
 
 
@@ -156,7 +156,7 @@ def partial_days(
     before = first - timedelta(days=1)
     if _is_far_below(totals, before, totals.get(before, 0.0)):
         return frozenset()  # lower for longer than a bill takes: another level
-    found: set[date] = set()
+    partial: set[date] = set()
     level: float | None = None
     for offset in range(LOOKED_AT_DAYS):
         day = first + timedelta(days=offset)
@@ -165,31 +165,31 @@ def partial_days(
             continue
         if level is not None and amount >= _FAR_BELOW * level:
             continue
-        if _stays(day, grown or {}):
+        if _is_stable(day, grown or {}):
             level = amount
             continue
-        found.add(day)
-    return frozenset(found)
+        partial.add(day)
+    return frozenset(partial)
 
 
-def _stays(day: date, grown: Mapping[date, Sequence[float]]) -> bool:
+def _is_stable(day: date, grown: Mapping[date, Sequence[float]]) -> bool:
     """Whether two imports brought the same amount of a day."""
-    seen = grown.get(day, ())
-    return len(seen) > 1 and min(seen[-2:]) >= _SAME * max(seen[-2:])
+    amounts = grown.get(day, ())
+    return len(amounts) > 1 and min(amounts[-2:]) >= _SAME * max(amounts[-2:])
 
 
 def _weekdays(day: date, first: date) -> list[date]:
     """The same weekdays before the newest days, the newest first."""
-    found = [day - timedelta(weeks=week) for week in range(1, _WEEKS + 2)]
-    return [each for each in found if each < first][:_WEEKS]
+    candidates = [day - timedelta(weeks=week) for week in range(1, _WEEKS + 2)]
+    return [each for each in candidates if each < first][:_WEEKS]
 
 
 def _is_far_below(totals: Mapping[date, float], day: date, amount: float, first: date | None = None) -> bool:
-    known = [totals[each] for each in _weekdays(day, first or day) if each in totals]
-    if len(known) < _FEWEST_WEEKS:
+    amounts = [totals[each] for each in _weekdays(day, first or day) if each in totals]
+    if len(amounts) < _FEWEST_WEEKS:
         return False
-    expected = median(known)
-    return expected > 0 and amount < _FAR_BELOW * expected and amount < _BELOW_ANY * min(known)
+    expected = median(amounts)
+    return expected > 0 and amount < _FAR_BELOW * expected and amount < _BELOW_ANY * min(amounts)
 
 
 def _lacks_services(costs: ByService, day: date, first: date) -> bool:

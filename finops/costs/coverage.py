@@ -48,16 +48,16 @@ class Coverage:
 
     @cached_property
     def sources(self) -> dict[int, SourceSpan]:
-        found: dict[int, SourceSpan] = {}
+        by_source: dict[int, SourceSpan] = {}
         for span in self.spans:
-            known = found.get(span.source_id, span)
-            found[span.source_id] = SourceSpan(
+            current = by_source.get(span.source_id, span)
+            by_source[span.source_id] = SourceSpan(
                 span.source_id,
-                min(known.first_day, span.first_day),
-                max(known.last_day, span.last_day),
-                span.rows + (known.rows if known is not span else 0),
+                min(current.first_day, span.first_day),
+                max(current.last_day, span.last_day),
+                span.rows + (current.rows if current is not span else 0),
             )
-        return found
+        return by_source
 
     @property
     def first_day(self) -> date | None:
@@ -68,74 +68,81 @@ class Coverage:
         return max((span.last_day for span in self.spans), default=None)
 
     @cached_property
-    def throughs(self) -> dict[int, date]:
+    def last_complete_days(self) -> dict[int, date]:
         """The last complete day of each source that has one; never today, which is not over."""
         yesterday = self.today - timedelta(days=1)
-        found = {}
+        last_days = {}
         for source, span in self.sources.items():
-            known = self.days_of.get(source)
-            through = known.through(self.today) if known else None
+            days = self.days_of.get(source)
+            through = days.through(self.today) if days else None
             last = through or min(span.last_day, yesterday)
             if last >= span.first_day:
-                found[source] = last
-        return found
+                last_days[source] = last
+        return last_days
 
     @cached_property
-    def delivering(self) -> dict[int, date]:
+    def active_sources(self) -> dict[int, date]:
         """The last complete day of each source that has not stopped."""
-        newest = max(self.throughs.values(), default=date.min)
+        newest = max(self.last_complete_days.values(), default=date.min)
         return {
-            source: last for source, last in self.throughs.items() if (newest - last).days <= LAGGING_DAYS
+            source: last
+            for source, last in self.last_complete_days.items()
+            if (newest - last).days <= LAGGING_DAYS
         }
 
     @cached_property
     def complete_through(self) -> date | None:
         """The last day that is complete for every source that still delivers."""
-        return min(self.delivering.values(), default=None)
+        return min(self.active_sources.values(), default=None)
 
     @cached_property
-    def most_through(self) -> date | None:
+    def complete_through_for_most(self) -> date | None:
         """The last day that is complete for most delivering sources with daily usage, the later of two; of those that bill
         by the month where there are no others."""
-        daily = [end for source, end in self.delivering.items() if not self.by_the_month(source)]
-        counts = Counter(daily or self.delivering.values())
+        daily = [end for source, end in self.active_sources.items() if not self.is_billed_monthly(source)]
+        counts = Counter(daily or self.active_sources.values())
         return max(counts, key=lambda end: (counts[end], end), default=None)
 
-    def by_the_month(self, source: int) -> bool:
-        known = self.days_of.get(source)
-        return known is not None and known.by_the_month
+    def is_billed_monthly(self, source: int) -> bool:
+        days = self.days_of.get(source)
+        return days is not None and days.is_billed_monthly
 
     @cached_property
     def ends(self) -> tuple[tuple[date, tuple[int, ...]], ...]:
         """The last complete days that there are, each with its sources."""
-        found: dict[date, list[int]] = {}
-        for source, last in self.throughs.items():
-            found.setdefault(last, []).append(source)
-        return tuple((last, tuple(sorted(found[last]))) for last in sorted(found))
+        sources_by_end: dict[date, list[int]] = {}
+        for source, last in self.last_complete_days.items():
+            sources_by_end.setdefault(last, []).append(source)
+        return tuple((last, tuple(sorted(sources_by_end[last]))) for last in sorted(sources_by_end))
 
     def incomplete_from(self, days: DateRange) -> dict[int, date]:
         """The first of these days that is not complete, of each source whose end falls short of them."""
-        found = {}
+        first_days = {}
         for source, span in self.sources.items():
-            last = self.throughs.get(source)
+            last = self.last_complete_days.get(source)
             if last is None:
-                found[source] = max(days.start, span.first_day)
-            elif last < days.end and (source in self.delivering or (days.start - last).days <= RECENT_DAYS):
-                found[source] = max(last + timedelta(days=1), days.start)
-        return {source: first for source, first in found.items() if first <= days.end}
+                first_days[source] = max(days.start, span.first_day)
+            elif last < days.end and (
+                source in self.active_sources or (days.start - last).days <= RECENT_DAYS
+            ):
+                first_days[source] = max(last + timedelta(days=1), days.start)
+        return {source: first for source, first in first_days.items() if first <= days.end}
 
-    def stopped(self, days: DateRange) -> list[int]:
+    def stopped_sources(self, days: DateRange) -> list[int]:
         """Sources that stopped before these days began or in them, but late enough to matter for them."""
         return [
             source
-            for source, last in self.throughs.items()
-            if source not in self.delivering and days.start - timedelta(days=RECENT_DAYS) <= last < days.end
+            for source, last in self.last_complete_days.items()
+            if source not in self.active_sources
+            and days.start - timedelta(days=RECENT_DAYS) <= last < days.end
         ]
 
     def of_sources(self, chosen: Iterable[int], *, today: date | None = None) -> Coverage:
         """The same of these sources alone, as of a day."""
-        wanted = set(chosen)
-        pairs = [pair for pair in zip(self.spans, self.covered, strict=True) if pair[0].source_id in wanted]
+        source_ids = set(chosen)
+        pairs = [
+            pair for pair in zip(self.spans, self.covered, strict=True) if pair[0].source_id in source_ids
+        ]
         return replace(
             self,
             spans=tuple(span for span, _ in pairs),
@@ -149,13 +156,13 @@ class Coverage:
 
     def days_with_data(self, days: DateRange) -> int:
         """How many of these days are covered."""
-        found, done = 0, days.start
+        count, done = 0, days.start
         for span in sorted(self.covered, key=lambda span: span.start):
             first, last = max(span.start, done), min(span.end, days.end)
             if first <= last:
-                found += (last - first).days + 1
+                count += (last - first).days + 1
                 done = last + timedelta(days=1)
-        return found
+        return count
 
 
 def coverage_of(
@@ -163,15 +170,16 @@ def coverage_of(
 ) -> Coverage:
     """The coverage that live segments give: (source id, month, first day, last day, rows)."""
     segments = list(segments)
-    known = days_of or {}
+    source_days = days_of or {}
     months: dict[int, list[date]] = {}
     for source_id, month, *_ in segments:
         months.setdefault(source_id, []).append(month)
     spans = tuple(SourceSpan(source, first, last, rows) for source, _, first, last, rows in segments)
     covered = tuple(
-        _covered(segment, months[segment[0]], _end(known.get(segment[0]), today)) for segment in segments
+        _covered_days(segment, months[segment[0]], _end(source_days.get(segment[0]), today))
+        for segment in segments
     )
-    return Coverage(spans, covered, today, known)
+    return Coverage(spans, covered, today, source_days)
 
 
 def _end(days: SourceDays | None, today: date) -> date | None:
@@ -183,7 +191,7 @@ def _end(days: SourceDays | None, today: date) -> date | None:
     return min(days.billed_through, today - timedelta(days=1)) if days.billed_through else None
 
 
-def _covered(segment: Segment, months: list[date], end: date | None) -> DateRange:
+def _covered_days(segment: Segment, months: list[date], end: date | None) -> DateRange:
     """The days that a segment speaks for: those of its billing month, or of its lines where it has none of them.
 
     A line dated before the month, such as a correction, does not make the days before look covered. `end` is how far the

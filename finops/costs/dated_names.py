@@ -12,16 +12,16 @@ _DAY = "%Y-%m-%d"
 _LENGTH = len("2026-05-31")
 
 
-def dated(lines: Any, name: Any) -> Any:
+def with_date_prefix(lines: Any, name: Any) -> Any:
     """An expression of the name on each line, the day before it; null where there is no name."""
     return lines.charge_date.strftime(_DAY).concat(name)
 
 
 def newest(lines: Any, name: Any) -> Any:
     """An aggregate: the name on the newest of the lines that have one."""
-    return dated(lines, name).max().substr(_LENGTH)
+    return with_date_prefix(lines, name).max().substr(_LENGTH)
 
 
-def undated(name: str | None) -> str:
+def strip_date_prefix(name: str | None) -> str:
     """The name of the largest of `dated`; empty for none."""
     return (name or "")[_LENGTH:]

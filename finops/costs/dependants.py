@@ -12,7 +12,7 @@ from typing import Final
 
 from django.db.models import Model
 
-from finops.lib.spoken import cut, listed
+from finops.lib.sentences import join_with_and, truncate
 
 Finder = Callable[[Model], list[str]]
 """From a row, such as a team, to what goes with it, each in words, one query at most. The account is in scope."""
@@ -41,18 +41,20 @@ def dependants_of(row: Model) -> dict[str, list[str]]:
 
     At most 200 of a noun, long ones cut. Call it before the row is deleted.
     """
-    found = {noun: finder(row) for noun, finder in _finders.items()}
+    names_by_noun = {noun: finder(row) for noun, finder in _finders.items()}
     return {
-        f"{noun}s": [cut(each, LONGEST) for each in names[:KEPT]] for noun, names in found.items() if names
+        f"{noun}s": [truncate(each, LONGEST) for each in names[:KEPT]]
+        for noun, names in names_by_noun.items()
+        if names
     }
 
 
-def audited(row: Model) -> dict[str, list[str]]:
+def audit_detail(row: Model) -> dict[str, list[str]]:
     """The same for the audit log's detail: `{"alert_subscriptions": […]}`."""
     return {nouns.replace(" ", "_"): names for nouns, names in dependants_of(row).items()}
 
 
-def going_with(row: Model) -> str:
+def deletion_impact_text(row: Model) -> str:
     """`2 alert subscriptions go with it: …, and ….` for who is about to delete the row; "" when nothing does."""
     return " ".join(_sentence(nouns, names) for nouns, names in dependants_of(row).items())
 
@@ -61,4 +63,4 @@ def _sentence(nouns: str, names: list[str]) -> str:
     more = len(names) - SHOWN
     shown = [f"“{name}”" for name in names[:SHOWN]] + ([f"{more} more"] if more > 0 else [])
     counted = f"1 {nouns.removesuffix('s')} goes" if len(names) == 1 else f"{len(names)} {nouns} go"
-    return f"{counted} with it: {listed(shown)}."
+    return f"{counted} with it: {join_with_and(shown)}."

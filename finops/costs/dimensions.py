@@ -17,8 +17,8 @@ from accounts.models import Account
 from finops.costs.value_names import FormerName, ValueNames
 from finops.lake.manifest import CostKeys, Manifest, cost_tag_keys
 from finops.lake.schema import ExtensionKey, extension_column, tag_column
-from finops.lib.errors import UserError, nearest, unknown_value
-from finops.lib.spoken import dimension_words, quoted
+from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.sentences import dimension_text, quote
 
 EXTENSION = "x_"
 """What the names of providers' own columns begin with, as dimensions too."""
@@ -105,7 +105,7 @@ class DimensionKind:
         return self.name.endswith(":") or self.name == EXTENSION
 
     @property
-    def shown_name(self) -> str:
+    def display_name(self) -> str:
         return f"{self.name}<key>" if self.is_family else self.name
 
 
@@ -143,21 +143,21 @@ class DimensionRegistry:
             return family.resolve(context, key)
         plain = self._kinds.get(_plain(name))
         if plain is not None and not plain.is_family:
-            return _read_as(context, plain.resolve(context, ""), name)
+            return _with_meaning_warning(context, plain.resolve(context, ""), name)
         own_names = [f"{kind.name}{key}" for kind in self.kinds() if kind.own_keys for key in kind.own_keys()]
         tags = [f"tag:{key}" for key in context.tag_keys if _plain(key) == _plain(name)]
-        choices = [*own_names, *tags, *(kind.shown_name for kind in self.kinds())]
-        raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_words)
+        choices = [*own_names, *tags, *(kind.display_name for kind in self.kinds())]
+        raise unknown_value(field, name, choices, listed_by="getAccountContext", show=dimension_text)
 
     def resolve_in_data(self, context: DimensionContext, name: str, *, field: str) -> Dimension:
         """As `resolve`, for what is kept: refused also when no cost line has a tag key that the dimension reads."""
-        found = self.resolve(context, name, field=field)
-        known = (
-            {*context.tag_keys, *map(ExtensionKey, context.tag_keys.extensions)} if found.tag_keys else set()
-        )
-        unknown = [key for key in found.tag_keys if key not in known]
+        dimension = self.resolve(context, name, field=field)
+        if not dimension.tag_keys:
+            return dimension
+        data_keys = {*context.tag_keys, *map(ExtensionKey, context.tag_keys.extensions)}
+        unknown = [key for key in dimension.tag_keys if key not in data_keys]
         if not unknown:
-            return found
+            return dimension
         if isinstance(unknown[0], ExtensionKey):
             raise UserError(
                 f"{field}: no cost line has column x_{unknown[0][:60]}. Import cost that has it first, or choose another "
@@ -165,8 +165,8 @@ class DimensionRegistry:
                 field=field,
                 value=name,
             )
-        close = nearest(unknown[0], context.tag_keys)
-        advice = f" Nearest: {', '.join(quoted(f'tag:{key}') for key in close)}." if close else ""
+        close = nearest_choices(unknown[0], context.tag_keys)
+        advice = f" Nearest: {', '.join(quote(f'tag:{key}') for key in close)}." if close else ""
         raise UserError(
             f"{field}: no cost line has tag key {unknown[0][:60]!r}.{advice} Import cost with that tag first, or choose "
             "another dimension.",
@@ -218,15 +218,15 @@ _SEVERAL_MEANINGS = ("project",)
 """Other names that people as often give to a tag."""
 
 
-def _read_as(context: DimensionContext, found: Dimension, name: str) -> Dimension:
+def _with_meaning_warning(context: DimensionContext, dimension: Dimension, name: str) -> Dimension:
     """With a warning that says what a name of several meanings was taken for."""
-    asked = name.strip().lower()
-    if asked not in _SEVERAL_MEANINGS:
-        return found
-    tags = [f"tag:{key}" for key in context.tag_keys if key.strip().lower() == asked]
+    lowered = name.strip().lower()
+    if lowered not in _SEVERAL_MEANINGS:
+        return dimension
+    tags = [f"tag:{key}" for key in context.tag_keys if key.strip().lower() == lowered]
     other = f" {tags[0]} is the tag." if tags else ""
-    note = f"{name!r} was taken for {found.name}: {found.title.lower()}, subscription or project of the provider.{other}"
-    return replace(found, warnings=(*found.warnings, note))
+    note = f"{name!r} was taken for {dimension.name}: {dimension.title.lower()}, subscription or project of the provider.{other}"
+    return replace(dimension, warnings=(*dimension.warnings, note))
 
 
 def _plain(name: str) -> str:
@@ -292,43 +292,43 @@ def _source(context: DimensionContext, _key: str) -> Dimension:
 
 
 def _tag(context: DimensionContext, key: str) -> Dimension:
-    found, warning = _known_key(context, key)
+    tag_key, warning = _match_tag_key(context, key)
     return Dimension(
-        name=f"tag:{found}",
-        title=f"Tag {found}",
-        value=Column(tag_column(found)),
+        name=f"tag:{tag_key}",
+        title=f"Tag {tag_key}",
+        value=Column(tag_column(tag_key)),
         absent=UNTAGGED,
-        tag_keys=(found,),
+        tag_keys=(tag_key,),
         warnings=(warning,) if warning else (),
     )
 
 
 def _extension(context: DimensionContext, key: str) -> Dimension:
     names = context.tag_keys.extensions
-    folded = [known for known in names if known.casefold() == key.casefold()]
-    alike = [known for known in names if known == key] or folded
-    no_column = f"No cost line has column {quoted(f'x_{key}')}."
-    found, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
-    if warning and (close := alike or nearest(key, names)):
-        warning += f" Nearest: {', '.join(quoted(f'x_{name}') for name in close)}."
+    folded = [column for column in names if column.casefold() == key.casefold()]
+    alike = [column for column in names if column == key] or folded
+    no_column = f"No cost line has column {quote(f'x_{key}')}."
+    column_name, warning = (alike[0], "") if len(alike) == 1 else (key, no_column)
+    if warning and (close := alike or nearest_choices(key, names)):
+        warning += f" Nearest: {', '.join(quote(f'x_{name}') for name in close)}."
     return Dimension(
-        name=f"x_{found}",
-        title=f"x_{found}",
-        value=Column(extension_column(found)),
-        tag_keys=(ExtensionKey(found),),
+        name=f"x_{column_name}",
+        title=f"x_{column_name}",
+        value=Column(extension_column(column_name)),
+        tag_keys=(ExtensionKey(column_name),),
         warnings=(warning,) if warning else (),
     )
 
 
-def _known_key(context: DimensionContext, key: str) -> tuple[str, str]:
+def _match_tag_key(context: DimensionContext, key: str) -> tuple[str, str]:
     """The key as the data has it: as written, else the only one that differs in case or spaces around it."""
     if key in context.tag_keys:
         return key, ""
-    alike = [known for known in context.tag_keys if known.strip().casefold() == key.strip().casefold()]
+    alike = [tag_key for tag_key in context.tag_keys if tag_key.strip().casefold() == key.strip().casefold()]
     if len(alike) == 1:
         return alike[0], f"Tag key {key!r} was read as {alike[0]!r}, as the data has it."
-    close = alike or nearest(key, context.tag_keys)
-    advice = f" Nearest: {', '.join(map(quoted, close))}." if close else ""
+    close = alike or nearest_choices(key, context.tag_keys)
+    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     return key, f"No cost line has tag key {key!r}.{advice} getAccountContext lists the keys."
 
 
@@ -337,15 +337,15 @@ def _product(context: DimensionContext, _key: str) -> Dimension:
     key = context.product_key or "service"
     is_cost_tag = key.lower().startswith("cost_tag:")
     name = key if key == "service" or is_cost_tag else f"tag:{key.removeprefix('tag:')}"
-    found = registry.resolve(context, name, field="product key of the cost view")
+    dimension = registry.resolve(context, name, field="product key of the cost view")
     return Dimension(
         name="product",
         title="Product",
-        value=found.value,
-        absent=found.absent,
-        label=found.label,
-        tag_keys=found.tag_keys,
-        warnings=found.warnings,
+        value=dimension.value,
+        absent=dimension.absent,
+        label=dimension.label,
+        tag_keys=dimension.tag_keys,
+        warnings=dimension.warnings,
     )
 
 

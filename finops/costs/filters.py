@@ -15,11 +15,11 @@ from typing import Any
 import ibis
 
 from finops.costs.aliases import candidates
+from finops.costs.dictionary_encoding import dictionary_encoding_of, fold_case
 from finops.costs.dimensions import Dimension, DimensionContext, registry
-from finops.costs.former_names import former_ids, passes, with_newest_names
-from finops.costs.numbers import folded, numbers_of
+from finops.costs.former_names import former_ids, text_passes, with_newest_names
 from finops.costs.spend_query import Filter, Op
-from finops.costs.value_names import named
+from finops.costs.value_names import with_value_names
 from finops.lib.errors import UserError
 
 MAX_VALUES = 500
@@ -54,55 +54,55 @@ class ResolvedFilter:
     def matches(self, table: Any) -> Any:
         """The Ibis condition that a line's value (or its label) is one of the wanted ones, or has them in it; null
         is no."""
-        numbers = numbers_of(self.dimension.value)
+        numbers = dictionary_encoding_of(self.dimension.value)
         if numbers is not None and self.dimension.label is None:
-            wanted = [folded(value) for value in self.wanted]
-            return numbers.among(table, lambda text: self._takes(folded(text), wanted))
+            texts_wanted = [fold_case(value) for value in self.wanted]
+            return numbers.among(table, lambda text: self._text_matches(fold_case(text), texts_wanted))
         value = self.dimension.value(table)
         texts = [value] if self.dimension.label is None else [value, self.dimension.label(table)]
-        found = [self._matches(text.lower()) for text in texts]
+        conditions = [self._matches(text.lower()) for text in texts]
         if self.also:
-            found.append(value.lower().isin([folded(each) for each in self.also]))
-        return reduce(or_, found)
+            conditions.append(value.lower().isin([fold_case(each) for each in self.also]))
+        return reduce(or_, conditions)
 
     def _is_absent(self, table: Any) -> Any:
-        numbers = numbers_of(self.dimension.value)
+        numbers = dictionary_encoding_of(self.dimension.value)
         if numbers is None:
             return self.dimension.value(table).isnull()
         return ~numbers.among(table, lambda _text: True).fill_null(False)
 
     def _positive(self, table: Any) -> Any:
-        found = self.matches(table)
+        condition = self.matches(table)
         if self.is_exact and self.wants_absent:
-            return found | self._is_absent(table)
-        return found
+            return condition | self._is_absent(table)
+        return condition
 
     def _matches(self, text: Any) -> Any:
-        wanted = [ibis.literal(value).lower() for value in self.wanted]
-        if self.is_exact and len(wanted) <= LISTED_VALUES:
-            return ibis.array(wanted).contains(text)
+        literals = [ibis.literal(value).lower() for value in self.wanted]
+        if self.is_exact and len(literals) <= LISTED_VALUES:
+            return ibis.array(literals).contains(text)
         if self.is_exact:
-            return text.isin(wanted)
+            return text.isin(literals)
         if self.op == "starts_with":
-            return reduce(or_, [text.startswith(value) for value in wanted])
+            return reduce(or_, [text.startswith(value) for value in literals])
         if self.op == "ends_with":
-            return reduce(or_, [text.endswith(value) for value in wanted])
-        return reduce(or_, [text.contains(value) for value in wanted])
+            return reduce(or_, [text.endswith(value) for value in literals])
+        return reduce(or_, [text.contains(value) for value in literals])
 
-    def takes(self, value: str, label: str | None = None) -> bool:
+    def matches_value(self, value: str, label: str | None = None) -> bool:
         """The same condition of a value that is known by name, as its name for none where a line has none."""
         is_absent = value == self.dimension.absent
         if self.op == "absent":
             return is_absent
         texts = [] if is_absent else [text.lower() for text in (value, label) if text is not None]
-        wanted = [value.lower() for value in self.wanted]
-        found = any(self._takes(text, wanted) for text in texts)
+        lowered = [value.lower() for value in self.wanted]
+        is_match = any(self._text_matches(text, lowered) for text in texts)
         if self.is_exact and is_absent:
-            found = self.wants_absent
-        return not found if self.op in ("not_in", "not_contains") else found
+            is_match = self.wants_absent
+        return not is_match if self.op in ("not_in", "not_contains") else is_match
 
-    def _takes(self, text: str, wanted: Sequence[str]) -> bool:
-        return text in [folded(each) for each in self.also] or passes(self.op, text, wanted)
+    def _text_matches(self, text: str, values: Sequence[str]) -> bool:
+        return text in [fold_case(each) for each in self.also] or text_passes(self.op, text, values)
 
     @property
     def wants_absent(self) -> bool:
@@ -114,11 +114,11 @@ def resolve_filters(context: DimensionContext, filters: Sequence[Filter]) -> lis
 
     One lake query for each filter by what has names, such as account; it is answered once for the files that there are.
     """
-    return [_resolved(context, item) for item in filters]
+    return [_resolve_filter(context, item) for item in filters]
 
 
-def _resolved(context: DimensionContext, item: Filter) -> ResolvedFilter:
-    dimension = named(context, registry.resolve(context, item.dimension, field="filters"))
+def _resolve_filter(context: DimensionContext, item: Filter) -> ResolvedFilter:
+    dimension = with_value_names(context, registry.resolve(context, item.dimension, field="filters"))
     _check_values(dimension, item)
     dimension = with_newest_names(context, dimension)
     return resolved_filter(dimension, item.op, item.values)
@@ -128,19 +128,19 @@ def resolved_filter(dimension: Dimension, op: Op, values: Sequence[str]) -> Reso
     """A filter on a dimension that is found already."""
     # What bills call EC2 does not begin with it, but whoever looks for names with EC2 in them means those too.
     aliased = op not in ("starts_with", "ends_with")
-    wanted = [
+    matching_values = [
         name for value in values for name in (candidates(dimension.name, value) if aliased else [value])
     ]
     also = former_ids(dimension, op, values)
     if dimension.names is not None and op in ("in", "not_in"):
-        wanted += [name for value in values for name in dimension.names.values_named(value)]
+        matching_values += [name for value in values for name in dimension.names.values_with_name(value)]
     elif dimension.names is not None and op in ("contains", "not_contains"):
-        also += [name for value in values for name in dimension.names.containing(value)]
+        also += [name for value in values for name in dimension.names.values_containing(value)]
     return ResolvedFilter(
         dimension=dimension,
         op=op,
         asked=tuple(values),
-        wanted=tuple(dict.fromkeys(wanted)),
+        wanted=tuple(dict.fromkeys(matching_values)),
         also=tuple(dict.fromkeys(also)),
     )
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import ibis
 
-from finops.costs.dated_names import dated, undated
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
+from finops.costs.dictionary_encoding import fold_case
 from finops.costs.dimensions import Dimension, DimensionContext, Expression
-from finops.costs.numbers import folded
 from finops.costs.value_names import FormerName
 from finops.lake import engine
 from finops.lake.schema import Kind
-from finops.lib.periods import EVER
+from finops.lib.periods import ALL_DAYS
 
 MOST_NAMES = 10_000
 """Names of renamed ids that are read; those of one with more are compared line by line."""
@@ -38,22 +38,24 @@ def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimens
     table = engine.run(
         context.account,
         Kind.COST,
-        EVER.start,
-        EVER.end,
+        ALL_DAYS.start,
+        ALL_DAYS.end,
         _NamesBuild(dimension.value, dimension.label),
         tag_keys=dimension.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=context.manifest,
     )
     rows = table.to_pylist()
     if not rows or len(rows) > MOST_NAMES:
         return dimension
-    newest = {row["value"]: undated(row["newest"]) for row in rows}
-    current = {folded(name) for name in newest.values()}
+    newest = {row["value"]: strip_date_prefix(row["newest"]) for row in rows}
+    current = {fold_case(name) for name in newest.values()}
     former: dict[str, list[FormerName]] = {}
     for row in rows:
-        if folded(row["name"]) not in current:
-            former.setdefault(folded(row["name"]), []).append(FormerName(row["value"], newest[row["value"]]))
+        if fold_case(row["name"]) not in current:
+            former.setdefault(fold_case(row["name"]), []).append(
+                FormerName(row["value"], newest[row["value"]])
+            )
     renamed = {row["value"] for row in rows if row["renamed"]}
     pairs = tuple(sorted((value, name) for value, name in newest.items() if value in renamed))
     return replace(dimension, label=_NewestName(dimension.value, dimension.label, pairs), former=former)
@@ -61,25 +63,30 @@ def with_newest_names(context: DimensionContext, dimension: Dimension) -> Dimens
 
 def former_of(dimension: Dimension, value: str) -> Sequence[FormerName]:
     """What a text stands for as an earlier name; empty for any other."""
-    return dimension.former.get(folded(value.strip()), ())
+    return dimension.former.get(fold_case(value.strip()), ())
 
 
 def former_ids(dimension: Dimension, op: str, values: Sequence[str]) -> list[str]:
     """The ids of which an earlier name passes a filter."""
-    wanted = [folded(value.strip()) for value in values]
-    return [each.id for name, ids in dimension.former.items() if passes(op, name, wanted) for each in ids]
+    folded_values = [fold_case(value.strip()) for value in values]
+    return [
+        each.id
+        for name, ids in dimension.former.items()
+        if text_passes(op, name, folded_values)
+        for each in ids
+    ]
 
 
-def passes(op: str, text: str, wanted: Sequence[str]) -> bool:
+def text_passes(op: str, text: str, values: Sequence[str]) -> bool:
     """Whether a text is one of the wanted, begins or ends with one, or has one in it, as the operator says; `not_`
     is for the caller. All in small letters."""
     if op in ("in", "not_in"):
-        return text in wanted
+        return text in values
     if op == "starts_with":
-        return text.startswith(tuple(wanted))
+        return text.startswith(tuple(values))
     if op == "ends_with":
-        return text.endswith(tuple(wanted))
-    return any(value in text for value in wanted)
+        return text.endswith(tuple(values))
+    return any(value in text for value in values)
 
 
 @dataclass(frozen=True)
@@ -95,8 +102,8 @@ class _NewestName:
         if len(self.names) <= LISTED_IDS:
             return value.cases(*self.names, else_=label)
         ids, names = (list(each) for each in zip(*self.names, strict=True))
-        known = ibis.map(ibis.array(ids), ibis.array(names))
-        return ibis.ifelse(value.isin(ids), known.get(value, label), label)
+        names_by_id = ibis.map(ibis.array(ids), ibis.array(names))
+        return ibis.ifelse(value.isin(ids), names_by_id.get(value, label), label)
 
 
 @dataclass(frozen=True)
@@ -112,11 +119,12 @@ class _NamesBuild:
         pairs = lines.group_by(["value", "name"]).aggregate(charge_date=lines.charge_date.max())
         by_id = ibis.window(group_by="value")
         several = pairs.mutate(
-            newest=dated(pairs, pairs.name).max().over(by_id), renamed=pairs.name.count().over(by_id) > 1
+            newest=with_date_prefix(pairs, pairs.name).max().over(by_id),
+            renamed=pairs.name.count().over(by_id) > 1,
         )
         by_name = ibis.window(group_by=several.name.lower())
-        found = several.mutate(shared=several.renamed.any().over(by_name))
-        chosen = found.filter(found.renamed | found.shared)
+        shared = several.mutate(shared=several.renamed.any().over(by_name))
+        chosen = shared.filter(shared.renamed | shared.shared)
         return (
             chosen.select("value", "name", "newest", "renamed")
             .order_by("value", "name")

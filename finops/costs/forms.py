@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from finops.costs.completeness import MAX_SETTLE_DAYS
-from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, Chosen
+from finops.costs.focus.formats import DATES_SHOWN, NUMBERS_SHOWN, FormatChoice
+from finops.costs.import_plan import month_of
 from finops.costs.models import Basis, CostSource, CostView, ImportReviewSettings
 from finops.costs.queries.cost_view import CHARGE_CATEGORIES
-from finops.costs.replacing import month_of
 
 MAX_FILES = 50
 
@@ -116,8 +116,8 @@ class UploadForm(forms.Form):
         return data
 
     @property
-    def formats(self) -> Chosen:
-        return Chosen.of(self.cleaned_data["number_format"], self.cleaned_data["date_order"])
+    def formats(self) -> FormatChoice:
+        return FormatChoice.of(self.cleaned_data["number_format"], self.cleaned_data["date_order"])
 
     @property
     def values_of_missing_columns(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import ibis
 
-from finops.lib.money import added, ratio
+from finops.lib.money import exact_sum, ratio
 
 LIKELY_SHARE: Final = Decimal("0.1")
 """Of the smaller source's cost of the month in that currency: less than this in common is said by nobody."""
@@ -53,7 +53,7 @@ class PartsBuild:
 
 
 @dataclass(frozen=True)
-class AlikeBuild:
+class SharedCostBuild:
     """What two sources both have of a billing month: days of a resource (or of a service, where a line names none) whose
     billed cost is the same to the cent."""
 
@@ -84,7 +84,7 @@ class AlikeBuild:
 
 
 @dataclass(frozen=True)
-class Alike:
+class SharedCost:
     """What two sources both have in one currency."""
 
     currency: str
@@ -93,7 +93,7 @@ class Alike:
     named: int
 
 
-def sharing(parts: Iterable[Part], source: str) -> dict[str, set[str | None]]:
+def sources_sharing_accounts(parts: Iterable[Part], source: str) -> dict[str, set[str | None]]:
     """Other sources with cost of the same provider, sub-account and service, and those sub-accounts.
 
     Not where both name billing accounts and they differ.
@@ -103,26 +103,28 @@ def sharing(parts: Iterable[Part], source: str) -> dict[str, set[str | None]]:
     for part in parts:
         if part.source == source:
             mine[part.key].add(part.billing_account_id)
-    found: dict[str, set[str | None]] = defaultdict(set)
+    accounts_by_source: dict[str, set[str | None]] = defaultdict(set)
     for part in parts:
-        known = mine.get(part.key) if part.source != source else None
-        if known and (part.billing_account_id in known | {None} or None in known):
-            found[part.source].add(part.account_id)
-    return dict(found)
+        billing_accounts = mine.get(part.key) if part.source != source else None
+        if billing_accounts and (
+            part.billing_account_id in billing_accounts | {None} or None in billing_accounts
+        ):
+            accounts_by_source[part.source].add(part.account_id)
+    return dict(accounts_by_source)
 
 
 def accounts_of(shared: Collection[str | None]) -> tuple[str, ...] | None:
-    """What `AlikeBuild` filters by."""
-    named = sorted(account for account in shared if account is not None)
-    return None if None in shared or len(named) > MOST_ACCOUNTS else tuple(named)
+    """What `SharedCostBuild` filters by."""
+    accounts = sorted(account for account in shared if account is not None)
+    return None if None in shared or len(accounts) > MOST_ACCOUNTS else tuple(accounts)
 
 
-def likely(alike: Alike, parts: Iterable[Part], source: str, other: str) -> Decimal | None:
+def overlap_share(alike: SharedCost, parts: Iterable[Part], source: str, other: str) -> Decimal | None:
     """The share of the smaller source that both have, if it is likely that they are the same lines; else None."""
     sizes: dict[str, Decimal] = defaultdict(Decimal)
     for part in parts:
         if part.currency == alike.currency:
-            sizes[part.source] = added([sizes[part.source], part.billed])
+            sizes[part.source] = exact_sum([sizes[part.source], part.billed])
     smaller = min(abs(sizes[source]), abs(sizes[other]))
     if not smaller:
         return None

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final, Literal, TypeVar
 
 from finops.costs.invoice_answers import InvoiceLines, InvoicePart, InvoiceRow, InvoiceSum, Status
-from finops.lib.money import added, most_first, subtracted
+from finops.lib.money import currencies_by_amount, exact_difference, exact_sum
 
 ROUNDING: Final = Decimal("0.01")
 """A difference below this is shown as rounding: invoices are in cents, lines in up to 18 places."""
@@ -78,21 +78,21 @@ class InvoiceData:
 Keyed = TypeVar("Keyed", LineSum, DetailSum, EnteredTotal)
 
 
-def reconcile(known: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow]:
+def reconcile(data: InvoiceData, *, with_parts: bool = False) -> list[InvoiceRow]:
     """A row for each invoice, billing account and currency of a billing period, and one for lines without an invoice.
 
     Newest periods first, then what needs a look, then the largest. Files that name no issuer or billing account are
     held against those that do by period, invoice id and currency.
     """
-    every: Sequence[LineSum | DetailSum | EnteredTotal] = [*known.lines, *known.details, *known.entered]
+    every: Sequence[LineSum | DetailSum | EnteredTotal] = [*data.lines, *data.details, *data.entered]
     same = _same_key([each.key for each in every])
-    lines, details = _by_key(known.lines, same), _by_key(known.details, same)
-    entered = {same(each.key): each for each in known.entered}
+    lines, details = _by_key(data.lines, same), _by_key(data.details, same)
+    entered = {same(each.key): each for each in data.entered}
     rows = [
-        _row(key, lines[key], details[key], entered.get(key), known.periods, with_parts)
+        _row(key, lines[key], details[key], entered.get(key), data.periods, with_parts)
         for key in {*lines, *details, *entered}
     ]
-    return sorted(rows, key=_place)
+    return sorted(rows, key=_sort_key)
 
 
 def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
@@ -100,21 +100,24 @@ def totals_of(rows: Iterable[InvoiceRow]) -> list[InvoiceSum]:
     by_currency: dict[str, list[InvoiceRow]] = defaultdict(list)
     for row in rows:
         by_currency[row.currency].append(row)
-    made = {currency: _total(currency, some) for currency, some in by_currency.items()}
-    return [made[name] for name in most_first({name: each.lines_amount for name, each in made.items()})]
+    totals = {currency: _total(currency, some) for currency, some in by_currency.items()}
+    return [
+        totals[name]
+        for name in currencies_by_amount({name: each.lines_amount for name, each in totals.items()})
+    ]
 
 
 def _total(currency: str, rows: Sequence[InvoiceRow]) -> InvoiceSum:
     compared = [row for row in rows if row.invoiced_amount is not None]
-    compared_amount = added(row.lines_amount or Decimal(0) for row in compared)
-    others = added(row.lines_amount or Decimal(0) for row in rows if row.invoiced_amount is None)
-    invoiced = added(row.invoiced_amount or Decimal(0) for row in compared)
+    compared_amount = exact_sum(row.lines_amount or Decimal(0) for row in compared)
+    others = exact_sum(row.lines_amount or Decimal(0) for row in rows if row.invoiced_amount is None)
+    invoiced = exact_sum(row.invoiced_amount or Decimal(0) for row in compared)
     return InvoiceSum(
-        lines_amount=added([compared_amount, others]),
+        lines_amount=exact_sum([compared_amount, others]),
         compared_amount=compared_amount,
         uncompared_amount=others,
         invoiced_amount=invoiced if compared else None,
-        difference=subtracted(invoiced, compared_amount) if compared else None,
+        difference=exact_difference(invoiced, compared_amount) if compared else None,
         currency=currency,
     )
 
@@ -152,10 +155,10 @@ def _common(values: Sequence[str]) -> str | None:
 
 
 def _by_key(each: Iterable[Keyed], same: Callable[[Key], Key]) -> dict[Key, list[Keyed]]:
-    found: dict[Key, list[Keyed]] = defaultdict(list)
+    groups: dict[Key, list[Keyed]] = defaultdict(list)
     for one in each:
-        found[same(one.key)].append(one)
-    return found
+        groups[same(one.key)].append(one)
+    return groups
 
 
 def _row(
@@ -167,10 +170,10 @@ def _row(
     with_parts: bool,
 ) -> InvoiceRow:
     counted = [each for each in details if each.status != VOIDED]
-    lines_amount = added(each.amount for each in lines) if lines else None
-    invoiced, by = _invoiced(details, counted, entered)
+    lines_amount = exact_sum(each.amount for each in lines) if lines else None
+    invoiced, by = _invoiced_amount(details, counted, entered)
     status = _status(key, lines_amount, invoiced)
-    difference = None if invoiced is None else subtracted(invoiced, lines_amount or Decimal(0))
+    difference = None if invoiced is None else exact_difference(invoiced, lines_amount or Decimal(0))
     invoice_status = _invoice_status(details)
     period_status = periods.get((key.issuer, key.period), "")
     by_detail = any(each.detail_id for each in lines) and bool(details)
@@ -197,11 +200,11 @@ def _row(
     )
 
 
-def _invoiced(
+def _invoiced_amount(
     details: Sequence[DetailSum], counted: Sequence[DetailSum], entered: EnteredTotal | None
 ) -> tuple[Decimal | None, Literal["invoice_detail", "entered", ""]]:
     if details:
-        return added(each.amount for each in counted), "invoice_detail"
+        return exact_sum(each.amount for each in counted), "invoice_detail"
     return (entered.amount, "entered") if entered else (None, "")
 
 
@@ -210,7 +213,7 @@ def _status(key: Key, lines: Decimal | None, invoiced: Decimal | None) -> Status
         return "no_invoice_detail" if key.invoice else "not_invoiced"
     if lines is None:
         return "no_lines"
-    difference = subtracted(invoiced, lines)
+    difference = exact_difference(invoiced, lines)
     if not difference:
         return "matches"
     return "rounding" if difference.copy_abs() < ROUNDING else "differs"
@@ -256,15 +259,15 @@ def _parts(
 def _part(
     name: str, currency: str, lines: Sequence[Decimal] | None, details: Sequence[DetailSum] | None
 ) -> InvoicePart:
-    of_lines = added(lines) if lines else None
-    invoiced = added(each.amount for each in details) if details else None
+    of_lines = exact_sum(lines) if lines else None
+    invoiced = exact_sum(each.amount for each in details) if details else None
     texts = dict.fromkeys(each.description for each in details or () if each.description)
     return InvoicePart(
         part=name or "(none)",
         description="; ".join(list(texts)[:5]),
         lines_amount=of_lines,
         invoiced_amount=invoiced,
-        difference=subtracted(invoiced or Decimal(0), of_lines or Decimal(0)),
+        difference=exact_difference(invoiced or Decimal(0), of_lines or Decimal(0)),
         currency=currency,
     )
 
@@ -274,11 +277,11 @@ def _lines(currency: str, lines: Sequence[LineSum]) -> list[InvoiceLines]:
     groups: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for line in lines:
         groups[line.charge_category, line.service].append(line.amount)
-    amounts = {key: added(some) for key, some in groups.items()}
+    amounts = {key: exact_sum(some) for key, some in groups.items()}
     ranked = sorted(amounts, key=lambda key: (-amounts[key].copy_abs(), key))
     if len(ranked) > MAX_LINES:
         rest = "", f"{len(ranked) - MAX_LINES + 1} other groups"
-        amounts[rest] = added(amounts[key] for key in ranked[MAX_LINES - 1 :])
+        amounts[rest] = exact_sum(amounts[key] for key in ranked[MAX_LINES - 1 :])
         ranked = [*ranked[: MAX_LINES - 1], rest]
     return [
         InvoiceLines(charge_category=key[0], service=key[1], lines_amount=amounts[key], currency=currency)
@@ -296,7 +299,7 @@ _URGENCY: Final[Mapping[Status, int]] = {
 }
 
 
-def _place(row: InvoiceRow) -> tuple[int, int, str, Decimal, str, str, str]:
+def _sort_key(row: InvoiceRow) -> tuple[int, int, str, Decimal, str, str, str]:
     size = row.lines_amount if row.difference is None else row.difference
     return (
         -row.billing_period.toordinal(),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from finops.lib.errors import unknown_value
 from finops.lib.params import fields_of, from_text
-from finops.lib.periods import PERIOD_WORDS, PERIODS
+from finops.lib.periods import PERIOD_ALIASES, PERIODS
 from finops.lib.periods import Granularity as Granularity
 from finops.lib.periods import Period as Period
 
@@ -134,10 +134,10 @@ def read_period(name: str | None) -> Period | None:
     if not name:
         return None
     folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-    found = PERIOD_WORDS.get(folded, folded)
-    if found not in PERIODS:
+    period = PERIOD_ALIASES.get(folded, folded)
+    if period not in PERIODS:
         raise unknown_value("period", name[:60], PERIODS, show=str)
-    return cast(Period, found)
+    return cast(Period, period)
 
 
 Q = TypeVar("Q", bound=UrlQuery)
@@ -145,7 +145,7 @@ Q = TypeVar("Q", bound=UrlQuery)
 _DAYS = ("period", "start_date", "end_date")
 
 
-def asked(params: Mapping[str, Sequence[str]], first: Q) -> Q:
+def query_from_params(params: Mapping[str, Sequence[str]], first: Q) -> Q:
     """The question of a page's URL, its days said: the form has to show which ones are meant. `first` where it has none."""
     kind = type(first)
     if not any(name in kind.__struct_fields__ or name == "f0" for name in params):
@@ -162,12 +162,12 @@ def _field_value(field: msgspec.structs.FieldInfo, values: list[str]) -> str | l
 
 
 def _filters_from(params: Mapping[str, Sequence[str]], letter: str) -> list[dict[str, Any]]:
-    found = []
+    numbered = []
     for name in params:
         match = _FILTER_NAME.fullmatch(name)
         if match and match[1] == letter and any(params[name]):
-            found.append((int(match[2]), name))
-    return [_filter_from(params, name) for _, name in sorted(found)]
+            numbered.append((int(match[2]), name))
+    return [_filter_from(params, name) for _, name in sorted(numbered)]
 
 
 def _filter_from(params: Mapping[str, Sequence[str]], name: str) -> dict[str, Any]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from finops.costs.views import closing, connections, cost_view, explorer, import_review, invoices, overview
+from finops.costs.views import (
+    closed_months,
+    connections,
+    cost_view,
+    explorer,
+    import_review,
+    invoices,
+    overview,
+)
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -27,9 +35,13 @@ urlpatterns = [
     path(
         "invoices/totals/<int:invoice_total_id>/remove/", invoices.remove_total, name="invoice_total_remove"
     ),
-    path("invoices/closed-months/", closing.index, name="closed_months"),
-    path("invoices/closed-months/close/", closing.close, name="closed_month_close"),
-    path("invoices/closed-months/<int:closed_month_id>/reopen/", closing.reopen, name="closed_month_reopen"),
+    path("invoices/closed-months/", closed_months.index, name="closed_months"),
+    path("invoices/closed-months/close/", closed_months.close, name="closed_month_close"),
+    path(
+        "invoices/closed-months/<int:closed_month_id>/reopen/",
+        closed_months.reopen,
+        name="closed_month_reopen",
+    ),
     path("settings/cost-view/", cost_view.index, name="cost_view"),
     path("settings/imports/", import_review.index, name="import_review"),
 ]

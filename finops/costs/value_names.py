@@ -23,10 +23,10 @@ MAYBE_NAMED_FAMILIES = ("tag:", "cost_tag:")
 class ValueNames(Protocol):
     """Names of the values of one dimension. Each call is at most two queries of PostgreSQL; texts are kept."""
 
-    def values_named(self, text: str) -> Sequence[str]:
+    def values_with_name(self, text: str) -> Sequence[str]:
         """The values that a name stands for; empty for a text that is a value itself, or nobody's name."""
 
-    def containing(self, text: str) -> Sequence[str]:
+    def values_containing(self, text: str) -> Sequence[str]:
         """The values whose name has this text in it, in any case."""
 
     def names(self, values: Collection[str]) -> Mapping[str, str]:
@@ -51,12 +51,12 @@ def register(namer: Namer) -> None:
     _namers.append(namer)
 
 
-def named(context: DimensionContext, dimension: Dimension) -> Dimension:
+def with_value_names(context: DimensionContext, dimension: Dimension) -> Dimension:
     """The dimension with the names of its values, where somebody knows them."""
     if dimension.names is not None or not _maybe(dimension.name):
         return dimension
-    found = (namer(context, dimension) for namer in _namers)
-    return replace(dimension, names=next((names for names in found if names is not None), None))
+    candidates = (namer(context, dimension) for namer in _namers)
+    return replace(dimension, names=next((names for names in candidates if names is not None), None))
 
 
 def _maybe(name: str) -> bool:

@@ -9,8 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from accounts.models import Account
-from finops.dashboards import checking, reading
-from finops.dashboards.asked import Asked
+from finops.dashboards import widget_checks, widget_data
 from finops.dashboards.configs import (
     AnomaliesConfig,
     BudgetStatusConfig,
@@ -28,10 +27,11 @@ from finops.dashboards.configs import (
     UnitCostConfig,
     UsageConfig,
 )
+from finops.dashboards.widget_context import WidgetContext
 from finops.lib.errors import unknown_value
 
-Read = Callable[[Asked[Any]], Mapping[str, Any]]
-Check = Callable[[Account, Any, checking.Known], None]
+Read = Callable[[WidgetContext[Any]], Mapping[str, Any]]
+Check = Callable[[Account, Any, widget_checks.CheckContext], None]
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ _TYPES: Final = (
         "Spend over time",
         "A chart of cost by day, week or month, in total or stacked by a dimension.",
         SpendOverTimeConfig,
-        reading.spend_over_time,
-        checking.spend_over_time,
+        widget_data.spend_over_time,
+        widget_checks.spend_over_time,
         *(6, 5, "cost_explorer"),
     ),
     WidgetType(
@@ -74,8 +74,8 @@ _TYPES: Final = (
         "Spend by",
         "The costliest values of a dimension with their shares.",
         SpendByConfig,
-        reading.spend_by,
-        checking.spend_by,
+        widget_data.spend_by,
+        widget_checks.spend_by,
         *(6, 5, "cost_explorer"),
     ),
     WidgetType(
@@ -83,8 +83,8 @@ _TYPES: Final = (
         "Total with change",
         "One amount for each currency, its trend, and its change.",
         TotalConfig,
-        reading.total,
-        checking.total,
+        widget_data.total,
+        widget_checks.total,
         *(3, 3, "cost_explorer"),
     ),
     WidgetType(
@@ -92,8 +92,8 @@ _TYPES: Final = (
         "Top movers",
         "What went up and down most between two periods.",
         TopMoversConfig,
-        reading.top_movers,
-        checking.top_movers,
+        widget_data.top_movers,
+        widget_checks.top_movers,
         *(6, 5, "spend_change"),
     ),
     WidgetType(
@@ -101,8 +101,8 @@ _TYPES: Final = (
         "Unit cost",
         "A saved unit metric: its unit cost, trend and change.",
         UnitCostConfig,
-        reading.unit_cost,
-        checking.unit_cost,
+        widget_data.unit_cost,
+        widget_checks.unit_cost,
         *(4, 4, "unit_economics"),
     ),
     WidgetType(
@@ -110,8 +110,8 @@ _TYPES: Final = (
         "Budget status",
         "Budgets in their current period, the worst first.",
         BudgetStatusConfig,
-        reading.budget_status,
-        checking.budget_status,
+        widget_data.budget_status,
+        widget_checks.budget_status,
         *(4, 4, "budgets"),
     ),
     WidgetType(
@@ -119,8 +119,8 @@ _TYPES: Final = (
         "Anomalies",
         "Unexpected cost, the worst first.",
         AnomaliesConfig,
-        reading.anomalies,
-        checking.anomalies,
+        widget_data.anomalies,
+        widget_checks.anomalies,
         *(4, 4, "anomalies"),
     ),
     WidgetType(
@@ -128,8 +128,8 @@ _TYPES: Final = (
         "Savings",
         "What could be saved a month, and the largest recommendations.",
         SavingsConfig,
-        reading.savings,
-        checking.savings,
+        widget_data.savings,
+        widget_checks.savings,
         *(4, 4, "savings"),
     ),
     WidgetType(
@@ -137,8 +137,8 @@ _TYPES: Final = (
         "Commitment utilization",
         "Utilization and coverage of commitments, effective savings rate, and the most wasteful ones.",
         CommitmentUtilizationConfig,
-        reading.commitment_utilization,
-        checking.commitment_utilization,
+        widget_data.commitment_utilization,
+        widget_checks.commitment_utilization,
         *(6, 5, "commitments"),
     ),
     WidgetType(
@@ -146,8 +146,8 @@ _TYPES: Final = (
         "Usage",
         "A chart of a usage metric, in total or by customer or dimension.",
         UsageConfig,
-        reading.usage,
-        checking.usage,
+        widget_data.usage,
+        widget_checks.usage,
         *(6, 5, "usage"),
     ),
     WidgetType(
@@ -155,8 +155,8 @@ _TYPES: Final = (
         "Cost tag breakdown",
         "The cost of a cost tag's values with their shares.",
         CostTagBreakdownConfig,
-        reading.cost_tag_breakdown,
-        checking.cost_tag_breakdown,
+        widget_data.cost_tag_breakdown,
+        widget_checks.cost_tag_breakdown,
         *(6, 5, "cost_explorer"),
     ),
     WidgetType(
@@ -164,8 +164,8 @@ _TYPES: Final = (
         "Table",
         "Cost by one or two dimensions, with shares and change.",
         TableConfig,
-        reading.table,
-        checking.table,
+        widget_data.table,
+        widget_checks.table,
         *(12, 6, "cost_explorer"),
     ),
     WidgetType(
@@ -173,8 +173,8 @@ _TYPES: Final = (
         "Text",
         "A heading, a note, a link to what the board is about.",
         TextConfig,
-        reading.text,
-        checking.text,
+        widget_data.text,
+        widget_checks.text,
         *(12, 2),
     ),
 )
@@ -184,13 +184,13 @@ CATALOGUE: Final[Mapping[str, WidgetType]] = {each.name: each for each in _TYPES
 
 def find_type(name: str, *, field: str = "type") -> WidgetType:
     """The type of this name, kindly read (`Spend by`). Raises UserError with the nearest."""
-    folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-    found = CATALOGUE.get(folded)
-    if found is None:
+    key = name.strip().lower().replace(" ", "_").replace("-", "_")
+    widget_type = CATALOGUE.get(key)
+    if widget_type is None:
         raise unknown_value(field, name, CATALOGUE, listed_by="listWidgetTypes", show=str)
-    return found
+    return widget_type
 
 
-def read_config(kind: WidgetType, stored: Mapping[str, Any]) -> Config:
+def read_config(kind: WidgetType, settings: Mapping[str, Any]) -> Config:
     """Stored settings as the type's own. They were checked when they were stored."""
-    return msgspec.convert(stored, kind.config, strict=False)
+    return msgspec.convert(settings, kind.config, strict=False)

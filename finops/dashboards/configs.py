@@ -18,10 +18,10 @@ from finops.costs.spend_query import (
     Splits,
 )
 from finops.insights.anomalies_query import StateName
-from finops.insights.savings.question import RuleName, Status
+from finops.insights.savings.savings_query import RuleName, Status
 
 Bucket = Literal["day", "week", "month"]
-Listed = Annotated[int, Meta(ge=1, le=25)]
+ListLength = Annotated[int, Meta(ge=1, le=25)]
 Dimension = Annotated[str, Meta(min_length=1, max_length=200)]
 Filters = Annotated[list[CostFilter], Meta(max_length=MAX_FILTERS)]
 Text = Annotated[str, Meta(max_length=2000)]
@@ -51,14 +51,14 @@ class SpendOverTimeConfig(CostConfig, frozen=True, kw_only=True):
     group_by: Annotated[str, Meta(description="A dimension, or empty for the total.", max_length=200)] = (
         "service"
     )
-    top: Listed = 5
+    top: ListLength = 5
     splits: Splits = "before"
 
 
 class SpendByConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
-    top: Listed = 8
+    top: ListLength = 8
     splits: Splits = "before"
 
 
@@ -72,7 +72,7 @@ class TopMoversConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     group_by: Annotated[Dimension, Meta(description="A dimension.")] = "service"
     compare_to: Literal["previous_period", "previous_year"] = "previous_period"
-    top: Listed = 6
+    top: ListLength = 6
 
 
 class UnitCostConfig(DatedConfig, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class UnitCostConfig(DatedConfig, frozen=True, kw_only=True):
 class BudgetStatusConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
     budgets: Annotated[list[int], Meta(description="Ids, from listBudgets; empty: all.", max_length=50)] = []
-    top: Listed = 6
+    top: ListLength = 6
 
 
 class AnomaliesConfig(Config, frozen=True, kw_only=True):
@@ -94,21 +94,21 @@ class AnomaliesConfig(Config, frozen=True, kw_only=True):
     search: Annotated[Name, Meta(description="Part of a service, source or cause.")] = ""
     min_impact: Annotated[Decimal | None, Meta(description="In currency.")] = None
     currency: Annotated[str, Meta(description="Needed with min_impact.", max_length=3)] = ""
-    top: Listed = 5
+    top: ListLength = 5
 
 
 class SavingsConfig(Config, frozen=True, kw_only=True):
     __doc__ = None
     status: Status = "open"
     rule: RuleName | None = None
-    top: Listed = 5
+    top: ListLength = 5
 
 
 class CommitmentUtilizationConfig(DatedConfig, frozen=True, kw_only=True):
     __doc__ = None
     filters: Filters = []
     by: Literal["commitment", "type"] = "commitment"
-    top: Listed = 5
+    top: ListLength = 5
 
 
 class UsageConfig(DatedConfig, frozen=True, kw_only=True):
@@ -116,14 +116,14 @@ class UsageConfig(DatedConfig, frozen=True, kw_only=True):
     metric: Annotated[Name, Meta(description="Empty: the first.")] = ""
     granularity: Bucket = "day"
     group_by: Annotated[str, Meta(description="customer, dimension:<key>, or empty.", max_length=200)] = ""
-    top: Listed = 5
+    top: ListLength = 5
 
 
 class CostTagBreakdownConfig(CostConfig, frozen=True, kw_only=True):
     __doc__ = None
     cost_tag: Annotated[Name, Meta(description="Key: listCostTags.")]
     splits: Splits = "before"
-    top: Listed = 8
+    top: ListLength = 8
 
 
 class TableConfig(CostConfig, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class TableConfig(CostConfig, frozen=True, kw_only=True):
     ] = []
     compare_to: CompareTo = "none"
     splits: Splits = "before"
-    top: Listed = 15
+    top: ListLength = 15
 
 
 class TextConfig(Config, frozen=True, kw_only=True):

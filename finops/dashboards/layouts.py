@@ -12,12 +12,12 @@ import msgspec
 from accounts.models import Account
 from finops.dashboards.answers import Position, WidgetLayout
 from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
-from finops.dashboards.checking import Known
 from finops.dashboards.configs import Config
 from finops.dashboards.models import Widget
-from finops.dashboards.placement import Place, Wanted, places_of
+from finops.dashboards.placement import Place, PlacementRequest, places_of
+from finops.dashboards.widget_checks import CheckContext
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 MAX_WIDGETS: Final = 40
 MAX_LAYOUT_BYTES: Final = 18_000
@@ -41,12 +41,12 @@ class WidgetDraft:
 
     @property
     def stored_config(self) -> dict[str, Any]:
-        stored: dict[str, Any] = msgspec.to_builtins(self.config)
-        return stored
+        fields: dict[str, Any] = msgspec.to_builtins(self.config)
+        return fields
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class PlacedWidget:
     """A widget that a board takes, at its place."""
 
     draft: WidgetDraft
@@ -76,9 +76,9 @@ def layout_of(widget: Widget) -> WidgetLayout:
     )
 
 
-def arranged(
+def arrange_widgets(
     account: Account, drafts: Sequence[WidgetDraft], stored: Collection[tuple[str, str]] = ()
-) -> list[Placed]:
+) -> list[PlacedWidget]:
     """The widgets at their places. `stored` are the settings (`settings_of`) that the board has already: what they name
     is not looked for again, so that a board is kept as it is when a budget or a unit metric of it is gone.
 
@@ -91,18 +91,21 @@ def arranged(
             field="widgets",
         )
     names = [_name(index, draft) for index, draft in enumerate(drafts)]
-    known = Known(account)
+    context = CheckContext(account)
     for name, draft in zip(names, drafts, strict=True):
         _check_title(name, draft.title)
         if settings_of(draft) not in stored:
-            _check_settings(account, name, draft, known)
-    wanted = [
-        Wanted(name, draft.place, draft.type.width, draft.type.height)
+            _check_settings(account, name, draft, context)
+    requests = [
+        PlacementRequest(name, draft.place, draft.type.width, draft.type.height)
         for name, draft in zip(names, drafts, strict=True)
     ]
-    found = [Placed(draft=draft, place=place) for draft, place in zip(drafts, places_of(wanted), strict=True)]
-    _check_size(found)
-    return found
+    placed_widgets = [
+        PlacedWidget(draft=draft, place=place)
+        for draft, place in zip(drafts, places_of(requests), strict=True)
+    ]
+    _check_size(placed_widgets)
+    return placed_widgets
 
 
 def settings_of(draft: WidgetDraft) -> tuple[str, str]:
@@ -112,7 +115,7 @@ def settings_of(draft: WidgetDraft) -> tuple[str, str]:
 
 def _name(index: int, draft: WidgetDraft) -> str:
     """As messages call it; the index is that of the tool's list."""
-    return f"widgets[{index}] {cut(draft.shown_title, 60)!r}"
+    return f"widgets[{index}] {truncate(draft.shown_title, 60)!r}"
 
 
 def _check_title(name: str, title: str) -> None:
@@ -122,24 +125,24 @@ def _check_title(name: str, title: str) -> None:
         )
 
 
-def _check_settings(account: Account, name: str, draft: WidgetDraft, known: Known) -> None:
+def _check_settings(account: Account, name: str, draft: WidgetDraft, context: CheckContext) -> None:
     if "\\u0000" in settings_of(draft)[1]:
         raise UserError(f"{name}: its config has a NUL character, which cannot be stored.", field="config")
     try:
-        draft.type.check(account, draft.config, known)
+        draft.type.check(account, draft.config, context)
     except UserError as problem:
         raise UserError(f"{name}: {problem.message}", field=problem.field, value=problem.value) from problem
 
 
-def _check_size(found: Sequence[Placed]) -> None:
+def _check_size(placed_widgets: Sequence[PlacedWidget]) -> None:
     sizes = [
         len(msgspec.json.encode([each.draft.type.name, each.draft.title, each.draft.config])) + 80
-        for each in found
+        for each in placed_widgets
     ]
     if sum(sizes) > MAX_LAYOUT_BYTES:
         longest = max(range(len(sizes)), key=sizes.__getitem__)
         raise UserError(
             f"widgets: the layout has {sum(sizes):,} bytes, at most {MAX_LAYOUT_BYTES:,} fit into one answer. The longest is "
-            f"{_name(longest, found[longest].draft)} with {sizes[longest]:,}: shorten its text or filters.",
+            f"{_name(longest, placed_widgets[longest].draft)} with {sizes[longest]:,}: shorten its text or filters.",
             field="widgets",
         )

@@ -27,12 +27,12 @@ class Place:
         return self.y + self.h
 
     def overlaps(self, other: Place) -> bool:
-        beside = self.x + self.w <= other.x or other.x + other.w <= self.x
-        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
+        is_side_by_side = self.x + self.w <= other.x or other.x + other.w <= self.x
+        return not (is_side_by_side or self.bottom <= other.y or other.bottom <= self.y)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlacementRequest:
     """A widget as messages name it, and its place; None takes the first free one of the given size."""
 
     name: str
@@ -41,34 +41,34 @@ class Wanted:
     height: int
 
 
-def places_of(wanted: Sequence[Wanted]) -> list[Place]:
+def places_of(requests: Sequence[PlacementRequest]) -> list[Place]:
     """The place of each widget, in their order: given places as they are, overlaps included; the others in reading order
     into the first gap that all before them leave.
 
     Raises UserError for a place beyond the board, and for two widgets with the same x and y, naming both. Cost: the
     square of the widgets.
     """
-    for each in wanted:
+    for each in requests:
         if each.place is not None:
             _check(each.name, each.place)
-    _check_apart(wanted)
-    taken = [each.place for each in wanted if each.place is not None]
-    found = []
-    for each in wanted:
-        place = each.place or first_free(taken, each.width, each.height)
+    _check_apart(requests)
+    occupied = [each.place for each in requests if each.place is not None]
+    places = []
+    for each in requests:
+        place = each.place or first_free(occupied, each.width, each.height)
         if each.place is None:
-            taken.append(place)
-        found.append(place)
-    return found
+            occupied.append(place)
+        places.append(place)
+    return places
 
 
-def first_free(taken: Sequence[Place], width: int, height: int) -> Place:
+def first_free(occupied: Sequence[Place], width: int, height: int) -> Place:
     """The highest, then leftmost place of this size that overlaps none. It begins at the top, or right below a widget:
     else it could move up."""
-    for y in sorted({0, *(place.bottom for place in taken)}):
+    for y in sorted({0, *(place.bottom for place in occupied)}):
         for x in range(COLUMNS - width + 1):
             place = Place(x, y, width, height)
-            if not any(place.overlaps(other) for other in taken):
+            if not any(place.overlaps(other) for other in occupied):
                 return place
     raise AssertionError("below the lowest widget is always room")
 
@@ -94,9 +94,9 @@ def _check(name: str, place: Place) -> None:
         )
 
 
-def _check_apart(wanted: Sequence[Wanted]) -> None:
+def _check_apart(requests: Sequence[PlacementRequest]) -> None:
     first: dict[tuple[int, int], str] = {}
-    for each in wanted:
+    for each in requests:
         if each.place is None:
             continue
         at = (each.place.x, each.place.y)

@@ -11,14 +11,14 @@ from django.db.models import Count, Q, QuerySet
 from accounts.models import Account, User
 from finops.costs.answers import AccountRef
 from finops.dashboards.answers import BoardAnswer, BoardLayout, DashboardRow, DashboardsAnswer
-from finops.dashboards.asked import Asked
 from finops.dashboards.board_query import BoardQuery
 from finops.dashboards.catalogue import CATALOGUE, read_config
 from finops.dashboards.layouts import layout_of
 from finops.dashboards.models import Dashboard, Widget
+from finops.dashboards.widget_context import WidgetContext
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut, quoted
+from finops.lib.sentences import quote, truncate
 
 SHOWN_NAMES = 20
 
@@ -31,16 +31,18 @@ def dashboards_of(user: User) -> QuerySet[Dashboard]:
 
 def shared_dashboard(dashboard_id: int) -> Dashboard:
     """One of the shared. Raises UserError that names those there are; a person's own is as if it were not there."""
-    found = Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
-    if found is None:
+    dashboard = (
+        Dashboard.objects.filter(pk=dashboard_id, owner=None).first() if dashboard_id < 2**63 else None
+    )
+    if dashboard is None:
         names = Dashboard.objects.filter(owner=None).values_list("pk", "name")[:SHOWN_NAMES]
-        valid = ", ".join(f"{pk} ({quoted(name, 40)})" for pk, name in names) or "none"
+        valid = ", ".join(f"{pk} ({quote(name, 40)})" for pk, name in names) or "none"
         raise UserError(
             f"dashboard_id: {dashboard_id} is not known. Valid: {valid}. listDashboards lists them.",
             field="dashboard_id",
             value=dashboard_id,
         )
-    return found
+    return dashboard
 
 
 def first_shared_dashboard() -> Dashboard | None:
@@ -53,7 +55,7 @@ def read_widget(
     """What a widget shows on a board with these days and filters, as its type's template takes it. Cost and errors as the
     query of its type."""
     kind = CATALOGUE[widget.type]
-    return kind.read(Asked(account, read_config(kind, widget.config), board, deadline))
+    return kind.read(WidgetContext(account, read_config(kind, widget.config), board, deadline))
 
 
 def list_dashboards(
@@ -62,19 +64,19 @@ def list_dashboards(
     """The shared dashboards by name, page by page. Two queries."""
     offset = offset_of(cursor, "dashboards", search)
     every = list(Dashboard.objects.filter(owner=None).annotate(widget_count=Count("widgets")))
-    found = [each for each in every if search.strip().casefold() in each.name.casefold()]
-    page = found[offset : offset + limit]
-    following = offset + len(page)
-    rest = len(found) - following
+    matches = [each for each in every if search.strip().casefold() in each.name.casefold()]
+    page = matches[offset : offset + limit]
+    next_offset = offset + len(page)
+    remaining = len(matches) - next_offset
     noun = "dashboard" if len(every) == 1 else "dashboards"
-    asked = "" if len(found) == len(every) else f"; {len(found)} asked for"
+    match_note = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
     return DashboardsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quoted(account.name)} has {len(every)} shared {noun}{asked}.",
+        summary=f"{quote(account.name)} has {len(every)} shared {noun}{match_note}.",
         dashboards=[_row(each) for each in page],
         places_left=max(0, settings.DASHBOARDS_PER_ACCOUNT - len(every)),
-        cursor=next_cursor(following, "dashboards", search) if rest else "",
-        truncated=f"{rest} more dashboards: ask again with cursor." if rest else "",
+        cursor=next_cursor(next_offset, "dashboards", search) if remaining else "",
+        truncated=f"{remaining} more dashboards: ask again with cursor." if remaining else "",
         warnings=[],
         hint="getDashboard gives one's widgets; create_dashboard makes one.",
     )
@@ -89,12 +91,12 @@ def _row(dashboard: Dashboard) -> DashboardRow:
     )
 
 
-def board_answer(dashboard: Dashboard, *, said: str = "") -> BoardAnswer:
-    """A shared dashboard with its whole layout; `said` is what was done with it. One query."""
+def board_answer(dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
+    """A shared dashboard with its whole layout; `done` is what was done with it. One query."""
     widgets: Sequence[Widget] = list(dashboard.widgets.all())
     account = dashboard.account
     noun = "widget" if len(widgets) == 1 else "widgets"
-    what = said or f"Dashboard {cut(dashboard.name, 60)!r} has {len(widgets)} {noun}"
+    what = done or f"Dashboard {truncate(dashboard.name, 60)!r} has {len(widgets)} {noun}"
     return BoardAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=f"{what}.",
@@ -110,7 +112,7 @@ def no_board_answer(account: Account) -> BoardAnswer:
     """For an account that has no shared dashboard."""
     return BoardAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quoted(account.name)} has no shared dashboard.",
+        summary=f"{quote(account.name)} has no shared dashboard.",
         dashboard=None,
         warnings=[],
         hint="create_dashboard makes one; listWidgetTypes says what it can show.",

@@ -13,12 +13,12 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account, User
 from accounts.scoping import account_scope
-from finops.dashboards.layouts import Placed, WidgetDraft, arranged, draft_of, settings_of
+from finops.dashboards.layouts import PlacedWidget, WidgetDraft, arrange_widgets, draft_of, settings_of
 from finops.dashboards.models import Dashboard, Widget
 from finops.dashboards.placement import Place
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 Rows = list[tuple[int | None, WidgetDraft]]
 """Widgets with the id of the row that each has, None for a new one."""
@@ -53,10 +53,10 @@ def create_dashboard(
             changed_at=now,
         )
         dashboard.full_clean(exclude=["account"])
-        placed = arranged(account, widgets)
+        placed_widgets = arrange_widgets(account, widgets)
         dashboard.save(force_insert=True)
-        _write(dashboard, [None] * len(placed), placed)
-        _record(dashboard, actor, "dashboard.create", _said(dashboard, placed))
+        _write(dashboard, [None] * len(placed_widgets), placed_widgets)
+        _record(dashboard, actor, "dashboard.create", _audit_snapshot(dashboard, placed_widgets))
     return dashboard
 
 
@@ -92,10 +92,10 @@ def delete_dashboard(*, dashboard: Dashboard, actor: Actor) -> int:
     with account_scope(account):
         _one_at_a_time(account)
         row = _row(dashboard)
-        deleted, said = row.pk, _said(row, _placed(row))
+        pk, snapshot = row.pk, _audit_snapshot(row, _current_widgets(row))
         row.delete()
-        _record(row, actor, "dashboard.delete", {"id": deleted, **said})
-    return deleted
+        _record(row, actor, "dashboard.delete", {"id": pk, **snapshot})
+    return pk
 
 
 @transaction.atomic
@@ -103,11 +103,11 @@ def set_dashboard_widgets(*, dashboard: Dashboard, actor: Actor, widgets: Sequen
     """Make a dashboard's widgets these, all or nothing; what it has already stays as it is, and the same again changes
     nothing. Raises UserError as `arranged` does, and for a dashboard that is gone."""
 
-    def wanted(rows: Rows) -> Rows:
+    def replace_all(rows: Rows) -> Rows:
         ids = [pk for pk, _draft in rows]
         return [(ids[index] if index < len(ids) else None, draft) for index, draft in enumerate(widgets)]
 
-    return _rewrite(dashboard, actor, wanted)
+    return _rewrite(dashboard, actor, replace_all)
 
 
 def add_widget(*, dashboard: Dashboard, actor: Actor, widget: WidgetDraft) -> Dashboard:
@@ -118,59 +118,64 @@ def add_widget(*, dashboard: Dashboard, actor: Actor, widget: WidgetDraft) -> Da
 def change_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int, widget: WidgetDraft) -> Dashboard:
     """Another title and other settings for a widget, at its place. Raises UserError for one that is gone too."""
 
-    def changed(rows: Rows) -> Rows:
+    def replace_one(rows: Rows) -> Rows:
         _check_there(rows, [widget_id])
         return [(pk, replace(widget, place=draft.place) if pk == widget_id else draft) for pk, draft in rows]
 
-    return _rewrite(dashboard, actor, changed)
+    return _rewrite(dashboard, actor, replace_one)
 
 
 def remove_widget(*, dashboard: Dashboard, actor: Actor, widget_id: int) -> Dashboard:
     """One widget less. Raises UserError for one that is gone already."""
 
-    def without(rows: Rows) -> Rows:
+    def drop(rows: Rows) -> Rows:
         _check_there(rows, [widget_id])
         return [(pk, draft) for pk, draft in rows if pk != widget_id]
 
-    return _rewrite(dashboard, actor, without)
+    return _rewrite(dashboard, actor, drop)
 
 
 def move_widgets(*, dashboard: Dashboard, actor: Actor, places: Mapping[int, Place]) -> Dashboard:
     """Other places for the widgets of these ids; the others stay. Raises as `set_dashboard_widgets` does."""
 
-    def moved(rows: Rows) -> Rows:
+    def reposition(rows: Rows) -> Rows:
         _check_there(rows, list(places))
         return [
             (pk, replace(draft, place=places.get(pk, draft.place)) if pk is not None else draft)
             for pk, draft in rows
         ]
 
-    return _rewrite(dashboard, actor, moved)
+    return _rewrite(dashboard, actor, reposition)
 
 
 @transaction.atomic
-def _rewrite(dashboard: Dashboard, actor: Actor, wanted: Callable[[Rows], Rows]) -> Dashboard:
+def _rewrite(dashboard: Dashboard, actor: Actor, edit: Callable[[Rows], Rows]) -> Dashboard:
     account = dashboard.account
     with account_scope(account):
         _one_at_a_time(account)
         row = _row(dashboard)
-        there: Rows = [(widget.pk, draft_of(widget)) for widget in row.widgets.all()]
-        after = wanted(there)
-        placed = arranged(
-            account, [draft for _pk, draft in after], {settings_of(draft) for _pk, draft in there}
+        current: Rows = [(widget.pk, draft_of(widget)) for widget in row.widgets.all()]
+        after = edit(current)
+        placed_widgets = arrange_widgets(
+            account, [draft for _pk, draft in after], {settings_of(draft) for _pk, draft in current}
         )
-        before = _placed(row)
+        before = _current_widgets(row)
         ids = [pk for pk, _draft in after]
-        if ids == [pk for pk, _draft in there] and _same(before, placed):
+        if ids == [pk for pk, _draft in current] and _same(before, placed_widgets):
             return row
-        _write(row, ids, placed)
+        _write(row, ids, placed_widgets)
         row.changed_at = clock.now()
         row.save(update_fields=["changed_at"])
-        _record(row, actor, "dashboard.set_widgets", {"from": _said(row, before), "to": _said(row, placed)})
+        _record(
+            row,
+            actor,
+            "dashboard.set_widgets",
+            {"from": _audit_snapshot(row, before), "to": _audit_snapshot(row, placed_widgets)},
+        )
     return row
 
 
-def _same(before: Sequence[Placed], after: Sequence[Placed]) -> bool:
+def _same(before: Sequence[PlacedWidget], after: Sequence[PlacedWidget]) -> bool:
     return [(each.place, each.draft.title, settings_of(each.draft)) for each in before] == [
         (each.place, each.draft.title, settings_of(each.draft)) for each in after
     ]
@@ -197,14 +202,14 @@ def _check_there(rows: Rows, ids: Sequence[int]) -> None:
 def _check_name(name: str, owner: User | None, *, but: int | None) -> None:
     if "\x00" in name:
         raise UserError("name: a name has no NUL character.", field="name")
-    taken = Dashboard.objects.filter(owner=owner, name__iexact=name.strip()).first()
-    if taken is not None and taken.pk != but:
+    existing = Dashboard.objects.filter(owner=owner, name__iexact=name.strip()).first()
+    if existing is not None and existing.pk != but:
         raise UserError(
-            f"name: the dashboard {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose another "
+            f"name: the dashboard {existing.name!r} exists already, with id {existing.pk}. Change that one, or choose another "
             "name.",
             field="name",
             value=name[:100],
-            page=f"dashboards/{taken.pk}/",
+            page=f"dashboards/{existing.pk}/",
         )
 
 
@@ -216,15 +221,15 @@ def _check_cap() -> None:
         )
 
 
-def _placed(dashboard: Dashboard) -> list[Placed]:
+def _current_widgets(dashboard: Dashboard) -> list[PlacedWidget]:
     drafts = [draft_of(widget) for widget in dashboard.widgets.all()]
-    return [Placed(draft=draft, place=draft.place) for draft in drafts if draft.place is not None]
+    return [PlacedWidget(draft=draft, place=draft.place) for draft in drafts if draft.place is not None]
 
 
-def _write(dashboard: Dashboard, ids: Sequence[int | None], placed: Sequence[Placed]) -> None:
+def _write(dashboard: Dashboard, ids: Sequence[int | None], placed: Sequence[PlacedWidget]) -> None:
     """The rows of a board; those whose id is not named go. Few statements, whatever the number of widgets."""
-    kept = [pk for pk in ids if pk is not None]
-    Widget.objects.filter(dashboard=dashboard).exclude(pk__in=kept).delete()
+    remaining_ids = [pk for pk in ids if pk is not None]
+    Widget.objects.filter(dashboard=dashboard).exclude(pk__in=remaining_ids).delete()
     rows = [
         _widget(dashboard, pk, order, each) for order, (pk, each) in enumerate(zip(ids, placed, strict=True))
     ]
@@ -233,7 +238,7 @@ def _write(dashboard: Dashboard, ids: Sequence[int | None], placed: Sequence[Pla
     Widget.objects.bulk_create([row for row in rows if not row.pk])
 
 
-def _widget(dashboard: Dashboard, pk: int | None, order: int, placed: Placed) -> Widget:
+def _widget(dashboard: Dashboard, pk: int | None, order: int, placed: PlacedWidget) -> Widget:
     draft, place = placed.draft, placed.place
     return Widget(
         pk=pk,
@@ -259,21 +264,21 @@ def _target(dashboard: Dashboard) -> str:
     return dashboard.name if dashboard.is_shared else "a personal dashboard"
 
 
-def _said(dashboard: Dashboard, placed: Sequence[Placed]) -> dict[str, Any]:
+def _audit_snapshot(dashboard: Dashboard, placed: Sequence[PlacedWidget]) -> dict[str, Any]:
     """What the audit log keeps."""
     if not dashboard.is_shared:
         return {}
     return {**_head(dashboard), "widgets": [_line(each) for each in placed]}
 
 
-def _line(placed: Placed) -> str:
+def _line(placed: PlacedWidget) -> str:
     place, draft = placed.place, placed.draft
     at = f"{place.w} x {place.h} at {place.x}, {place.y}"
-    return f"{draft.shown_title} ({draft.type.name}), {at}: {cut(settings_of(draft)[1], 300)}"
+    return f"{draft.shown_title} ({draft.type.name}), {at}: {truncate(settings_of(draft)[1], 300)}"
 
 
 def _record(dashboard: Dashboard, actor: Actor, action: str, detail: dict[str, Any]) -> None:
-    kept = detail if dashboard.is_shared else {}
+    logged_detail = detail if dashboard.is_shared else {}
     audit.record(
-        account=dashboard.account, actor=actor, action=action, target=_target(dashboard), detail=kept
+        account=dashboard.account, actor=actor, action=action, target=_target(dashboard), detail=logged_detail
     )

@@ -14,7 +14,7 @@ from finops.costs.views.choices import BASES, COMPARISONS, GRANULARITIES, PERIOD
 from finops.dashboards.board_query import BoardQuery
 from finops.dashboards.catalogue import WidgetType
 from finops.dashboards.configs import Config
-from finops.insights.savings.question import STATUSES, RuleName
+from finops.insights.savings.savings_query import STATUSES, RuleName
 from finops.lib.params import from_text
 from finops.unitcosts.models import UnitMetric
 from ingestion.models import UsageMetric
@@ -62,9 +62,9 @@ class SettingField:
 
 def fields_of(kind: WidgetType, config: Config | None) -> list[SettingField]:
     """One for each setting but the filters, with what a widget says now. A query for each list to choose from."""
-    said = msgspec.structs.asdict(config) if config is not None else {}
+    values = msgspec.structs.asdict(config) if config is not None else {}
     return [
-        _field(kind, info.name, said.get(info.name, _default(info)))
+        _field(kind, info.name, values.get(info.name, _default(info)))
         for info in msgspec.structs.fields(kind.config)
         if info.name != "filters"
     ]
@@ -91,8 +91,8 @@ def _field(kind: WidgetType, name: str, value: Any) -> SettingField:
     if name == "text":
         return SettingField(name, label, "textarea", value, help="A blank line begins a new paragraph.")
     if name == "budgets":
-        chosen = Budget.objects.values_list("pk", "name")
-        return SettingField(name, label, "checks", value, list(chosen))
+        budgets = Budget.objects.values_list("pk", "name")
+        return SettingField(name, label, "checks", value, list(budgets))
     choices = _choices(kind, name)
     return SettingField(name, label, "select" if choices else "text", value or "", *choices)
 
@@ -109,7 +109,7 @@ def _choices(kind: WidgetType, name: str) -> tuple[Choices, str] | tuple[()]:
     if name == "basis":
         return BASES, "As in the cost view"
     comparisons = COMPARISONS[1:] if kind.name == "top_movers" else COMPARISONS
-    fixed: Mapping[str, Choices] = {
+    choices_by_name: Mapping[str, Choices] = {
         "period": PERIODS,
         "granularity": GRANULARITIES[1:],
         "compare_to": comparisons,
@@ -118,18 +118,18 @@ def _choices(kind: WidgetType, name: str) -> tuple[Choices, str] | tuple[()]:
         "state": [("open", "Open"), ("expected", "Expected"), ("resolved", "Resolved"), ("all", "All")],
         "by": [("commitment", "Commitment"), ("type", "Type")],
     }
-    return (fixed[name], "") if name in fixed else ()
+    return (choices_by_name[name], "") if name in choices_by_name else ()
 
 
-def config_said(kind: WidgetType, params: Mapping[str, Sequence[str]]) -> Config:
+def config_from_form(kind: WidgetType, params: Mapping[str, Sequence[str]]) -> Config:
     """The settings that a form says. Raises UserError that names the field."""
     raw: dict[str, Any] = {}
     for info in msgspec.structs.fields(kind.config):
         values = list(params.get(info.name, ()))
         if info.name == "filters":
-            found = BoardQuery.from_params(params).filters
-            finished = [item for item in found if item.values or item.op == "absent"]
-            raw["filters"] = msgspec.to_builtins(finished)
+            filters = BoardQuery.from_params(params).filters
+            complete = [item for item in filters if item.values or item.op == "absent"]
+            raw["filters"] = msgspec.to_builtins(complete)
         elif info.name == "budgets" or (info.name == "group_by" and kind.name == "table"):
             raw[info.name] = [value for value in values if value]
         elif values and (values[-1] or info.name in MAY_BE_EMPTY):

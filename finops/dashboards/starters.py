@@ -32,7 +32,7 @@ def starter(account: Account, name: str) -> list[WidgetDraft]:
     """The widgets of a starter that the account, which is in scope, has something for."""
     if name != "spend":
         return []
-    found = [
+    drafts = [
         draft("total", (0, 0, 4, 4), "This month", period="month_to_date"),
         draft("budget_status", (4, 0, 4, 4)),
         draft("anomalies", (8, 0, 4, 4)),
@@ -42,10 +42,10 @@ def starter(account: Account, name: str) -> list[WidgetDraft]:
         draft("commitment_utilization", (6, 9, 6, 5)),
     ]
     if not Budget.objects.filter(account=account).exists():
-        found = [each for each in found if each.type.name != "budget_status"]
+        drafts = [each for each in drafts if each.type.name != "budget_status"]
     metric = UnitMetric.objects.filter(account=account).order_by("name").first()
     if metric is not None:
-        found.append(draft("unit_cost", (0, 14, 6, 5), metric.name, unit_metric=metric.name))
+        drafts.append(draft("unit_cost", (0, 14, 6, 5), metric.name, unit_metric=metric.name))
     if UsageMetric.objects.filter(account=account).exists():
-        found.append(draft("usage", (6, 14, 6, 5), group_by="customer"))
-    return found
+        drafts.append(draft("usage", (6, 14, 6, 5), group_by="customer"))
+    return drafts

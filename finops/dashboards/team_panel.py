@@ -19,5 +19,5 @@ def team_dashboards(account: Account, team: Team) -> TeamPanel | None:
     boards = list(Dashboard.objects.filter(account=account, owner=None)[:SHOWN])
     if not boards:
         return None
-    narrowed = urlencode({"f0": "team", "f0op": "in", "f0v": team.name})
-    return TeamPanel("dashboards/_team_panel.html", {"boards": boards, "narrowed": narrowed})
+    filter_query = urlencode({"f0": "team", "f0op": "in", "f0v": team.name})
+    return TeamPanel("dashboards/_team_panel.html", {"boards": boards, "narrowed": filter_query})

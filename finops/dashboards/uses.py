@@ -11,9 +11,9 @@ from finops.dashboards.models import Widget
 def _dashboards(account: Account, dimension: str) -> list[str]:
     """Personal ones have no name here: whoever asks may not be their owner."""
     rows = Widget.objects.filter(account=account).select_related("dashboard")
-    found = [row.dashboard for row in rows if _names(row.config, dimension.casefold())]
-    named = [f"dashboard {each.name}" if each.is_shared else "a personal dashboard" for each in found]
-    return list(dict.fromkeys(named))
+    dashboards = [row.dashboard for row in rows if _names(row.config, dimension.casefold())]
+    labels = [f"dashboard {each.name}" if each.is_shared else "a personal dashboard" for each in dashboards]
+    return list(dict.fromkeys(labels))
 
 
 def _names(config: dict[str, object], dimension: str) -> bool:
@@ -21,10 +21,10 @@ def _names(config: dict[str, object], dimension: str) -> bool:
         return True
     groups = config.get("group_by", "")
     filters = config.get("filters", [])
-    named = [*(groups if isinstance(groups, list) else [groups])]
-    named += (
+    dimensions = [*(groups if isinstance(groups, list) else [groups])]
+    dimensions += (
         [item.get("dimension", "") for item in filters if isinstance(item, dict)]
         if isinstance(filters, list)
         else []
     )
-    return any(str(name).casefold() == dimension for name in named)
+    return any(str(name).casefold() == dimension for name in dimensions)

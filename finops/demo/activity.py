@@ -11,19 +11,19 @@ from typing import Any
 from accounts.audit import Actor
 from accounts.credentials import Access, Credential, CredentialKind
 from accounts.models import Account, MCPKey
-from finops.activity.calls import NotedCall, noted_call
+from finops.activity.call_writer import store
+from finops.activity.calls import CallRecord, call_record
 from finops.activity.models import AssistantCall, Method, Outcome
-from finops.activity.writing import store
 from finops.lib import clock
 
 DAYS = 35
 A_WORKING_DAY = 26
 
-MEND_AFTER = timedelta(seconds=6)
+CORRECTION_DELAY = timedelta(seconds=6)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SampleCall:
     """A call as an assistant makes it: what is usual of its answer, and how often it is asked beside the others.
 
     `problem` is what the tool answers to wrong arguments; `mended` is then asked next.
@@ -36,11 +36,11 @@ class Asked:
     answer_bytes: int = 0
     often: int = 0
     problem: str = ""
-    mended: Asked | None = None
+    corrected_call: SampleCall | None = None
 
 
-CONTEXT = Asked(tool="getAccountContext", milliseconds=41, answer_bytes=4_900, often=9)
-BY_SERVICE = Asked(
+CONTEXT = SampleCall(tool="getAccountContext", milliseconds=41, answer_bytes=4_900, often=9)
+BY_SERVICE = SampleCall(
     tool="querySpend",
     arguments={"period": "last_month", "group_by": ["service"], "compare_to": "previous_period"},
     page="cost-explorer/?period=last_month&group_by=service&compare_to=previous_period",
@@ -48,7 +48,7 @@ BY_SERVICE = Asked(
     answer_bytes=7_000,
     often=8,
 )
-REQUESTS = Asked(
+REQUESTS = SampleCall(
     tool="queryUsage",
     arguments={"metric": "requests", "period": "last_month", "group_by": "customer"},
     page="usage/?metric=requests&period=last_month&group_by=customer",
@@ -56,7 +56,7 @@ REQUESTS = Asked(
     answer_bytes=2_000,
     often=4,
 )
-UNIT_COST = Asked(
+UNIT_COST = SampleCall(
     tool="queryUnitCost",
     arguments={"unit_metric": "Cost per 1,000 requests"},
     page="unit-economics/?unit_metric=Cost+per+1%2C000+requests",
@@ -64,12 +64,12 @@ UNIT_COST = Asked(
     answer_bytes=1_000,
     often=3,
 )
-ASKED = (
+SAMPLE_CALLS = (
     CONTEXT,
     BY_SERVICE,
     REQUESTS,
     UNIT_COST,
-    Asked(
+    SampleCall(
         tool="querySpend",
         arguments={"period": "month_to_date"},
         page="cost-explorer/?period=month_to_date",
@@ -77,7 +77,7 @@ ASKED = (
         answer_bytes=1_400,
         often=6,
     ),
-    Asked(
+    SampleCall(
         tool="querySpend",
         arguments={
             "period": "last_30_days",
@@ -90,7 +90,7 @@ ASKED = (
         answer_bytes=6_900,
         often=5,
     ),
-    Asked(
+    SampleCall(
         tool="queryUsage",
         arguments={"metric": "seats"},
         page="usage/?metric=seats",
@@ -98,7 +98,7 @@ ASKED = (
         answer_bytes=700,
         often=2,
     ),
-    Asked(
+    SampleCall(
         tool="explainSpendChange",
         arguments={"period": "last_7_days"},
         page="spend-change/?period=last_7_days",
@@ -106,8 +106,10 @@ ASKED = (
         answer_bytes=10_400,
         often=5,
     ),
-    Asked(tool="listAnomalies", page="anomalies/?state=open", milliseconds=14, answer_bytes=6_300, often=4),
-    Asked(
+    SampleCall(
+        tool="listAnomalies", page="anomalies/?state=open", milliseconds=14, answer_bytes=6_300, often=4
+    ),
+    SampleCall(
         tool="listBudgets",
         arguments={"status": ["exceeded", "warning"]},
         page="budgets/",
@@ -115,21 +117,21 @@ ASKED = (
         answer_bytes=2_600,
         often=3,
     ),
-    Asked(
+    SampleCall(
         tool="listSavingsRecommendations",
         page="savings/?status=open",
         milliseconds=180,
         answer_bytes=13_200,
         often=2,
     ),
-    Asked(
+    SampleCall(
         tool="listDimensionValues",
         arguments={"dimension": "service", "search": "sql"},
         milliseconds=22,
         answer_bytes=750,
         often=3,
     ),
-    Asked(
+    SampleCall(
         tool="forecastSpend",
         arguments={"period": "this_month"},
         page="forecast/",
@@ -138,25 +140,25 @@ ASKED = (
         often=2,
     ),
 )
-WRONG = (
-    Asked(
+FAILED_CALLS = (
+    SampleCall(
         tool="querySpend",
         arguments={**BY_SERVICE.arguments, "group_by": ["services"]},
         problem="group_by: 'services' is not known. Nearest: service, service_category, source, provider. "
         "getAccountContext lists them.",
-        mended=BY_SERVICE,
+        corrected_call=BY_SERVICE,
     ),
-    Asked(
+    SampleCall(
         tool="queryUsage",
         arguments={**REQUESTS.arguments, "metric": "request"},
         problem="metric: 'request' is not known. Nearest: requests, revenue. getAccountContext lists them.",
-        mended=REQUESTS,
+        corrected_call=REQUESTS,
     ),
-    Asked(
+    SampleCall(
         tool="queryUnitCost",
         arguments={"metric": "Cost per 1,000 requests"},
         problem='queryUnitCost has no argument "metric". Nearest: unit_metric, usage_metric, period.',
-        mended=UNIT_COST,
+        corrected_call=UNIT_COST,
     ),
 )
 _PROMPTS = ("weekly_cost_digest", "top_cost_drivers", "savings_review")
@@ -176,7 +178,7 @@ def _credential(key: MCPKey, account: Account) -> Credential:
     return Credential(CredentialKind.MCP_KEY, key.pk, account, Access(key.scope), label, Actor.of_key(key))
 
 
-def _calls(credentials: list[Credential], chance: random.Random) -> Iterator[NotedCall]:
+def _calls(credentials: list[Credential], chance: random.Random) -> Iterator[CallRecord]:
     for ago in range(DAYS, -1, -1):
         day = clock.today() - timedelta(days=ago)
         busy = A_WORKING_DAY if day.weekday() < 5 else 4
@@ -185,27 +187,27 @@ def _calls(credentials: list[Credential], chance: random.Random) -> Iterator[Not
                 day, time(chance.randint(7, 17), chance.randrange(60), chance.randrange(60)), UTC
             )
             credential = credentials[0] if chance.random() < 0.8 else chance.choice(credentials)
-            if at < clock.now() - MEND_AFTER:
-                yield from _at(at, credential, chance)
+            if at < clock.now() - CORRECTION_DELAY:
+                yield from _calls_at(at, credential, chance)
 
 
-def _at(at: datetime, credential: Credential, chance: random.Random) -> Iterator[NotedCall]:
+def _calls_at(at: datetime, credential: Credential, chance: random.Random) -> Iterator[CallRecord]:
     """A question, or a prompt, or a mistake and a moment later what was meant."""
     kind = chance.random()
     if kind < 0.04:
         yield _prompt(at, credential, chance)
     elif kind < 0.08:
-        wrong = chance.choice(WRONG)
+        wrong = chance.choice(FAILED_CALLS)
         yield _call(wrong, at, credential, chance)
-        if wrong.mended:
-            yield _call(wrong.mended, at + MEND_AFTER, credential, chance)
+        if wrong.corrected_call:
+            yield _call(wrong.corrected_call, at + CORRECTION_DELAY, credential, chance)
     else:
-        (asked,) = chance.choices(ASKED, [each.often for each in ASKED])
-        yield _call(asked, at, credential, chance)
+        (sample,) = chance.choices(SAMPLE_CALLS, [each.often for each in SAMPLE_CALLS])
+        yield _call(sample, at, credential, chance)
 
 
-def _prompt(at: datetime, credential: Credential, chance: random.Random) -> NotedCall:
-    return noted_call(
+def _prompt(at: datetime, credential: Credential, chance: random.Random) -> CallRecord:
+    return call_record(
         credential=credential,
         at=at,
         method=Method.PROMPT,
@@ -217,17 +219,17 @@ def _prompt(at: datetime, credential: Credential, chance: random.Random) -> Note
     )
 
 
-def _call(asked: Asked, at: datetime, credential: Credential, chance: random.Random) -> NotedCall:
-    answer_bytes = round(asked.answer_bytes * chance.uniform(0.6, 1.3))
-    return noted_call(
+def _call(sample: SampleCall, at: datetime, credential: Credential, chance: random.Random) -> CallRecord:
+    answer_bytes = round(sample.answer_bytes * chance.uniform(0.6, 1.3))
+    return call_record(
         credential=credential,
         at=at,
         method=Method.TOOL,
-        name=asked.tool,
-        arguments=asked.arguments,
-        milliseconds=asked.milliseconds * chance.lognormvariate(0, 0.35),
-        answer_bytes=len(asked.problem) or answer_bytes,
-        outcome=Outcome.ERROR if asked.problem else Outcome.OK,
-        problem=asked.problem,
-        console_page=asked.page,
+        name=sample.tool,
+        arguments=sample.arguments,
+        milliseconds=sample.milliseconds * chance.lognormvariate(0, 0.35),
+        answer_bytes=len(sample.problem) or answer_bytes,
+        outcome=Outcome.ERROR if sample.problem else Outcome.OK,
+        problem=sample.problem,
+        console_page=sample.page,
     )

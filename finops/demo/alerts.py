@@ -13,11 +13,11 @@ from accounts.scoping import account_scope
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import confirm_recipient
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.allocation.models import Team
 from finops.budgets.answers import BudgetStatus
-from finops.budgets.judging import OK
 from finops.budgets.queries import budget_statuses
+from finops.budgets.status_rules import OK
 from finops.demo.company import DOMAIN
 from finops.lib import clock
 

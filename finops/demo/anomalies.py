@@ -10,7 +10,7 @@ from accounts.scoping import account_scope
 from finops.insights.models import Anomaly
 from finops.insights.services import detect_if_due, mark_expected, resolve
 
-SAID = (
+NOTES = (
     (resolve, "Amazon CloudWatch", "Debug logging of payments is off again."),
     (mark_expected, "BigQuery", "Backfill of the revenue model, agreed with the data team."),
 )
@@ -23,14 +23,14 @@ def look_for_anomalies(accounts: list[Account], actor: Actor, say: Callable[[str
             first = not Anomaly.objects.exists()
             detect_if_due(account)
             if first:
-                _say_something(account, actor)
+                _mark_anomalies(account, actor)
                 # What was marked expected is learnt at once.
                 detect_if_due(account)
             say(f"{account.name}: {Anomaly.objects.filter(state='open').count()} open anomalies")
 
 
-def _say_something(account: Account, actor: Actor) -> None:
-    for word, service, note in SAID:
+def _mark_anomalies(account: Account, actor: Actor) -> None:
+    for word, service, note in NOTES:
         row = Anomaly.objects.filter(state="open", ongoing=False, value=service).order_by("first_day").first()
         if row is not None:
             word(account=account, actor=actor, anomaly=row, note=note)

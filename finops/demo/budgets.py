@@ -9,11 +9,11 @@ from accounts.audit import Actor
 from accounts.models import Account
 from finops.allocation.models import CostTag, Team
 from finops.budgets.answers import BudgetStatus
-from finops.budgets.judging import EXCEEDED, OK, WARNING
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses
 from finops.budgets.scopes import ScopeDraft
 from finops.budgets.services import BudgetDraft, create_budget, unsaved_budget
+from finops.budgets.status_rules import EXCEEDED, OK, WARNING
 from finops.costs.models import CostSource
 from finops.costs.queries import list_dimension_values
 from finops.demo.company import SOURCES
@@ -94,7 +94,7 @@ def _make(account: Account, actor: Actor, plan: Plan) -> bool:
     return True
 
 
-def _amount(status: BudgetStatus, wanted: str) -> Decimal | None:
+def _amount(status: BudgetStatus, target_status: str) -> Decimal | None:
     """A round one; exceeded needs something spent."""
     spent, forecast = status.spent or Decimal(0), status.forecast
     if forecast is None or forecast <= 0:
@@ -103,6 +103,10 @@ def _amount(status: BudgetStatus, wanted: str) -> Decimal | None:
         OK: forecast * Decimal("1.2"),
         WARNING: max(forecast * Decimal("0.97"), spent * Decimal("1.05")),
     }
-    amount = spent * Decimal("0.94") if wanted == EXCEEDED and spent > 0 else factors.get(wanted, forecast)
+    amount = (
+        spent * Decimal("0.94")
+        if target_status == EXCEEDED and spent > 0
+        else factors.get(target_status, forecast)
+    )
     step = Decimal(1).scaleb(max(amount.adjusted() - 2, 0))
     return (amount / step).to_integral_value(ROUND_HALF_EVEN) * step

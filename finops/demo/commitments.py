@@ -86,7 +86,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Covered:
+class CoveredUsage:
     """A part of a line's day that a commitment took: quantity in 1e-3, worth (effective cost) in 1e-12."""
 
     line: Line
@@ -99,7 +99,7 @@ class Day:
     """A commitment's day: what it covered, what was left over, what is paid that day."""
 
     term: Term
-    covered: list[Covered]
+    covered: list[CoveredUsage]
     unused_worth: int
     unused_hours: int
     fee: int
@@ -157,17 +157,17 @@ def settle(commitment: Commitment, day: date, usage: Sequence[tuple[Line, int]])
     """Cover a day's usage (line, quantity in 1e-3), in the order given, until the promise is used up."""
     term = term_of(commitment, day)
     spend = commitment.category == "Spend"
-    left = term.daily_money if spend else term.daily_hours
-    covered: list[Covered] = []
+    remaining = term.daily_money if spend else term.daily_hours
+    covered: list[CoveredUsage] = []
     for line, quantity in usage:
         price = line.sku.price * commitment.rate // 1000
-        took = min(quantity, left // price if spend else left)
-        if took <= 0:
+        covered_part = min(quantity, remaining // price if spend else remaining)
+        if covered_part <= 0:
             continue
-        covered.append(Covered(line, took, took * price))
-        left -= took * price if spend else took
-    worth = left if spend else left * _hour_price(commitment)
-    return Day(term, covered, worth, 0 if spend else left, _fee(term, day, daily_worth(term)))
+        covered.append(CoveredUsage(line, covered_part, covered_part * price))
+        remaining -= covered_part * price if spend else covered_part
+    worth = remaining if spend else remaining * _hour_price(commitment)
+    return Day(term, covered, worth, 0 if spend else remaining, _fee(term, day, daily_worth(term)))
 
 
 def daily_worth(term: Term) -> int:

@@ -31,7 +31,7 @@ MONTHS = 14
 
 
 @dataclass(frozen=True)
-class Written:
+class SourceFile:
     """One vendor's file; `billed`: billed cost by the first day of a billing month and charge category."""
 
     source: str
@@ -61,15 +61,15 @@ def usage_on(source: str, day: date) -> list[tuple[Line, int]]:
     rng = random.Random(f"lumenly/{source}/{day}")  # noqa: S311 a story, no secret
     volumes = {shape: value(day) for shape, value in SHAPES.items()}
     odd = surprises(day)
-    found: list[tuple[Line, int]] = []
+    usage: list[tuple[Line, int]] = []
     for line in lines_of(source):
         noise = rng.random() * 2 - 1
         if line.pool_size and _scales(line):
             noise = 0.0
         quantity = _quantity(line, volumes[line.shape], noise, odd.get(line.workload, 1.0))
         if quantity > 0:
-            found.append((line, quantity))
-    return found
+            usage.append((line, quantity))
+    return usage
 
 
 def _add_day(rows: Rows, source: str, day: date) -> None:
@@ -120,7 +120,7 @@ def write_source(
     *,
     late: Mapping[date, str] | None = None,
     progress: Callable[[date], None] = lambda month: None,
-) -> Written:
+) -> SourceFile:
     """Write a vendor's lines from start's month up to end as one Parquet file, a row group a month.
 
     `late`: descriptions of charges, by month, that the file lacks as yet. `Written.billed` has them.
@@ -137,4 +137,4 @@ def write_source(
             writer.write_table(table)
             count += table.num_rows
             progress(month)
-    return Written(source, path, count, billed)
+    return SourceFile(source, path, count, billed)

@@ -13,7 +13,7 @@ from accounts.audit import Actor
 from accounts.models import Account, MCPKey
 from accounts.scoping import account_scope
 from finops.demo.people import EMAIL, People
-from finops.demo.usage_loading import usage_source
+from finops.demo.usage_loader import usage_source
 from finops.lib.secrets import write_private
 from ingestion.models import UsageKey
 from ingestion.services import generate_usage_key, regenerate_usage_key
@@ -29,18 +29,18 @@ def path() -> Path:
     return Path(settings.VAR_DIR) / "demo.json"
 
 
-def noted() -> dict[str, str]:
+def stored_handout() -> dict[str, str]:
     """What the last run wrote; empty when there is nothing readable."""
     try:
-        found = json.loads(path().read_text())
+        content = json.loads(path().read_text())
     except (FileNotFoundError, ValueError):
         return {}
-    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(value) for name, value in content.items()} if isinstance(content, dict) else {}
 
 
 def write(people: People, actor: Actor) -> dict[str, str]:
     """Note everything. Keys and password of the last run stay while they work; what no longer works is made anew."""
-    before = noted()
+    before = stored_handout()
     handout = {
         "url": settings.PUBLIC_URL,
         "mcp_url": f"{settings.PUBLIC_URL}/api/mcp",
@@ -51,9 +51,9 @@ def write(people: People, actor: Actor) -> dict[str, str]:
     }
     with account_scope(people.account):
         for field, name, scope in _KEYS:
-            noted_key = before.get(field, "")
+            stored_key = before.get(field, "")
             handout[field] = (
-                noted_key if _lives(noted_key, scope) else _mint(people.account, actor, name, scope)
+                stored_key if _is_active(stored_key, scope) else _mint(people.account, actor, name, scope)
             )
         handout["usage_key"] = _usage_key(people.account, actor, before.get("usage_key", ""))
     if handout != before or path().stat().st_mode & 0o777 != 0o600:
@@ -61,7 +61,7 @@ def write(people: People, actor: Actor) -> dict[str, str]:
     return handout
 
 
-def _lives(plaintext: str, scope: MCPKey.Scope) -> bool:
+def _is_active(plaintext: str, scope: MCPKey.Scope) -> bool:
     """Is it a key of the account in scope that still opens the door? Asked without noting a use."""
     lookup = keys.lookup_of(plaintext, keys.PREFIX)
     key = MCPKey.objects.filter(lookup=lookup, scope=scope).first() if lookup else None
@@ -78,12 +78,12 @@ def _mint(account: Account, actor: Actor, name: str, scope: MCPKey.Scope) -> str
     return keys.mint_mcp_key(account=account, actor=actor, name=name, scope=scope)[1]
 
 
-def _usage_key(account: Account, actor: Actor, noted_key: str) -> str:
+def _usage_key(account: Account, actor: Actor, stored_key: str) -> str:
     """The key of the demo's usage source: the noted one while it lives, else a new one in its place."""
     source = usage_source(account, actor)
     living = UsageKey.objects.filter(source=source, revoked_at=None).first()
     if living is None:
         return generate_usage_key(source=source, actor=actor)[1]
-    if hmac.compare_digest(bytes(living.digest), keys.digest_of(noted_key)):
-        return noted_key
+    if hmac.compare_digest(bytes(living.digest), keys.digest_of(stored_key)):
+        return stored_key
     return regenerate_usage_key(source=source, actor=actor)[1]

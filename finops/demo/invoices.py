@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from finops.demo.company import Source, invoice_id
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import add_months
 
 NOT_IN_LINES = Decimal("412.50")
@@ -37,11 +37,11 @@ def details_of(vendor: Source, month: date, billed: Mapping[str, Decimal]) -> li
     if vendor.key in _IN_CENTS:
         amounts = {name: round(amount, 2) for name, amount in billed.items()}
         # The invoice is within a cent of its lines: usage takes the rounding of the others.
-        amounts["Usage"] += round(added(billed.values()), 2) - added(amounts.values())
-    found = [Detail(name, f"{vendor.name} {name.lower()}", amounts[name]) for name in sorted(amounts)]
+        amounts["Usage"] += round(exact_sum(billed.values()), 2) - exact_sum(amounts.values())
+    details = [Detail(name, f"{vendor.name} {name.lower()}", amounts[name]) for name in sorted(amounts)]
     if vendor.key == "aws" and month.month % 2 == 0:
-        found.append(Detail("Purchase", "AWS Marketplace: load testing, one month", NOT_IN_LINES))
-    return found
+        details.append(Detail("Purchase", "AWS Marketplace: load testing, one month", NOT_IN_LINES))
+    return details
 
 
 def _rows(vendor: Source, month: date, details: Sequence[Detail]) -> Iterator[dict[str, str]]:

@@ -59,10 +59,10 @@ def demo_account(slug: str) -> Account | None:
 @transaction.atomic
 def ensure_people(actor: Actor, password: str | None) -> People:
     """Make whoever and whatever is missing. `password` is the one noted at the last run; it stays when it works."""
-    user, made, hashed = _person(EMAIL, "Demo Person"), None, ""
+    user, new_password, hashed = _person(EMAIL, "Demo Person"), None, ""
     if not (password and user.check_password(password)):
-        made = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(16))
-        hashed = make_password(made)
+        new_password = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(16))
+        hashed = make_password(new_password)
         _set_password(user, hashed)
     account = demo_account(SLUG) or create_account(name=NAME, slug=SLUG, owner=user, actor=actor)
     labs = demo_account(LABS_SLUG) or create_account(name=LABS_NAME, slug=LABS_SLUG, owner=user, actor=actor)
@@ -72,7 +72,7 @@ def ensure_people(actor: Actor, password: str | None) -> People:
             _set_password(colleague, hashed)
         if not Membership.objects.filter(account=account, user=colleague).exists():
             add_member(account=account, user=colleague, role=role, actor=actor)
-    return People(user, account, labs, made)
+    return People(user, account, labs, new_password)
 
 
 def _person(email: str, name: str) -> User:

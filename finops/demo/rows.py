@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from finops.demo import templates
 from finops.demo.catalog import COST_SCALE, QUANTITY_SCALE
 from finops.demo.charges import Charge
-from finops.demo.commitments import Covered, Day
+from finops.demo.commitments import CoveredUsage, Day
 from finops.demo.company import VENDORS, invoice_id
 from finops.demo.lines import Line
 from finops.demo.templates import MOMENT, SCHEMA, contracted_price
@@ -68,9 +68,11 @@ class Rows:
         term = settled.term
         spend = term.commitment.category == "Spend"
         for part in settled.covered:
-            self._add_used(settled, part, day)
+            self._add_covered(settled, part, day)
         if settled.unused_worth:
-            template = self._template_of(("unused", term.id), lambda: templates.unused(self.vendor, term))
+            template = self._template_of(
+                ("unused", term.id), lambda: templates.unused_commitment(self.vendor, term)
+            )
             amount = settled.unused_worth if spend else settled.unused_hours * _QUANTITY_AS_COST
             self._add(template, day, (0, settled.unused_worth, 0, 0), None, amount)
         if settled.fee:
@@ -78,9 +80,11 @@ class Rows:
             amount = settled.fee if spend else settled.hours_paid * _QUANTITY_AS_COST
             self._add(template, day, (settled.fee, 0, settled.fee, settled.fee), 1000, amount)
 
-    def _add_used(self, settled: Day, part: Covered, day: date) -> None:
+    def _add_covered(self, settled: Day, part: CoveredUsage, day: date) -> None:
         term, line = settled.term, part.line
-        template = self._template_of((line.key, term.id), lambda: templates.used(self.vendor, line, term))
+        template = self._template_of(
+            (line.key, term.id), lambda: templates.covered_usage(self.vendor, line, term)
+        )
         contracted = part.quantity * contracted_price(self.vendor, line.sku.price)
         spend = term.commitment.category == "Spend"
         amount = part.worth if spend else part.quantity * _QUANTITY_AS_COST

@@ -59,10 +59,10 @@ def ensure_splits(account: Account, actor: Actor) -> int:
         for draft in DRAFTS
         if draft.name not in there and draft.dimension in keys and (draft.usage_metric or REQUESTS) in metrics
     ]
-    return sum(_made(account, actor, draft) for draft in missing)
+    return sum(_create(account, actor, draft) for draft in missing)
 
 
-def _made(account: Account, actor: Actor, draft: SplitDraft) -> bool:
+def _create(account: Account, actor: Actor, draft: SplitDraft) -> bool:
     try:
         create_split(account=account, actor=actor, draft=draft)
     except UserError:

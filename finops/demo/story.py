@@ -41,7 +41,7 @@ def _month_end(day: date) -> float:
     return 1.0 if day.day == 1 or day.day >= last - 1 else 0.0
 
 
-def migrated(day: date) -> float:
+def migrated_share(day: date) -> float:
     """How much of the warehouse runs on BigQuery and no longer on Redshift.
 
     It moves there from April to July of even years, and the other way in odd years.
@@ -61,7 +61,7 @@ def _people(day: date) -> float:
     return growth(day) * (1.0 if day.weekday() < 5 else 0.12)
 
 
-def _stored(day: date) -> float:
+def _storage(day: date) -> float:
     """Storage that nobody deletes from."""
     return max(0.1, 1 + 0.55 * _years(day))
 
@@ -77,11 +77,11 @@ SHAPES: dict[str, Callable[[date], float]] = {
     "people": _people,
     "traffic": lambda day: growth(day) * week(day),
     "volume": growth,
-    "stored": _stored,
+    "stored": _storage,
     "month_end": lambda day: growth(day) * _month_end(day),
     "training": _training,
-    "leaving": lambda day: growth(day) * (1 - migrated(day)),
-    "arriving": lambda day: growth(day) * migrated(day),
+    "leaving": lambda day: growth(day) * (1 - migrated_share(day)),
+    "arriving": lambda day: growth(day) * migrated_share(day),
 }
 
 # How much a quantity wanders from its shape, either way.

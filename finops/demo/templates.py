@@ -125,7 +125,7 @@ def usage(vendor: Source, line: Line) -> dict[str, Any]:
     }
 
 
-def used(vendor: Source, line: Line, term: Term) -> dict[str, Any]:
+def covered_usage(vendor: Source, line: Line, term: Term) -> dict[str, Any]:
     """Usage that a commitment covers: nothing is billed, the effective cost is its share of the commitment."""
     return {
         **usage(vendor, line),
@@ -136,10 +136,10 @@ def used(vendor: Source, line: Line, term: Term) -> dict[str, Any]:
     }
 
 
-def unused(vendor: Source, term: Term) -> dict[str, Any]:
+def unused_commitment(vendor: Source, term: Term) -> dict[str, Any]:
     """The part of a commitment that no usage took."""
     return {
-        **_owned(vendor, term),
+        **_commitment_line(vendor, term),
         "ChargeCategory": "Usage",
         "ChargeFrequency": "Usage-Based",
         "ChargeDescription": f"Unused part of {term.commitment.name}",
@@ -153,7 +153,7 @@ def unused(vendor: Source, term: Term) -> dict[str, Any]:
 def purchase(vendor: Source, term: Term) -> dict[str, Any]:
     """A fee for a commitment."""
     return {
-        **_owned(vendor, term),
+        **_commitment_line(vendor, term),
         "ChargeCategory": "Purchase",
         "ChargeFrequency": "One-Time" if term.commitment.paid == "upfront" else "Recurring",
         "ChargeDescription": f"{term.commitment.name}, {term.commitment.paid} fee",
@@ -163,7 +163,7 @@ def purchase(vendor: Source, term: Term) -> dict[str, Any]:
     }
 
 
-def _owned(vendor: Source, term: Term) -> dict[str, Any]:
+def _commitment_line(vendor: Source, term: Term) -> dict[str, Any]:
     one = term.commitment
     return {
         **_bill(vendor, SUB_ACCOUNTS[one.sub_account]),

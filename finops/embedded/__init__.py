@@ -11,7 +11,7 @@ say), the data and a copy of the binaries live in /var/lib/finops-<digest>, and 
 from __future__ import annotations
 
 from finops.embedded.cluster import Cluster, EmbeddedError, Owner
-from finops.embedded.places import database_url, development_cluster, prepare, throwaway_cluster
+from finops.embedded.paths import database_url, development_cluster, prepare, throwaway_cluster
 
 __all__ = [
     "Cluster",

@@ -121,11 +121,11 @@ class Cluster:
         if pid is None:
             return False
         for mode in ("fast", "immediate"):
-            done = self._pg_ctl("stop", "-m", mode, "-w", "-t", str(STOP_SECONDS))
-            if done.returncode == 0 or self.leftover() is None:
+            completed = self._pg_ctl("stop", "-m", mode, "-w", "-t", str(STOP_SECONDS))
+            if completed.returncode == 0 or self.leftover() is None:
                 return True
         raise EmbeddedError(
-            f"An earlier PostgreSQL (process {pid}) still runs on {self.data} and does not stop: {_last_line(done)}"
+            f"An earlier PostgreSQL (process {pid}) still runs on {self.data} and does not stop: {_last_line(completed)}"
         )
 
     def leftover(self) -> int | None:
@@ -145,10 +145,10 @@ class Cluster:
     # -- inside ---------------------------------------------------------------------------------------------
 
     def _check_version(self) -> None:
-        found = (self.data / "PG_VERSION").read_text().strip()
-        if found != MAJOR:
+        version = (self.data / "PG_VERSION").read_text().strip()
+        if version != MAJOR:
             raise EmbeddedError(
-                f"{self.data} was made by PostgreSQL {found}; this is {MAJOR}. Dump it with the old version, "
+                f"{self.data} was made by PostgreSQL {version}; this is {MAJOR}. Dump it with the old version, "
                 f"or remove {self.home} to begin anew."
             )
 
@@ -178,10 +178,10 @@ class Cluster:
                 self.stop()
                 raise EmbeddedError(f"PostgreSQL does not answer after {READY_SECONDS} s; see {self.log}.")
             time.sleep(0.01)
-        said = self._said_since(begin)
-        if "shared memory block" in said and time.monotonic() < deadline:
+        log_output = self._log_since(begin)
+        if "shared memory block" in log_output and time.monotonic() < deadline:
             return False
-        raise EmbeddedError(f"PostgreSQL ended while starting (full log: {self.log}):\n{said.strip()}")
+        raise EmbeddedError(f"PostgreSQL ended while starting (full log: {self.log}):\n{log_output.strip()}")
 
     def _settings(self) -> list[str]:
         settings = {
@@ -207,11 +207,13 @@ class Cluster:
 
     def _create_database(self) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
-            if known is None:
+            existing = connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
+            ).fetchone()
+            if existing is None:
                 connection.execute(f"CREATE DATABASE {DATABASE}")  # a constant, no input
 
-    def _said_since(self, position: int) -> str:
+    def _log_since(self, position: int) -> str:
         with self.log.open("rb") as log:
             log.seek(position)
             return log.read().decode(errors="replace")
@@ -221,7 +223,7 @@ class Cluster:
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [str(self.binaries / program), *arguments],
                 capture_output=True,
                 text=True,
@@ -232,9 +234,9 @@ class Cluster:
             )
         except PermissionError as error:
             raise EmbeddedError(self._cannot_run(program, error)) from error
-        if check and done.returncode != 0:
-            raise EmbeddedError(f"{program} failed: {_last_line(done)}")
-        return done
+        if check and completed.returncode != 0:
+            raise EmbeddedError(f"{program} failed: {_last_line(completed)}")
+        return completed
 
     def _cannot_run(self, program: str, error: PermissionError) -> str:
         if self.owner is None:
@@ -255,10 +257,10 @@ class Cluster:
             raise EmbeddedError(f"{path} is a link; PostgreSQL's files are not put behind one.")
         uid = os.geteuid() if self.owner is None else self.owner.uid
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = path.stat().st_uid
-        if found not in (uid, os.geteuid()):
+        owner_uid = path.stat().st_uid
+        if owner_uid not in (uid, os.geteuid()):
             raise EmbeddedError(
-                f"{path} belongs to user {found}, not to {uid}. Remove it, or run as that user."
+                f"{path} belongs to user {owner_uid}, not to {uid}. Remove it, or run as that user."
             )
         self._chown(path)
         path.chmod(0o700)
@@ -280,6 +282,6 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _last_line(done: subprocess.CompletedProcess[str]) -> str:
-    lines = (done.stderr or done.stdout).strip().splitlines()
-    return lines[-1] if lines else f"exit code {done.returncode}"
+def _last_line(completed: subprocess.CompletedProcess[str]) -> str:
+    lines = (completed.stderr or completed.stdout).strip().splitlines()
+    return lines[-1] if lines else f"exit code {completed.returncode}"

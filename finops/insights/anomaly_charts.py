@@ -10,7 +10,7 @@ from typing import Any
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.insights.anomalies.causes import Cause, Causes
 from finops.insights.models import Anomaly
-from finops.lib.charts import BandLine, Line, drawing
+from finops.lib.charts import BandLine, Line, chart_spec
 
 ACTUAL, EXPECTED, BAND = "Actual", "Expected", "Normal range"
 BEFORE_DAYS = 28
@@ -62,8 +62,8 @@ def days_of(anomaly: Anomaly) -> list[DayFigure]:
     return [_figure(each, inside=first <= each[0] <= last) for each in anomaly.days]
 
 
-def _figure(given: list[str], *, inside: bool) -> DayFigure:
-    day, actual, expected, low, high = given
+def _figure(cells: list[str], *, inside: bool) -> DayFigure:
+    day, actual, expected, low, high = cells
     return DayFigure(day, Decimal(actual), Decimal(expected), Decimal(low), Decimal(high), inside)
 
 
@@ -72,7 +72,7 @@ def band_chart(anomaly: Anomaly) -> BandChart:
     days = days_of(anomaly)
     lowest = min([day.actual for day in days], default=Decimal(0))
     floor = min(Decimal(0), lowest)
-    chart = drawing(
+    chart = chart_spec(
         unit=anomaly.currency,
         labels=[day.day for day in days],
         lines=[
@@ -103,7 +103,7 @@ def _table(anomaly: Anomaly, causes: Causes) -> CauseTable:
     return CauseTable(causes, bars, share)
 
 
-def explored(anomaly: Anomaly, through: date) -> SpendQuery:
+def explorer_query(anomaly: Anomaly, through: date) -> SpendQuery:
     """The cost explorer's question about an anomaly: its scope by day and usage type, four weeks before it included."""
     return SpendQuery(
         start_date=date.fromordinal(anomaly.first_day.toordinal() - BEFORE_DAYS),

@@ -52,8 +52,8 @@ class AnomalySettingsForm(forms.Form):
     @property
     def minimums(self) -> dict[str, Decimal | None]:
         """The amounts given, by currency."""
-        found = self.cleaned_data
-        return {name.removeprefix(MINIMUM): found[name] for name in found if name.startswith(MINIMUM)}
+        cleaned = self.cleaned_data
+        return {name.removeprefix(MINIMUM): cleaned[name] for name in cleaned if name.startswith(MINIMUM)}
 
     @property
     def watch_fields(self) -> list[forms.BoundField]:

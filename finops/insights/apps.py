@@ -10,7 +10,7 @@ class InsightsConfig(AppConfig):
 
     def ready(self) -> None:
         from finops.insights import (  # noqa: F401 register what answers say beside cost
-            anomalies_beside,
+            anomaly_events,
             other_spellings,
             warnings,
         )

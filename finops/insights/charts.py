@@ -10,9 +10,9 @@ from typing import Any
 from finops.insights.commitments.answers import CommitmentAnswer, CommitmentTotal
 from finops.insights.spend_change import words
 from finops.insights.spend_change.answers import ChangeTotal, Move, SpendChangeAnswer
-from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, drawing, other_name
-from finops.lib.money import added
-from finops.lib.spoken import cut
+from finops.lib.charts import PLACES, Line, SeriesTable, bucket_label, chart_spec, other_name
+from finops.lib.money import exact_sum
+from finops.lib.sentences import truncate
 
 NAME_LENGTH = 28
 
@@ -33,11 +33,11 @@ class Waterfall:
 
 def waterfalls(answer: SpendChangeAnswer) -> list[Waterfall]:
     """One for each currency, what most of the money moved in first."""
-    found = [
+    charts = [
         _waterfall(total, [move for move in answer.moves if move.currency == total.currency])
         for total in answer.totals
     ]
-    return sorted(found, key=lambda each: -abs(each.total.current_amount))
+    return sorted(charts, key=lambda each: -abs(each.total.current_amount))
 
 
 def move_name(move: Move) -> str:
@@ -47,14 +47,14 @@ def move_name(move: Move) -> str:
 
 def _waterfall(total: ChangeTotal, moves: Sequence[Move]) -> Waterfall:
     """Steps as [from, to]: the earlier amount, each move on top of those before it, the later amount."""
-    moved = [move for move in moves if move.change]
+    changed_moves = [move for move in moves if move.change]
     at, steps = total.previous_amount, [(Decimal(0), total.previous_amount)]
-    for move in moved:
-        after = added([at, move.change])
+    for move in changed_moves:
+        after = exact_sum([at, move.change])
         steps.append((at, after))
         at = after
     steps.append((Decimal(0), total.current_amount))
-    labels = ["Before", *[cut(move_name(move), NAME_LENGTH) for move in moved], "After"]
+    labels = ["Before", *[truncate(move_name(move), NAME_LENGTH) for move in changed_moves], "After"]
     data = {
         "kind": "waterfall",
         "currency": total.currency,
@@ -85,8 +85,10 @@ def _used_and_unused(total: CommitmentTotal, granularity: str) -> SeriesTable | 
     labels = [bucket_label(bucket.start_date.isoformat(), granularity) for bucket in total.buckets]
     used: list[Decimal | None] = [bucket.used_cost for bucket in total.buckets]
     unused: list[Decimal | None] = [bucket.unused_cost for bucket in total.buckets]
-    whole: list[Decimal | None] = [added([bucket.used_cost, bucket.unused_cost]) for bucket in total.buckets]
+    whole: list[Decimal | None] = [
+        exact_sum([bucket.used_cost, bucket.unused_cost]) for bucket in total.buckets
+    ]
     lines = [Line("Used", used), Line("Unused", unused, rest=True)]
-    chart = drawing(unit=total.currency, labels=labels, lines=lines, line=False, stacked=True)
+    chart = chart_spec(unit=total.currency, labels=labels, lines=lines, line=False, stacked=True)
     rows = [("Used", used, total.used_cost), ("Unused", unused, total.unused_cost)]
     return SeriesTable(total.currency, labels, rows, whole, total.committed_cost, chart, total.currency)

@@ -21,7 +21,7 @@ from finops.costs.queries.spend_lake import SpendPlan
 from finops.costs.spend_query import Filter
 from finops.lib.errors import unknown_value
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed
+from finops.lib.sentences import join_with_and, truncate
 
 NAME_LENGTH = 60
 
@@ -49,8 +49,8 @@ class CostScope(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def scope_text(self) -> str:
         """` of team 'Core' and provider 'AWS'`; empty for the whole account."""
-        parts = [f"{name} {cut(value, NAME_LENGTH)!r}" for name, value in self.scope_values.items()]
-        return f" of {listed(parts)}" if parts else ""
+        parts = [f"{name} {truncate(value, NAME_LENGTH)!r}" for name, value in self.scope_values.items()]
+        return f" of {join_with_and(parts)}" if parts else ""
 
 
 WHOLE_ACCOUNT = CostScope()
@@ -64,10 +64,10 @@ def scope_from_params(params: Mapping[str, str]) -> dict[str, Any]:
 def check_currency(account: Account, currency: str, sources: Sources) -> None:
     """Raises UserError, with the currencies there are, for one that no cost of the account is in; nothing for none, and
     for an account without cost. One lake query, which is kept."""
-    wanted = currency.strip().upper()
-    known = currencies_of(account, sources) if wanted else []
-    if known and wanted not in known:
-        raise unknown_value("currency", wanted, known)
+    code = currency.strip().upper()
+    currencies = currencies_of(account, sources) if code else []
+    if currencies and code not in currencies:
+        raise unknown_value("currency", code, currencies)
 
 
 def resolve_scope(

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from finops.allocation.cost_tags.resolving import PREFIX as COST_TAG
-from finops.allocation.cost_tags.resolving import known_of
-from finops.allocation.team_dimension import owned_values
+from finops.allocation.cost_tags.resolution import PREFIX as COST_TAG
+from finops.allocation.cost_tags.resolution import resolution_state
+from finops.allocation.team_dimension import values_by_team
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.filters import ResolvedFilter
-from finops.costs.queries import spend_beside
-from finops.costs.queries.spend_beside import Beside, SpendBeside
+from finops.costs.queries import spend_notes
 from finops.costs.queries.spend_lake import SpendSum
+from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes
 from finops.insights.spellings_lake import (
     OtherKeys,
     OtherSpellings,
@@ -29,12 +29,12 @@ from finops.insights.spellings_lake import (
     default_of,
     meanings_of,
 )
-from finops.insights.tag_recommendations.alike import Amounts, key_meaning, total_of, value_meaning
+from finops.insights.tag_recommendations.similarity import Amounts, key_meaning, total_of, value_meaning
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
-from finops.lib.money import most_first, subtracted
-from finops.lib.spoken import cut, listed, money
+from finops.lib.money import currencies_by_amount, exact_difference
+from finops.lib.sentences import join_with_and, money, truncate
 
 TAG = "tag:"
 TEAM = "team"
@@ -79,17 +79,17 @@ Sums = dict[tuple[int, str], dict[str, Decimal]]
 """Amounts by currency, by place and value."""
 
 
-@spend_beside.register("other_spellings")
-def other_spellings(question: SpendBeside) -> Beside:
+@spend_notes.register("other_spellings")
+def other_spellings(question: SpendNoteContext) -> SpendNotes:
     """Empty where no tag, cost tag or team is used. One lake query, and at most three of PostgreSQL."""
     same = _same_rows(question)
     topics = _topics(question)
     if not topics:
-        return Beside(warnings=tuple(same))
+        return SpendNotes(warnings=tuple(same))
     try:
         sums = _ask(question, topics)
     except engine.LakeTimeout:
-        return Beside(warnings=(*same, TOO_LATE))
+        return SpendNotes(warnings=(*same, TOO_LATE))
     clauses, warnings = [], same
     for number, topic in enumerate(topics):
         if sums[number]:
@@ -98,62 +98,62 @@ def other_spellings(question: SpendBeside) -> Beside:
             warnings.append(
                 f"{warning.removesuffix('.')} ({question.as_lines})." if question.as_lines else warning
             )
-    return Beside("".join(clauses), tuple(warnings))
+    return SpendNotes("".join(clauses), tuple(warnings))
 
 
-def _topics(question: SpendBeside) -> list[Topic]:
+def _topics(question: SpendNoteContext) -> list[Topic]:
     plan = question.plan
-    found: list[Topic] = []
+    topics: list[Topic] = []
     for item in plan.filters:
         if item.dimension.name.startswith(TAG):
-            found += _of_filter(question, item)
+            topics += _filter_topics(question, item)
     for dimension in plan.dimensions:
         if dimension.name.startswith(TAG):
-            found += _of_group(question, dimension)
-    return found + _of_absent(question)
+            topics += _group_topics(question, dimension)
+    return topics + _absent_value_topics(question)
 
 
-def _of_filter(question: SpendBeside, item: ResolvedFilter) -> list[Topic]:
+def _filter_topics(question: SpendNoteContext, item: ResolvedFilter) -> list[Topic]:
     (key,) = item.dimension.tag_keys
     others = _keys_like(question, key)
     filters = tuple(each for each in question.plan.filters if each is not item)
     missing: list[Topic] = []
     if others and _wants_absent(item):
         missing = [Topic(OtherKeys(filters, key, others), item.dimension.name, others)]
-    asked = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
-    meanings = meanings_of(asked)
+    values = [value for value in item.asked if value.strip().lower() != item.dimension.absent]
+    meanings = meanings_of(values)
     if item.op not in SPELT or not meanings or not (others or item.is_exact):
         return missing
     keys = (key, *others)
-    shown = f"{item.dimension.name} {SPELT[item.op]} {cut(' or '.join(asked), LENGTH)}"
+    shown = f"{item.dimension.name} {SPELT[item.op]} {truncate(' or '.join(values), LENGTH)}"
     spellings = Topic(OtherSpellings(filters, item, keys, meanings), shown, keys)
     if item.op != "in":
         return [*missing, spellings]
     covers = [
-        Topic(SameValue(filters, dimension, meanings), shown, (_spoken(dimension),))
+        Topic(SameValue(filters, dimension, meanings), shown, (_dimension_text(dimension),))
         for dimension in _cost_tags(question, keys)[:MOST_COVERS]
     ]
     return [*missing, spellings, *covers, *_team(question, item, filters, shown)]
 
 
 def _team(
-    question: SpendBeside, item: ResolvedFilter, filters: tuple[ResolvedFilter, ...], shown: str
+    question: SpendNoteContext, item: ResolvedFilter, filters: tuple[ResolvedFilter, ...], shown: str
 ) -> list[Topic]:
     """The teams that own the value, where the team key reads a tag that means the same."""
-    team = _resolved(question, TEAM)
+    team = _resolve_or_none(question, TEAM)
     (key,) = item.dimension.tag_keys
     if team is None or key_meaning(key) not in {key_meaning(each) for each in team.tag_keys}:
         return []
     meanings = set(meanings_of(item.asked))
     teams = tuple(
         name
-        for name, values in owned_values(team)
+        for name, values in values_by_team(team)
         if meanings & {value_meaning(text) for text in (name, *values)}
     )
     return [Topic(SameValue(filters, team, names=teams), shown, (TEAM,))] if teams else []
 
 
-def _of_group(question: SpendBeside, dimension: Dimension) -> list[Topic]:
+def _group_topics(question: SpendNoteContext, dimension: Dimension) -> list[Topic]:
     (key,) = dimension.tag_keys
     others = _keys_like(question, key)
     if not others:
@@ -161,22 +161,22 @@ def _of_group(question: SpendBeside, dimension: Dimension) -> list[Topic]:
     return [Topic(OtherKeys(question.plan.filters, key, others), dimension.name, others)]
 
 
-def _of_absent(question: SpendBeside) -> list[Topic]:
+def _absent_value_topics(question: SpendNoteContext) -> list[Topic]:
     """Of a question about lines without a value: the same of the other ways to say whose cost it is."""
     plan = question.plan
     for item in plan.filters:
         if _is_owner(item.dimension) and _wants_absent(item):
             filters = tuple(each for each in plan.filters if each is not item)
-            return _without(question, item.dimension, filters)
+            return _missing_value_topics(question, item.dimension, filters)
     for place, dimension in enumerate(plan.dimensions):
         nothing = {dimension.absent, default_of(dimension) or dimension.absent}
         if _is_owner(dimension) and any(part.keys[place] in nothing for part in question.sums):
-            return _without(question, dimension, plan.filters, related=True)
+            return _missing_value_topics(question, dimension, plan.filters, related=True)
     return []
 
 
-def _without(
-    question: SpendBeside,
+def _missing_value_topics(
+    question: SpendNoteContext,
     dimension: Dimension,
     filters: tuple[ResolvedFilter, ...],
     *,
@@ -185,21 +185,21 @@ def _without(
     """`related`: of cost tags only those of these tags, because the rules of each cost lake time."""
     keys = list(dimension.tag_keys)
     if dimension.name.startswith(COST_TAG):
-        keys += _keys_meaning(question, dimension.name.removeprefix(COST_TAG))
-    tags = [_resolved(question, f"{TAG}{key}") for key in keys[:MOST_COVERS]]
+        keys += _keys_with_meaning(question, dimension.name.removeprefix(COST_TAG))
+    tags = [_resolve_or_none(question, f"{TAG}{key}") for key in keys[:MOST_COVERS]]
     # Those that read the same tags first; any other cost tag says whose cost it is as well.
     cost_tags = _cost_tags(question, keys)
     if not related:
         cost_tags += _cost_tags(question, keys, related=False)
-    others = [each for each in (*tags, _resolved(question, TEAM), *cost_tags) if each is not None]
-    found = {each.name: each for each in others if each.name != dimension.name}
+    others = [each for each in (*tags, _resolve_or_none(question, TEAM), *cost_tags) if each is not None]
+    dimensions = {each.name: each for each in others if each.name != dimension.name}
     return [
-        Topic(WithoutValue(filters, each), f"{dimension.name} = {dimension.absent}", (_spoken(each),))
-        for each in list(found.values())[:MOST_ABSENT]
+        Topic(WithoutValue(filters, each), f"{dimension.name} = {dimension.absent}", (_dimension_text(each),))
+        for each in list(dimensions.values())[:MOST_ABSENT]
     ]
 
 
-def _same_rows(question: SpendBeside) -> list[str]:
+def _same_rows(question: SpendNoteContext) -> list[str]:
     """Of groups by one tag: listed values that mean the same, with what they cost together."""
     plan = question.plan
     if len(plan.dimensions) != 1 or not plan.dimensions[0].name.startswith(TAG):
@@ -210,13 +210,15 @@ def _same_rows(question: SpendBeside) -> list[str]:
         counted = not plan.categories or part.charge_category in plan.categories
         if value and counted and value != plan.dimensions[0].absent and (meaning := value_meaning(value)):
             rows.setdefault(meaning, {}).setdefault(value, []).append(part)
-    found = []
+    sentences = []
     for values in rows.values():
         if len(values) > 1:
             total = total_of({part.currency: part.amount} for parts in values.values() for part in parts)
-            names = listed([cut(value, LENGTH) for value in sorted(values)[:NAMED]])
-            found.append(f"{plan.dimensions[0].name} {names} may mean the same: together {_amounts(total)}.")
-    return found[:NAMED]
+            names = join_with_and([truncate(value, LENGTH) for value in sorted(values)[:NAMED]])
+            sentences.append(
+                f"{plan.dimensions[0].name} {names} may mean the same: together {_amounts(total)}."
+            )
+    return sentences[:NAMED]
 
 
 def _is_owner(dimension: Dimension) -> bool:
@@ -229,21 +231,21 @@ def _wants_absent(item: ResolvedFilter) -> bool:
     return item.op == "absent" or (item.op == "in" and (item.wants_absent or by_default))
 
 
-def _keys_like(question: SpendBeside, key: str) -> tuple[str, ...]:
-    return tuple(each for each in _keys_meaning(question, key) if each != key)
+def _keys_like(question: SpendNoteContext, key: str) -> tuple[str, ...]:
+    return tuple(each for each in _keys_with_meaning(question, key) if each != key)
 
 
-def _keys_meaning(question: SpendBeside, key: str) -> list[str]:
+def _keys_with_meaning(question: SpendNoteContext, key: str) -> list[str]:
     meaning = key_meaning(key)
     return [each for each in question.context.tag_keys if key_meaning(each) == meaning][:MOST_KEYS]
 
 
-def _cost_tags(question: SpendBeside, keys: Sequence[str], *, related: bool = True) -> list[Dimension]:
+def _cost_tags(question: SpendNoteContext, keys: Sequence[str], *, related: bool = True) -> list[Dimension]:
     """The cost tags that mean what one of the keys does, then those that read one; not related: all others."""
     meanings = {key_meaning(key) for key in keys}
     same, reading, others = [], [], []
-    for draft in list(known_of(question.context).drafts.values())[:MOST_COST_TAGS]:
-        dimension = _resolved(question, f"{COST_TAG}{draft.key}")
+    for draft in list(resolution_state(question.context).drafts.values())[:MOST_COST_TAGS]:
+        dimension = _resolve_or_none(question, f"{COST_TAG}{draft.key}")
         if dimension is None:
             continue
         if key_meaning(draft.key) in meanings:
@@ -255,20 +257,20 @@ def _cost_tags(question: SpendBeside, keys: Sequence[str], *, related: bool = Tr
     return same + reading if related else others
 
 
-def _resolved(question: SpendBeside, name: str) -> Dimension | None:
+def _resolve_or_none(question: SpendNoteContext, name: str) -> Dimension | None:
     """None for one that cannot be asked: cost tags in a circle, a team without a team key."""
     try:
-        found = registry.resolve(question.context, name)
+        dimension = registry.resolve(question.context, name)
     except UserError:
         return None
-    return None if name == TEAM and not owned_values(found) else found
+    return None if name == TEAM and not values_by_team(dimension) else dimension
 
 
-def _spoken(dimension: Dimension) -> str:
+def _dimension_text(dimension: Dimension) -> str:
     return dimension.name.replace(COST_TAG, "cost tag ", 1)
 
 
-def _ask(question: SpendBeside, topics: Sequence[Topic]) -> list[Sums]:
+def _ask(question: SpendNoteContext, topics: Sequence[Topic]) -> list[Sums]:
     plan = question.plan
     parts = tuple(topic.part for topic in topics)
     table = engine.run(
@@ -278,20 +280,20 @@ def _ask(question: SpendBeside, topics: Sequence[Topic]) -> list[Sums]:
         plan.days.end,
         SpellingsBuild(parts, plan.basis, plan.categories),
         tag_keys=_columns(question, parts),
-        summed=True,
+        allow_rollups=True,
         manifest=question.context.manifest,
         deadline=question.deadline,
     )
-    found: list[Sums] = [{} for _ in topics]
+    results: list[Sums] = [{} for _ in topics]
     for row in table.to_pylist():
         if row["amount"]:
-            found[row["part"]].setdefault((row["place"], row["value"] or ""), {})[row["currency"]] = row[
+            results[row["part"]].setdefault((row["place"], row["value"] or ""), {})[row["currency"]] = row[
                 "amount"
             ]
-    return found
+    return results
 
 
-def _columns(question: SpendBeside, parts: Iterable[Part]) -> list[str]:
+def _columns(question: SpendNoteContext, parts: Iterable[Part]) -> list[str]:
     keys = list(question.plan.tag_keys)
     for part in parts:
         if isinstance(part, OtherSpellings):
@@ -306,48 +308,53 @@ def _columns(question: SpendBeside, parts: Iterable[Part]) -> list[str]:
 def _spellings_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
     total = total_of(sums.values())
     named = [
-        f"{TAG}{cut(topic.names[place], LENGTH)} = {cut(value, LENGTH)} {_amounts(each)}"
-        for (place, value), each in _most_first(sums)
+        f"{TAG}{truncate(topic.names[place], LENGTH)} = {truncate(value, LENGTH)} {_amounts(each)}"
+        for (place, value), each in _rank_by_amount(sums)
     ]
     keeps = isinstance(topic.part, OtherSpellings) and topic.part.missed_by.op == "not_in"
     where, verb = ("still in it", "keeps") if keeps else ("not in it", "leaves out")
-    clause = f"; {where}: {_amounts(total)} under other spellings ({_some(named, NAMED_IN_SUMMARY)})"
-    warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {_some(named, NAMED)}."
+    clause = f"; {where}: {_amounts(total)} under other spellings ({_names_text(named, NAMED_IN_SUMMARY)})"
+    warning = f"{topic.what} {verb} {_amounts(total)} under other spellings: {_names_text(named, NAMED)}."
     return clause if _is_worth_saying(total, amounts) else "", warning
 
 
 def _keys_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
     total = total_of(sums.values())
     named = [
-        f"{TAG}{cut(topic.names[place], LENGTH)} {_amounts(each)}" for (place, _), each in _most_first(sums)
+        f"{TAG}{truncate(topic.names[place], LENGTH)} {_amounts(each)}"
+        for (place, _), each in _rank_by_amount(sums)
     ]
-    clause = (
-        f"; {_amounts(total)} without {topic.what} has it under other keys ({_some(named, NAMED_IN_SUMMARY)})"
+    clause = f"; {_amounts(total)} without {topic.what} has it under other keys ({_names_text(named, NAMED_IN_SUMMARY)})"
+    warning = (
+        f"{_amounts(total)} without {topic.what} has keys that mean the same: {_names_text(named, NAMED)}."
     )
-    warning = f"{_amounts(total)} without {topic.what} has keys that mean the same: {_some(named, NAMED)}."
     return clause if _is_worth_saying(total, amounts) else "", warning
 
 
 def _cover_words(topic: Topic, sums: Sums, amounts: Amounts) -> tuple[str, str]:
     named = [
-        f"{topic.names[0]} = {cut(value, LENGTH)} {_amounts(each)}" for (_, value), each in _most_first(sums)
+        f"{topic.names[0]} = {truncate(value, LENGTH)} {_amounts(each)}"
+        for (_, value), each in _rank_by_amount(sums)
     ]
     total = total_of(sums.values())
     more = {
-        currency: subtracted(amount, amounts.get(currency, Decimal(0))) for currency, amount in total.items()
+        currency: exact_difference(amount, amounts.get(currency, Decimal(0)))
+        for currency, amount in total.items()
     }
-    clause = f"; {_some(named, NAMED_IN_SUMMARY)}"
-    return clause if _is_worth_saying(more, amounts) else "", f"Beside {topic.what}: {_some(named, NAMED)}."
+    clause = f"; {_names_text(named, NAMED_IN_SUMMARY)}"
+    return clause if _is_worth_saying(
+        more, amounts
+    ) else "", f"Beside {topic.what}: {_names_text(named, NAMED)}."
 
 
 def _without_words(topic: Topic, sums: Sums, _amounts_of_answer: Amounts) -> tuple[str, str]:
     dimension = topic.part.dimension if isinstance(topic.part, WithoutValue) else None
     absent = dimension.absent if dimension else ""
     named = [
-        f"{topic.names[0]} = {cut(value or absent, LENGTH)} {_amounts(each)}"
-        for (_, value), each in _most_first(sums)
+        f"{topic.names[0]} = {truncate(value or absent, LENGTH)} {_amounts(each)}"
+        for (_, value), each in _rank_by_amount(sums)
     ]
-    return "", f"Beside {topic.what}: {_some(named, NAMED)}."
+    return "", f"Beside {topic.what}: {_names_text(named, NAMED)}."
 
 
 _WORDS = {
@@ -358,23 +365,23 @@ _WORDS = {
 }
 
 
-def _is_worth_saying(found: Amounts, answer: Amounts) -> bool:
+def _is_worth_saying(amounts: Amounts, answer: Amounts) -> bool:
     return any(
         amount.copy_abs() > WORTH_SAYING * answer.get(currency, Decimal(0)).copy_abs()
-        for currency, amount in found.items()
+        for currency, amount in amounts.items()
     )
 
 
-def _most_first(sums: Sums) -> list[tuple[tuple[int, str], dict[str, Decimal]]]:
+def _rank_by_amount(sums: Sums) -> list[tuple[tuple[int, str], dict[str, Decimal]]]:
     return sorted(
         sums.items(), key=lambda item: (-max(amount.copy_abs() for amount in item[1].values()), item[0])
     )
 
 
 def _amounts(amounts: Mapping[str, Decimal]) -> str:
-    return listed([money(amounts[currency], currency) for currency in most_first(amounts)])
+    return join_with_and([money(amounts[currency], currency) for currency in currencies_by_amount(amounts)])
 
 
-def _some(named: Sequence[str], count: int) -> str:
+def _names_text(named: Sequence[str], count: int) -> str:
     more = f" and {len(named) - count} more" if len(named) > count else ""
     return f"{', '.join(named[:count])}{more}"

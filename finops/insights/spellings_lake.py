@@ -13,8 +13,8 @@ import ibis
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.costs.dimensions import Column, Dimension
 from finops.costs.filters import ResolvedFilter, all_of
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
-from finops.insights.tag_recommendations.alike import VALUE_WORDS, value_meaning
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
+from finops.insights.tag_recommendations.similarity import VALUE_WORDS, value_meaning
 from finops.lake.schema import tag_column
 
 BETWEEN_DIGITS = "~"
@@ -34,22 +34,24 @@ class OtherSpellings:
 
     def rows(self, table: Any) -> Any:
         names = [tag_column(key) for key in self.keys]
-        sums = _summed(_chosen(table, self.filters), [*names, "currency"])
+        sums = _sum_lines(_filter_lines(table, self.filters), [*names, "currency"])
         passes = self.missed_by.condition(sums).fill_null(False)
         sums = _only(sums, passes if self.missed_by.op == "not_in" else ~passes)
-        alike = [self._alike(sums, key) for key in self.keys]
-        sums = _only(sums, reduce(or_, [found.fill_null(False) for found in alike]))
-        alike = [self._alike(sums, key) for key in self.keys]
+        alike = [self._similar_values(sums, key) for key in self.keys]
+        sums = _only(sums, reduce(or_, [condition.fill_null(False) for condition in alike]))
+        alike = [self._similar_values(sums, key) for key in self.keys]
         return sums.select(
-            place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(alike)]),
-            value=_first([(found, sums[name]) for found, name in zip(alike, names, strict=True)]),
+            place=_first(
+                [(condition, ibis.literal(place, "int64")) for place, condition in enumerate(alike)]
+            ),
+            value=_first([(condition, sums[name]) for condition, name in zip(alike, names, strict=True)]),
             currency=sums.currency,
             amount=sums.amount,
         )
 
-    def _alike(self, lines: Any, key: str) -> Any:
+    def _similar_values(self, lines: Any, key: str) -> Any:
         if self.missed_by.is_exact:
-            return _means(lines[tag_column(key)], self.meanings)
+            return _has_meaning(lines[tag_column(key)], self.meanings)
         dimension = replace(self.missed_by.dimension, value=Column(tag_column(key)))
         return replace(self.missed_by, dimension=dimension).condition(lines)
 
@@ -63,12 +65,12 @@ class OtherKeys:
     keys: tuple[str, ...]
 
     def rows(self, table: Any) -> Any:
-        lines = _chosen(table, self.filters)
+        lines = _filter_lines(table, self.filters)
         lines = lines.filter(lines[tag_column(self.key)].isnull())
         lines = lines.filter(reduce(or_, [lines[tag_column(key)].notnull() for key in self.keys]))
         has = [lines[tag_column(key)].notnull() for key in self.keys]
         return lines.select(
-            place=_first([(found, ibis.literal(place, "int64")) for place, found in enumerate(has)]),
+            place=_first([(condition, ibis.literal(place, "int64")) for place, condition in enumerate(has)]),
             value=ibis.null("string"),
             currency=lines.currency,
             amount=lines.amount,
@@ -85,9 +87,11 @@ class SameValue:
     names: tuple[str, ...] = ()
 
     def rows(self, table: Any) -> Any:
-        sums = _by_value(_chosen(table, self.filters), self.dimension)
-        wanted = sums.value.isin(list(self.names)) if self.names else _means(sums.value, self.meanings)
-        return _only(sums, wanted.fill_null(False))
+        sums = _by_value(_filter_lines(table, self.filters), self.dimension)
+        matching = (
+            sums.value.isin(list(self.names)) if self.names else _has_meaning(sums.value, self.meanings)
+        )
+        return _only(sums, matching.fill_null(False))
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,10 @@ class WithoutValue:
     dimension: Dimension
 
     def rows(self, table: Any) -> Any:
-        sums, default = _by_value(_chosen(table, self.filters), self.dimension), default_of(self.dimension)
+        sums, default = (
+            _by_value(_filter_lines(table, self.filters), self.dimension),
+            default_of(self.dimension),
+        )
         without = sums.value.isnull()
         return _only(sums, without | (sums.value == default).fill_null(False) if default else without)
 
@@ -115,13 +122,13 @@ class SpellingsBuild:
     categories: tuple[str, ...]
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.categories)).mutate(
+        lines = table.filter(is_counted(table, self.categories)).mutate(
             currency=table.currency.coalesce(NO_CURRENCY), amount=table[COST_COLUMNS[self.basis]]
         )
-        sums = [self._summed(part.rows(lines), number) for number, part in enumerate(self.parts)]
+        sums = [self._sum_lines(part.rows(lines), number) for number, part in enumerate(self.parts)]
         return ibis.union(*sums) if len(sums) > 1 else sums[0]
 
-    def _summed(self, rows: Any, number: int) -> Any:
+    def _sum_lines(self, rows: Any, number: int) -> Any:
         sums = rows.group_by(["place", "value", "currency"]).aggregate(amount=rows.amount.sum())
         return sums.mutate(part=ibis.literal(number, "int64"))
 
@@ -131,11 +138,11 @@ def default_of(dimension: Dimension) -> str:
     return dimension.value.default if isinstance(dimension.value, CostTagValue) else ""
 
 
-def _chosen(table: Any, filters: Sequence[ResolvedFilter]) -> Any:
+def _filter_lines(table: Any, filters: Sequence[ResolvedFilter]) -> Any:
     return table.filter(reduce(and_, all_of(table, filters))) if filters else table
 
 
-def _summed(lines: Any, names: list[str]) -> Any:
+def _sum_lines(lines: Any, names: list[str]) -> Any:
     """Before values are looked at: rules and patterns cost most, and there are fewer sums than lines."""
     return lines.group_by(names).aggregate(amount=lines.amount.sum())
 
@@ -147,14 +154,14 @@ def _only(sums: Any, condition: Any) -> Any:
 
 def _by_value(lines: Any, dimension: Dimension) -> Any:
     rows = lines.select(value=dimension.value(lines), currency=lines.currency, amount=lines.amount)
-    return _summed(rows, ["value", "currency"]).mutate(place=ibis.literal(0, "int64"))
+    return _sum_lines(rows, ["value", "currency"]).mutate(place=ibis.literal(0, "int64"))
 
 
 def _first(arms: Sequence[tuple[Any, Any]]) -> Any:
     return ibis.cases(*arms)
 
 
-def _means(value: Any, meanings: Sequence[str]) -> Any:
+def _has_meaning(value: Any, meanings: Sequence[str]) -> Any:
     """`alike.value_meaning` in the lake: whether a value means one of these. Null is no."""
     words = {word for word, meaning in VALUE_WORDS.items() if meaning in meanings} | set(meanings)
     text = value.lower()

@@ -15,12 +15,12 @@ RECENT_DAYS = 62
 @answer_warnings.register("unhealthy_connections")
 def unhealthy_connections(facts: AnswerFacts) -> list[str]:
     """Failing sources always; stale ones when the asked days reach beyond their data."""
-    found = []
+    sentences = []
     for source in facts.sources.values():
         if source.status == FAILING:
-            found.append(f"Source {source.name!r} is failing: {source.reason}")
+            sentences.append(f"Source {source.name!r} is failing: {source.reason}")
         elif source.status == STALE and source.last_day is not None:
             recent = facts.days.start - timedelta(days=RECENT_DAYS)
             if recent <= source.last_day < facts.days.end:
-                found.append(f"Source {source.name!r} is stale: {source.reason}")
-    return found
+                sentences.append(f"Source {source.name!r} is stale: {source.reason}")
+    return sentences

@@ -13,12 +13,12 @@ class LakeConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.services.deletion import register_files
-        from finops.lake.sweeping import remove_files
+        from finops.lake.garbage_collection import remove_files
 
         register_files(remove_files)
         pre_delete.connect(_wait_for_flush, sender="accounts.Account", dispatch_uid="lake.flush")
         # The inbox has no foreign keys, so nothing cascades into it.
-        post_delete.connect(_discard_waiting, sender="accounts.Account", dispatch_uid="lake.inbox")
+        post_delete.connect(_discard_inbox, sender="accounts.Account", dispatch_uid="lake.inbox")
 
 
 def _wait_for_flush(instance: Any, **_: Any) -> None:
@@ -28,7 +28,7 @@ def _wait_for_flush(instance: Any, **_: Any) -> None:
     locks.lock_usage(instance)
 
 
-def _discard_waiting(instance: Any, **_: Any) -> None:
+def _discard_inbox(instance: Any, **_: Any) -> None:
     from finops.lake import inbox
 
     inbox.discard(account_id=instance.pk)

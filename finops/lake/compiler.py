@@ -22,7 +22,7 @@ from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 
 DIALECT: Final = "duckdb"
-WAITING: Final = "waiting"
+INBOX_TABLE: Final = "waiting"
 """The name of the table of events that are in no file yet."""
 _compiler: Final = DuckDBCompiler()
 
@@ -62,7 +62,7 @@ class Query:
         """
         facts: exp.Query = _facts(self, files, start, end)
         if waiting:
-            rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(WAITING))
+            rest = exp.select(*[_column(name) for name in self.needed]).from_(_table(INBOX_TABLE))
             facts = exp.union(facts, rest, distinct=False) if files else rest
         cte = exp.CTE(this=facts, alias=_alias(self.kind.value)).sql(DIALECT)
         text = f"WITH {', '.join([cte, *self.table_expressions])} {self.body}"
@@ -75,20 +75,20 @@ def compile_query(kind: Kind, build: Build, keys: Collection[str] = ()) -> Query
 
     A `build` that is hashable and equal by value (a frozen dataclass with `__call__`) compiles once.
     """
-    return _compiled(kind, build, tuple(keys))
+    return _compile(kind, build, tuple(keys))
 
 
 @lru_cache(maxsize=256)
-def _compiled(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
+def _compile(kind: Kind, build: Build, keys: tuple[str, ...]) -> Query:
     facts = fact_table(kind, keys)
-    wanted = build(facts)
-    tree = _compiler.to_sqlglot(wanted)
-    needed = _needed(kind, tree, facts.columns, wanted.columns)
+    expression = build(facts)
+    tree = _compiler.to_sqlglot(expression)
+    needed = _needed_columns(kind, tree, facts.columns, expression.columns)
     shared = tree.args.pop("with_", None)
     return Query(
         kind=kind,
         needed=needed,
-        result=pa.schema([(name, _arrow_type(dtype)) for name, dtype in wanted.schema().items()]),
+        result=pa.schema([(name, _arrow_type(dtype)) for name, dtype in expression.schema().items()]),
         body=tree.sql(DIALECT),
         table_expressions=tuple(each.sql(DIALECT) for each in shared.expressions) if shared else (),
     )
@@ -106,31 +106,29 @@ def fact_table(kind: Kind, keys: tuple[str, ...] = ()) -> Any:
     return ibis.table({field.name: _ibis_type(field.type) for field in columns}, name=kind.value)
 
 
-def rows_by_file(files: Sequence[File], column: str, value: str) -> str:
+def rows_by_file_sql(files: Sequence[File], column: str, value: str) -> str:
     """The statement for how many rows have this text in a column: by `filename`, without files that have none."""
     table = _read_parquet(files, union_by_name=False)
     table.this.append("expressions", exp.EQ(this=exp.column("filename"), expression=exp.true()))
     has = exp.EQ(this=_column(column), expression=exp.Literal.string(value))
-    counted = exp.select(_column("filename"), exp.alias_(exp.Count(this=exp.Star()), "rows"))
-    return counted.from_(table).where(has).group_by(_column("filename")).sql(DIALECT)
+    selection = exp.select(_column("filename"), exp.alias_(exp.Count(this=exp.Star()), "rows"))
+    return selection.from_(table).where(has).group_by(_column("filename")).sql(DIALECT)
 
 
-def alike_added(
-    files: Sequence[File], columns: Sequence[str], amounts: Collection[str], *, order: str
-) -> str:
+def rollup_sql(files: Sequence[File], columns: Sequence[str], amounts: Collection[str], *, order: str) -> str:
     """The statement for rows with those added up that are alike in all columns but `amounts`, and in the signs of those.
     What is null stays apart from what is 0, and sums are as exact as the amounts."""
     keys = [_column(name) for name in columns if name not in amounts]
     signs = [exp.func("sign", _column(name), dialect=DIALECT) for name in columns if name in amounts]
-    given = [
+    outputs = [
         exp.alias_(exp.Sum(this=_column(name)), name, quoted=True) if name in amounts else _column(name)
         for name in columns
     ]
-    rows = exp.select(*given).from_(_read_parquet(files, union_by_name=False))
+    rows = exp.select(*outputs).from_(_read_parquet(files, union_by_name=False))
     return rows.group_by(*keys, *signs).order_by(_column(order)).sql(DIALECT)
 
 
-def group_counts(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> str:
+def group_counts_sql(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> str:
     """The statement for about how many groups each of these sets of columns makes (within some percent), in one row."""
     counts = [
         exp.alias_(
@@ -141,7 +139,7 @@ def group_counts(files: Sequence[File], groupings: Sequence[Sequence[str]]) -> s
     return exp.select(*counts).from_(_read_parquet(files, union_by_name=False)).sql(DIALECT)
 
 
-def sums_by(files: Sequence[File], keys: Sequence[str], amounts: Sequence[str]) -> str:
+def sums_sql(files: Sequence[File], keys: Sequence[str], amounts: Sequence[str]) -> str:
     """The statement for the number of lines and the exact sums of `amounts`, for each group of these columns."""
     names = [_column(name) for name in keys]
     sums = [exp.alias_(exp.Sum(this=_column(name)), name, quoted=True) for name in amounts]
@@ -150,7 +148,7 @@ def sums_by(files: Sequence[File], keys: Sequence[str], amounts: Sequence[str]) 
     return rows.group_by(*names).sql(DIALECT)
 
 
-def _needed(
+def _needed_columns(
     kind: Kind, tree: exp.Query, columns: Collection[str], result: Collection[str]
 ) -> tuple[str, ...]:
     """The fact columns that the tree names, or passes on by a star; at least one.
@@ -183,8 +181,10 @@ def _read_parquet(files: Sequence[File], *, union_by_name: bool) -> exp.Table:
     paths = exp.Array(expressions=[exp.Literal.string(file.path) for file in files])
     # A directory named service=x above the lake must not become a column.
     options = {"hive_partitioning": False, **({"union_by_name": True} if union_by_name else {})}
-    given = [exp.EQ(this=exp.column(name), expression=exp.convert(value)) for name, value in options.items()]
-    return exp.Table(this=exp.ReadParquet(expressions=[paths, *given]))
+    arguments = [
+        exp.EQ(this=exp.column(name), expression=exp.convert(value)) for name, value in options.items()
+    ]
+    return exp.Table(this=exp.ReadParquet(expressions=[paths, *arguments]))
 
 
 def _table(name: str) -> exp.Table:

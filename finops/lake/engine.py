@@ -23,11 +23,11 @@ from django.conf import settings
 
 from accounts.models import Account
 from finops.lake import compiler, snapshot
-from finops.lake.answered import Answered, Question
-from finops.lake.cache import DamagedFile
 from finops.lake.compiler import Build, File, Query, cost_table, fact_table
+from finops.lake.file_cache import DamagedFile
 from finops.lake.manifest import Manifest, cost_manifest
 from finops.lake.queries import SegmentFile
+from finops.lake.result_cache import QueryResultCache, ResultKey
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lake.watchdog import Watchdog
@@ -41,14 +41,14 @@ logger = logging.getLogger(__name__)
 SPILL_PER_MEMORY: Final = 4
 """Disk that a process may use for what does not fit its memory, as a multiple of it."""
 
-STREAMED_ROWS: Final = 16_384
+STREAM_BATCH_ROWS: Final = 16_384
 """Rows that come in one batch where files are rewritten."""
 
-ROWS_AT_ONCE: Final = 16_384
+RESULT_BATCH_ROWS: Final = 16_384
 """DuckDB takes memory for so many rows of an answer, however few come. Its own million takes 100 MB of addresses, and
 is slower for few rows (0.85 ms against 0.72) and for many (half a million: 244 ms against 140)."""
 
-NARROWER: Final = "Ask for fewer days, group by fewer or coarser dimensions, or filter first."
+NARROW_ADVICE: Final = "Ask for fewer days, group by fewer or coarser dimensions, or filter first."
 
 
 class LakeTimeout(UserError):
@@ -75,7 +75,7 @@ def run(
     build: Build,
     *,
     tag_keys: Collection[str] = (),
-    summed: bool = False,
+    allow_rollups: bool = False,
     manifest: Manifest | None = None,
     deadline: float | None = None,
 ) -> pa.Table:
@@ -108,18 +108,18 @@ def run(
         manifest = manifest or cost_manifest(account)
         if manifest.account_id != account.pk:
             raise ValueError("the manifest is of another account")
-        known = _answered.get(_question(query, manifest.paths(start, end), start, end))
-        if known is not None:
-            return known
+        cached = _result_cache.get(_result_key(query, manifest.paths(start, end), start, end))
+        if cached is not None:
+            return cached
     try:
-        return _answer(account, query, start, end, deadline, summed=summed)
-    except _Unreadable:
+        return _answer(account, query, start, end, deadline, allow_rollups=allow_rollups)
+    except _UnreadableFile:
         # A sweep can take a file only an hour after its month was swapped: the manifest has a newer one by now. And
         # what a summary says is in the segment too.
         logger.warning("lake: a segment of account %s was unreadable, asking the manifest again", account.pk)
     try:
         return _answer(account, query, start, end, deadline)
-    except _Unreadable as error:
+    except _UnreadableFile as error:
         logger.exception("lake: a segment of account %s cannot be read", account.pk)
         raise LakeUnavailable(
             f"A file of the stored {kind} data cannot be read just now. The question is fine: try again in a "
@@ -128,7 +128,7 @@ def run(
 
 
 @contextmanager
-def reading(
+def read_batches(
     segments: Sequence[SegmentFile], statement: Callable[[Sequence[File]], str]
 ) -> Iterator[pa.RecordBatchReader]:
     """What a statement over whole files gives, in batches, for what rewrites them; questions `run`.
@@ -137,7 +137,7 @@ def reading(
     Raises LakeUnavailable for a file that cannot be had, LakeTimeout, DuckDB's and Arrow's errors for one that breaks
     off.
     """
-    with _instance().streaming(statement(local_files(segments))) as batches:
+    with _instance().stream(statement(local_files(segments))) as batches:
         yield batches
 
 
@@ -146,36 +146,36 @@ def local_files(segments: Sequence[SegmentFile]) -> list[File]:
     LakeUnavailable for one that cannot be had."""
     try:
         return _local(segments, threading.TIMEOUT_MAX)
-    except _Unreadable as error:
+    except _UnreadableFile as error:
         raise LakeUnavailable(f"A file of the stored usage cannot be read just now: {error}") from error
 
 
-class _Unreadable(Exception):
+class _UnreadableFile(Exception):
     """A file of the manifest is missing or damaged."""
 
 
 def _answer(
-    account: Account, query: Query, start: date, end: date, deadline: float, *, summed: bool = False
+    account: Account, query: Query, start: date, end: date, deadline: float, *, allow_rollups: bool = False
 ) -> pa.Table:
     _check(deadline)
-    found = snapshot.take(account, query.kind, start, end, query.needed, summed=summed)
-    question = _question(query, [file.path for file in found.files], start, end)
+    live = snapshot.take(account, query.kind, start, end, query.needed, allow_rollups=allow_rollups)
+    key = _result_key(query, [file.path for file in live.files], start, end)
     # What waits in the inbox changes with every push, so only what is in files is kept.
-    known = _answered.get(question) if found.waiting is None else None
-    if known is not None:
-        return known
-    files = _local(found.files, deadline)
-    sql = query.sql(files, start, end, waiting=found.waiting is not None)
-    table = _instance().execute(sql, deadline, waiting=found.waiting)
+    cached = _result_cache.get(key) if live.waiting is None else None
+    if cached is not None:
+        return cached
+    files = _local(live.files, deadline)
+    sql = query.sql(files, start, end, waiting=live.waiting is not None)
+    table = _instance().execute(sql, deadline, waiting=live.waiting)
     if table.schema != query.result:
         table = table.cast(query.result)
-    if found.waiting is None:
-        _answered.keep(question, table, settings.LAKE_ANSWERS_BYTES)
+    if live.waiting is None:
+        _result_cache.put(key, table, settings.LAKE_ANSWERS_BYTES)
     return table
 
 
-def _question(query: Query, paths: Sequence[str], start: date, end: date) -> Question:
-    return Question.of(storage().readable_directory, query, paths, start, end)
+def _result_key(query: Query, paths: Sequence[str], start: date, end: date) -> ResultKey:
+    return ResultKey.of(storage().readable_directory, query, paths, start, end)
 
 
 def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
@@ -185,14 +185,14 @@ def _local(segments: Sequence[SegmentFile], deadline: float) -> list[File]:
         try:
             path = store.local(*(segment.summary or (segment.path, segment.checksum)))
         except (OSError, DamagedFile) as error:
-            raise _Unreadable(segment.path) from error
+            raise _UnreadableFile(segment.path) from error
         files.append(File(path, segment.columns))
     return files
 
 
 def _check(deadline: float) -> None:
     if time.monotonic() >= deadline:
-        raise LakeTimeout(f"The query took longer than it may. {NARROWER}")
+        raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}")
 
 
 @dataclass
@@ -209,37 +209,37 @@ class _Instance:
             try:
                 if waiting is not None:
                     # A view of this cursor alone: no other sees it, and it goes when the cursor closes.
-                    cursor.register(compiler.WAITING, waiting)
-                with _watchdog.watching(cursor, deadline):
-                    return cursor.execute(sql).to_arrow_table(ROWS_AT_ONCE)
+                    cursor.register(compiler.INBOX_TABLE, waiting)
+                with _watchdog.watch(cursor, deadline):
+                    return cursor.execute(sql).to_arrow_table(RESULT_BATCH_ROWS)
             except duckdb.InterruptException as error:
-                raise LakeTimeout(f"The query took longer than it may. {NARROWER}") from error
+                raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}") from error
             except duckdb.OutOfMemoryException as error:
                 raise LakeTooLarge(
-                    f"The query needs more memory than one query may have. {NARROWER}"
+                    f"The query needs more memory than one query may have. {NARROW_ADVICE}"
                 ) from error
             except duckdb.OutOfRangeException as error:
                 raise LakeTooLarge(
-                    f"The numbers add up to more than can be counted exactly. {NARROWER}"
+                    f"The numbers add up to more than can be counted exactly. {NARROW_ADVICE}"
                 ) from error
             except (duckdb.IOException, duckdb.InvalidInputException) as error:  # gone; no Parquet
-                raise _Unreadable(str(error)) from error
+                raise _UnreadableFile(str(error)) from error
             finally:
                 cursor.close()
 
     @contextmanager
-    def streaming(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+    def stream(self, sql: str) -> Iterator[pa.RecordBatchReader]:
         deadline = time_limit.end()
         with self._turn(min(deadline, time.monotonic() + threading.TIMEOUT_MAX / 2)):
             cursor = self.connection.cursor()
             try:
-                with _watchdog.watching(cursor, deadline):
-                    yield cursor.execute(sql).to_arrow_reader(STREAMED_ROWS)
+                with _watchdog.watch(cursor, deadline):
+                    yield cursor.execute(sql).to_arrow_reader(STREAM_BATCH_ROWS)
             except (duckdb.InterruptException, OSError) as error:
                 # Arrow's reader says it as an OSError, once the first batch is there.
                 if isinstance(error, OSError) and not str(error).startswith("INTERRUPT "):
                     raise
-                raise LakeTimeout(f"The query took longer than it may. {NARROWER}") from error
+                raise LakeTimeout(f"The query took longer than it may. {NARROW_ADVICE}") from error
             finally:
                 cursor.close()
 
@@ -254,32 +254,37 @@ class _Instance:
 
 
 _instances: dict[Path, _Instance] = {}
-_making = threading.Lock()
-_answered = Answered()
+_instances_lock = threading.Lock()
+_result_cache = QueryResultCache()
 _watchdog = Watchdog()
-_of_the_parent: list[dict[Path, _Instance]] = []
+_parent_instances: list[dict[Path, _Instance]] = []
 
 
 def _instance() -> _Instance:
     directory = storage().readable_directory
-    found = _instances.get(directory)
-    if found is not None:
-        return found
-    with _making:
+    instance = _instances.get(directory)
+    if instance is not None:
+        return instance
+    with _instances_lock:
         if directory not in _instances:
-            made = _make_instance(directory)
+            new_instance = _make_instance(directory)
             # A process has one lake; tests have many, and the threads of an instance take address space.
             _instances.clear()
-            _instances[directory] = made
+            _instances[directory] = new_instance
         return _instances[directory]
 
 
 def _forget_after_fork() -> None:
     """A child makes its own instance. The parent's is kept alive, unused: closing it would wait for threads that
     only the parent has."""
-    global _instances, _making, _answered, _watchdog
-    _of_the_parent.append(_instances)
-    _instances, _making, _answered, _watchdog = {}, threading.Lock(), Answered(), Watchdog()
+    global _instances, _instances_lock, _result_cache, _watchdog
+    _parent_instances.append(_instances)
+    _instances, _instances_lock, _result_cache, _watchdog = (
+        {},
+        threading.Lock(),
+        QueryResultCache(),
+        Watchdog(),
+    )
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)
@@ -324,8 +329,8 @@ def _spill_directory() -> Path:
     """A directory of this process alone: DuckDB's file names in it are the same in every process."""
     parent = Path(settings.VAR_DIR, "spill")
     parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.iterdir():
-        _remove_if_dead(left)
+    for leftover in parent.iterdir():
+        _remove_if_dead(leftover)
     return parent / str(os.getpid())
 
 

@@ -19,8 +19,8 @@ from accounts.models import Account
 from finops.lake import inbox, locks, payload, segments, usage_table
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
-from finops.lake.usage_segments import name_usage, new_files
-from finops.lib import prepared
+from finops.lake.usage_segments import insert_usage_rows, new_files
+from finops.lib import prepared_statements
 
 CHUNK_EVENTS: Final = 250_000
 CHUNK_BYTES: Final = 64 * 2**20
@@ -35,7 +35,7 @@ LARGE_INBOX: Final = 128 * 2**20
 
 
 @dataclass(frozen=True)
-class Flushed:
+class FlushResult:
     """What a flush moved, in events and new segments, and which months of which sources these are of."""
 
     events: int
@@ -43,31 +43,31 @@ class Flushed:
     months: frozenset[tuple[int, date]]
 
 
-def flush_usage(account: Account, *, wait: bool = True) -> Flushed:
+def flush_usage(account: Account, *, wait: bool = True) -> FlushResult:
     """Move the account's waiting events into segments, one for each source and month of a chunk.
 
     What is pushed meanwhile may stay. Two flushes of one account take turns, chunk by chunk; without `wait` one that
     meets another leaves the rest to it. Raises what the storage raises; then everything that was not committed still
     waits, and no file of it is left.
     """
-    left = waiting(account)
+    remaining = count_pending(account)
     new: list[NewSegment] = []
-    while left > 0:
+    while remaining > 0:
         chunk = _flush_chunk(account, wait=wait)
         if not chunk:
             break
         moved = sum(segment.rows for segment in chunk)
-        new, left = new + chunk, left - moved
+        new, remaining = new + chunk, remaining - moved
         if moved >= VACUUM_EVENTS and not connection.in_atomic_block:
             _vacuum()
-    return Flushed(
+    return FlushResult(
         sum(segment.rows for segment in new),
         len(new),
         frozenset((segment.source_id, segment.month) for segment in new),
     )
 
 
-def waiting(account: Account) -> int:
+def count_pending(account: Account) -> int:
     """How many events of the account wait. It reads the account's sixteenth of the inbox, a row a push."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -94,12 +94,12 @@ def _flush_chunk(account: Account, *, wait: bool) -> list[NewSegment]:
             locks.lock_usage(account)
         elif not locks.try_lock_usage(account):
             return []
-        groups = _taken(account)
+        groups = _take_chunk(account)
         with new_files() as new:
             while groups:  # each is let go before the next is read: together they take three times the room
-                for segment in _written(account, *groups.pop()):
+                for segment in _write_segments(account, *groups.pop()):
                     new.append(segment)
-            name_usage(account, new)
+            insert_usage_rows(account, new)
     return new
 
 
@@ -114,15 +114,15 @@ WITH moved AS (
         ) AS first WHERE bytes IS NULL OR (bytes <= %(bytes)s AND events < %(events)s)
     ))
     RETURNING batch, payload, size, events
-) {inbox.packed("moved")}
+) {inbox.packed_payloads_sql("moved")}
 """  # noqa: S608 - no text from outside
 """The rows of a chunk. A ctid is a place in one partition, and the rows of an account are in one partition."""
 
 
-def _taken(account: Account) -> list[tuple[int, date, pa.Table]]:
+def _take_chunk(account: Account) -> list[tuple[int, date, pa.Table]]:
     """A chunk of what waits, by source and month."""
-    asked = {"account": account.pk, "events": CHUNK_EVENTS, "bytes": CHUNK_BYTES}
-    values = [inbox.stored(row) for row in prepared.fetch(_TAKE, asked)]
+    params = {"account": account.pk, "events": CHUNK_EVENTS, "bytes": CHUNK_BYTES}
+    values = [inbox.payload_of_row(row) for row in prepared_statements.fetch(_TAKE, params)]
     return list(_by_source_and_month(payload.decode(values))) if values else []
 
 
@@ -139,8 +139,8 @@ def _by_source_and_month(table: pa.Table) -> Iterator[tuple[int, date, pa.Table]
             yield int(source), month, table.filter(of_group)
 
 
-def _written(account: Account, source_id: int, month: date, events: pa.Table) -> Iterator[NewSegment]:
-    for part in usage_table.parts(events):
+def _write_segments(account: Account, source_id: int, month: date, events: pa.Table) -> Iterator[NewSegment]:
+    for part in usage_table.split_segments(events):
         yield segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,

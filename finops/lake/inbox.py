@@ -17,10 +17,10 @@ from django.db import connection
 
 from accounts.models import Account
 from finops.lake import payload
-from finops.lake.payload import InboxEvent, Stored
-from finops.lib import prepared
+from finops.lake.payload import InboxEvent, StoredPayload
+from finops.lib import prepared_statements
 
-__all__ = ["InboxEvent", "append", "discard", "packed", "stored"]
+__all__ = ["InboxEvent", "append", "discard", "packed_payloads_sql", "payload_of_row"]
 
 ROW_EVENTS: Final = 1_000
 """Events of one row at most, so that a flush can move a part of what waits."""
@@ -57,7 +57,7 @@ def append(
             *(account.pk, source_id, batch, received_at, new.events, new.first_day, new.last_day),
             *(stored_keys, new.size, new.data),
         )
-        prepared.execute(_INSERT, values)
+        prepared_statements.execute(_INSERT, values)
 
 
 def discard(*, account_id: int, source_id: int | None = None) -> None:
@@ -76,7 +76,7 @@ UNION ALL SELECT payload, size, events FROM {rows} WHERE size IS NOT NULL
 """
 
 
-def packed(rows: str) -> str:
+def packed_payloads_sql(rows: str) -> str:
     """SQL that gives the payloads of these rows of the inbox as few values: payload, size, events.
 
     Small ones are joined, in groups, because no value of PostgreSQL is larger than 1 GB.
@@ -84,7 +84,7 @@ def packed(rows: str) -> str:
     return _PACKED.format(rows=rows)
 
 
-def stored(row: tuple[Any, ...]) -> Stored:
+def payload_of_row(row: tuple[Any, ...]) -> StoredPayload:
     """A row that `packed` gave."""
     data, size, events = row
-    return Stored(bytes(data), size, int(events))
+    return StoredPayload(bytes(data), size, int(events))

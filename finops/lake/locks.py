@@ -14,29 +14,29 @@ def lock_usage(account: Account) -> None:
     half done. Pushes and questions never do.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_usage(account)])
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [_usage_lock_name(account)])
 
 
 def try_lock_usage(account: Account) -> bool:
     """The same without waiting: False when somebody else has it."""
-    return _tried(_usage(account))
+    return _try_lock(_usage_lock_name(account))
 
 
-def try_lock_merging(account: Account) -> bool:
+def try_lock_compaction(account: Account) -> bool:
     """Whether nobody else merges segments of the account; then nobody else does until the transaction ends."""
-    return _tried(f"usage merge {account.pk}")
+    return _try_lock(f"usage merge {account.pk}")
 
 
-def try_lock_summarising(account: Account) -> bool:
+def try_lock_rollups(account: Account) -> bool:
     """Whether nobody else summarises segments of the account; then nobody else does until the transaction ends."""
-    return _tried(f"cost summaries {account.pk}")
+    return _try_lock(f"cost summaries {account.pk}")
 
 
-def _usage(account: Account) -> str:
+def _usage_lock_name(account: Account) -> str:
     return f"usage {account.pk}"
 
 
-def _tried(name: str) -> bool:
+def _try_lock(name: str) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
         return bool(cursor.fetchone() == (True,))

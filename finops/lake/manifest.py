@@ -93,19 +93,19 @@ class Manifest:
         return [each.path for each in self.segments if each.first_day <= end and each.last_day >= start]
 
 
-_known: dict[int, Manifest] = {}
+_manifests: dict[int, Manifest] = {}
 
 
 def cost_manifest(account: Account) -> Manifest:
     """What counts now. One statement, two after a change."""
-    return manifest_of(account, _selected(_VERSION, account)[0][0])
+    return manifest_of(account, _fetch_rows(_VERSION, account)[0][0])
 
 
 def manifest_of(account: Account, digest: memoryview | bytes | None) -> Manifest:
     """What counts now, where a statement has just said COST_VERSION. One statement after a change, else none."""
     version = _bytes(digest)
-    found = _known.get(account.pk)
-    return found if found is not None and found.version == version else _read(account)
+    manifest = _manifests.get(account.pk)
+    return manifest if manifest is not None and manifest.version == version else _read(account)
 
 
 def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKeys:
@@ -113,27 +113,27 @@ def cost_tag_keys(account: Account, manifest: Manifest | None = None) -> CostKey
 
     `manifest` is what the caller has just read, and saves the first.
     """
-    found = manifest or cost_manifest(account)
-    if found._keys:
-        return found._keys[0].copy()
-    version, columns = _selected(_COLUMNS, account)[0]
+    current = manifest or cost_manifest(account)
+    if current._keys:
+        return current._keys[0].copy()
+    version, columns = _fetch_rows(_COLUMNS, account)[0]
     keys = CostKeys.of(columns)
-    if _bytes(version) == found.version:
-        found._keys.append(keys.copy())
+    if _bytes(version) == current.version:
+        current._keys.append(keys.copy())
     return keys
 
 
 def _read(account: Account) -> Manifest:
-    rows = _selected(_SEGMENTS, account)
+    rows = _fetch_rows(_SEGMENTS, account)
     version = _bytes(rows[0][0]) if rows else None
-    read = Manifest(account.pk, version, tuple(LiveSegment(*row[1:]) for row in rows))
-    if len(_known) >= ACCOUNTS:
-        _known.clear()  # rare, and each costs one statement to read again
-    _known[account.pk] = read
-    return read
+    manifest = Manifest(account.pk, version, tuple(LiveSegment(*row[1:]) for row in rows))
+    if len(_manifests) >= ACCOUNTS:
+        _manifests.clear()  # rare, and each costs one statement to read again
+    _manifests[account.pk] = manifest
+    return manifest
 
 
-def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
+def _fetch_rows(statement: str, account: Account) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"account": account.pk})
         rows: list[tuple[Any, ...]] = cursor.fetchall()

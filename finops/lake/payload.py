@@ -27,7 +27,7 @@ FEW_BYTES: Final = 8_192
 DIMENSIONS: Final = "dimensions"
 """The column of a table of waiting events that has their dimensions, as the text of a JSON object or null."""
 
-WAITING_SCHEMA: Final = pa.schema(
+INBOX_SCHEMA: Final = pa.schema(
     [
         ("event_time", pa.timestamp("us", tz="UTC")),
         ("source", pa.string()),
@@ -64,7 +64,7 @@ class InboxEvent(Struct, frozen=True, gc=False):
 
 
 class _Row(Struct, array_like=True, gc=False):
-    """The fields of WAITING_SCHEMA, in its order."""
+    """The fields of INBOX_SCHEMA, in its order."""
 
     event_time: datetime
     source: str
@@ -89,7 +89,7 @@ class Payload(Struct, frozen=True):
     keys: list[str]
 
 
-class Stored(Struct, frozen=True):
+class StoredPayload(Struct, frozen=True):
     """A value as it is read: one record batch of `size` bytes, or any number of values of rows joined."""
 
     data: bytes
@@ -118,13 +118,13 @@ def encode(
 ) -> Payload:
     """At least one event, of one batch. `keys`: what `keys_of` says of them, if that was asked already."""
     times = [event.event_time for event in events]
-    found = keys_of(events) if keys is None else keys
+    dimension_keys = keys_of(events) if keys is None else keys
     data, size = _rows(str(source_id), str(batch), received_at, events), None
     if data is None:
         message = _record_batch(str(source_id), str(batch), received_at, events, times).serialize()
         data, size = pa.compress(message, codec=_CODEC, asbytes=True), message.size
     first, last = (moment.astimezone(UTC).date() for moment in (min(times), max(times)))
-    return Payload(data, size, len(events), first, last, sorted(found))
+    return Payload(data, size, len(events), first, last, sorted(dimension_keys))
 
 
 def _rows(source: str, batch: str, received_at: datetime, events: Sequence[InboxEvent]) -> bytes | None:
@@ -168,27 +168,27 @@ def _record_batch(
             pa.array([event.position for event in events], pa.int32()),
             pa.array([event.dimensions for event in events], text),
         ],
-        schema=WAITING_SCHEMA,
+        schema=INBOX_SCHEMA,
     )
 
 
-def decode(values: Iterable[Stored], columns: Sequence[str] = WAITING_SCHEMA.names) -> pa.Table:
-    """The events of these values, in any order: these columns of WAITING_SCHEMA, `event_time` and `day`."""
-    schema = pa.schema([WAITING_SCHEMA.field(name) for name in dict.fromkeys([*columns, "event_time"])])
+def decode(values: Iterable[StoredPayload], columns: Sequence[str] = INBOX_SCHEMA.names) -> pa.Table:
+    """The events of these values, in any order: these columns of INBOX_SCHEMA, `event_time` and `day`."""
+    schema = pa.schema([INBOX_SCHEMA.field(name) for name in dict.fromkeys([*columns, "event_time"])])
     table = pa.Table.from_batches(_batches(values, schema), schema).combine_chunks()
     return table.append_column("day", table["event_time"].cast(pa.date32()))
 
 
-def _batches(values: Iterable[Stored], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(values: Iterable[StoredPayload], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for value in values:
         if value.size is None:
             yield _batch_of_rows(value, schema)
         else:
             message = pa.decompress(value.data, decompressed_size=value.size, codec=_CODEC)
-            yield pa.ipc.read_record_batch(message, WAITING_SCHEMA).select(schema.names)
+            yield pa.ipc.read_record_batch(message, INBOX_SCHEMA).select(schema.names)
 
 
-def _batch_of_rows(value: Stored, schema: pa.Schema) -> pa.RecordBatch:
+def _batch_of_rows(value: StoredPayload, schema: pa.Schema) -> pa.RecordBatch:
     # The header of an array of 32 bits' length, then its rows.
     rows = _decode_rows(b"\xdd" + value.events.to_bytes(4) + value.data)
     columns = [_column([getattr(row, field.name) for row in rows], field.type) for field in schema]
@@ -204,7 +204,9 @@ def _column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 def dimension_values(texts: pa.ChunkedArray, keys: Sequence[str]) -> Iterator[pa.Array]:
     """For each key its values in the column DIMENSIONS."""
-    coded = pc.dictionary_encode(texts.combine_chunks())
-    found = [_decode_dimensions(text) for text in coded.dictionary.to_pylist()]
+    encoded = pc.dictionary_encode(texts.combine_chunks())
+    dictionaries = [_decode_dimensions(text) for text in encoded.dictionary.to_pylist()]
     for key in keys:
-        yield pa.array([dimensions.get(key) for dimensions in found], pa.string()).take(coded.indices)
+        yield pa.array([dimensions.get(key) for dimensions in dictionaries], pa.string()).take(
+            encoded.indices
+        )

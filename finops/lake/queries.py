@@ -55,20 +55,26 @@ def live_segments(account: Account, kind: Kind, start: date, end: date) -> Query
 
 
 def segment_files(
-    account: Account, kind: Kind, start: date, end: date, columns: Sequence[str], *, summed: bool = False
+    account: Account,
+    kind: Kind,
+    start: date,
+    end: date,
+    columns: Sequence[str],
+    *,
+    allow_rollups: bool = False,
 ) -> list[SegmentFile]:
     """The files of `live_segments`, in one statement: so an account's months are those of one moment.
 
     Which of `columns` a file has is found in PostgreSQL: with 1,000 keys a file, sending the names costs more. `summed`:
     with the smallest summary that lacks none of them, where there is one.
     """
-    found = live_segments(account, kind, start, end).annotate(
+    segments = live_segments(account, kind, start, end).annotate(
         has=_PresentColumns(columns),
-        summary=_smallest_summary(columns) if summed else Value(None, output_field=_TEXTS),
+        summary=_smallest_summary(columns) if allow_rollups else Value(None, output_field=_TEXTS),
     )
     return [
         SegmentFile(path, checksum, frozenset(has), (summary[0], summary[1]) if summary else None)
-        for path, checksum, has, summary in found.values_list("path", "checksum", "has", "summary")
+        for path, checksum, has, summary in segments.values_list("path", "checksum", "has", "summary")
     ]
 
 
@@ -126,10 +132,10 @@ SELECT NULL, json_array_elements_text(keys) FROM lake_usageinbox WHERE account_i
 
 
 def _usage_ranges(account: Account) -> list[SourceRange]:
-    return [SourceRange(*row) for row in _selected(_USAGE_RANGES, account)]
+    return [SourceRange(*row) for row in _fetch_rows(_USAGE_RANGES, account)]
 
 
-def _selected(statement: str, account: Account) -> list[tuple[Any, ...]]:
+def _fetch_rows(statement: str, account: Account) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, {"account": account.pk})
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -143,9 +149,9 @@ def tag_keys(account: Account) -> CostKeys:
 
 def dimension_keys(account: Account) -> list[str]:
     """Every dimension key that a usage event has, in a live segment or in the inbox, sorted."""
-    found = _selected(_DIMENSION_KEYS, account)
-    stored = {schema.dimension_key(column) for column, _ in found if column and schema.is_key_column(column)}
-    return sorted(stored | {key for _, key in found if key is not None})
+    rows = _fetch_rows(_DIMENSION_KEYS, account)
+    stored = {schema.dimension_key(column) for column, _ in rows if column and schema.is_key_column(column)}
+    return sorted(stored | {key for _, key in rows if key is not None})
 
 
 def _live(account: Account, kind: Kind) -> QuerySet[LakeSegment]:

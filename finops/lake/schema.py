@@ -58,7 +58,7 @@ class Kind(StrEnum):
     USAGE = "usage"
 
 
-_EVERY_BILL: Final = pa.schema(
+_REQUIRED_COLUMNS: Final = pa.schema(
     [
         ("charge_date", pa.date32()),
         ("billing_period", pa.date32()),
@@ -102,7 +102,7 @@ _EVERY_BILL: Final = pa.schema(
 )
 
 # What a bill may have besides: a segment has those that its files had. A segment without one is as one where it is null.
-_SOME_BILLS: Final = pa.schema(
+_OPTIONAL_COLUMNS: Final = pa.schema(
     [
         ("billing_period_start", MOMENT),
         ("billing_period_end", MOMENT),
@@ -140,8 +140,8 @@ _SOME_BILLS: Final = pa.schema(
     ]
 )
 
-COST_SCHEMA: Final = pa.schema([*_EVERY_BILL, *_SOME_BILLS])
-OPTIONAL: Final = frozenset(_SOME_BILLS.names)
+COST_SCHEMA: Final = pa.schema([*_REQUIRED_COLUMNS, *_OPTIONAL_COLUMNS])
+OPTIONAL: Final = frozenset(_OPTIONAL_COLUMNS.names)
 """Columns of cost that a segment may be without."""
 
 USAGE_SCHEMA: Final = pa.schema(
@@ -189,7 +189,7 @@ def tag_column(key: str) -> str:
 
 def tag_key(column: str) -> str:
     """The tag key of a column that `tag_column` named; ValueError for any other column."""
-    return _unescape(_without(TAG_PREFIX, column))
+    return _unescape(_remove_prefix(TAG_PREFIX, column))
 
 
 def extension_column(name: str) -> str:
@@ -199,7 +199,7 @@ def extension_column(name: str) -> str:
 
 def extension_name(column: str) -> str:
     """The name, without x_, of a column that `extension_column` named; ValueError for any other column."""
-    return _unescape(_without(EXTENSION_PREFIX, column))
+    return _unescape(_remove_prefix(EXTENSION_PREFIX, column))
 
 
 def dimension_column(key: str) -> str:
@@ -209,7 +209,7 @@ def dimension_column(key: str) -> str:
 
 def dimension_key(column: str) -> str:
     """The dimension key of a column that `dimension_column` named; ValueError for any other column."""
-    return _unescape(_without(DIMENSION_PREFIX, column))
+    return _unescape(_remove_prefix(DIMENSION_PREFIX, column))
 
 
 def is_key_column(column: str) -> bool:
@@ -222,17 +222,17 @@ def segment_schema(kind: Kind, keys: list[str]) -> pa.Schema:
     return pa.schema([*base_schema(kind), *fields])
 
 
-def _without(prefix: str, column: str) -> str:
+def _remove_prefix(prefix: str, column: str) -> str:
     if not column.startswith(prefix):
         raise ValueError(f"Column {column!r} does not begin with {prefix!r}.")
     return column[len(prefix) :]
 
 
 def _escape(key: str) -> str:
-    return "".join(_escaped(char) for char in key)
+    return "".join(_escape_char(char) for char in key)
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     """One character such that no engine's case folding makes two different keys the same column.
 
     A capital is `^` and its small letter. Anything else that folds to another character (ß, the Kelvin sign) and
@@ -256,13 +256,13 @@ def _is_stable(char: str) -> bool:
 def _unescape(text: str) -> str:
     key, at = [], 0
     while at < len(text):
-        char, step = _unescaped_at(text, at)
+        char, step = _unescape_at(text, at)
         key.append(char)
         at += step
     return "".join(key)
 
 
-def _unescaped_at(text: str, at: int) -> tuple[str, int]:
+def _unescape_at(text: str, at: int) -> tuple[str, int]:
     if text[at] != "^":
         return text[at], 1
     mark = text[at + 1 : at + 2]

@@ -14,7 +14,7 @@ from typing import Any
 from finops.lake import compiler, engine
 from finops.lake.models import LakeSegment
 from finops.lake.queries import SegmentFile
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 logger = logging.getLogger(__name__)
 
@@ -33,18 +33,18 @@ class SegmentTotals:
 
 def totals_of(segments: Iterable[LakeSegment]) -> dict[str, SegmentTotals]:
     """By path; files that cannot be read are left out, and the log names them. Cost: 0.1 s a million lines."""
-    found = {}
+    totals = {}
     for segment in segments:
         try:
-            found[segment.path] = _totals(segment)
+            totals[segment.path] = _totals(segment)
         except Exception:  # DuckDB's, Arrow's and the storage's: a file that is damaged must not keep its month from being replaced
             logger.exception("lake: segment %s cannot be read, so nothing is held against it", segment.path)
-    return found
+    return totals
 
 
 def _totals(segment: LakeSegment) -> SegmentTotals:
     file = SegmentFile(segment.path, segment.checksum, frozenset(segment.columns))
-    with engine.reading([file], partial(compiler.sums_by, keys=_KEYS, amounts=_AMOUNTS)) as reader:
+    with engine.read_batches([file], partial(compiler.sums_sql, keys=_KEYS, amounts=_AMOUNTS)) as reader:
         rows = reader.read_all().to_pylist()
     by_currency: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -53,8 +53,8 @@ def _totals(segment: LakeSegment) -> SegmentTotals:
         sums={
             currency: (
                 sum(row["lines"] for row in some),
-                added(row["billed_cost"] for row in some),
-                added(row["effective_cost"] for row in some),
+                exact_sum(row["billed_cost"] for row in some),
+                exact_sum(row["effective_cost"] for row in some),
             )
             for currency, some in by_currency.items()
         },

@@ -32,13 +32,13 @@ ROW_GROUP_CELLS: Final = 2**25
 ROW_GROUP_BYTES: Final = 256 << 20
 """Or fewer rows, of texts so long that they hold as much in memory."""
 
-LOOKED_AT: Final = 8_192
+SAMPLE_ROWS: Final = 8_192
 """Rows that tell how different the amounts of a column are."""
 
-ORPHANS_STAY: Final = timedelta(hours=24)
+ORPHAN_GRACE_PERIOD: Final = timedelta(hours=24)
 """A file without a manifest row may belong to an import that still runs."""
 
-SWAP_WITHIN: Final = ORPHANS_STAY / 2
+SWAP_DEADLINE: Final = ORPHAN_GRACE_PERIOD / 2
 """Older files are refused by a swap, so that the sweep can never take a file about to be named."""
 
 _LIMITS: Final = {schemas.MONEY: schemas.MONEY_LIMIT, schemas.QUANTITY: schemas.QUANTITY_LIMIT}
@@ -85,7 +85,7 @@ def write_segment(
     try:
         _write(file, batches, schema)
         written = pq.read_metadata(file)
-        first_day, last_day = _checked_days(written, schema, schemas.day_column(kind))
+        first_day, last_day = _day_range(written, schema, schemas.day_column(kind))
         _check_amounts(written, schema)
         size, checksum = file.stat().st_size, sha256(file)
         path = f"{account_id}/{kind}/{month:%Y-%m}/{source_id}-{uuid.uuid4().hex}.parquet"
@@ -129,16 +129,16 @@ def swap_segments(
         _check_belongs(segment, account, kind, source_id, first_days)
     with transaction.atomic():
         lock_source(account, kind, source_id)
-        gone: list[LakeSegment] = segments_to_replace(
+        replaced: list[LakeSegment] = segments_to_replace(
             live_of_source(account, kind, source_id), first_days, carried
         )
-        _live(account, kind, source_id).filter(pk__in=[segment.pk for segment in gone]).update(
+        _live(account, kind, source_id).filter(pk__in=[segment.pk for segment in replaced]).update(
             retired_at=clock.now()
         )
-        _name(account, new)
+        _insert_manifest_rows(account, new)
 
 
-class OfAMonth(Protocol):
+class MonthFacts(Protocol):
     """Lines of a month: its own, or corrections that another month's file carried."""
 
     @property
@@ -148,7 +148,7 @@ class OfAMonth(Protocol):
     def carried_by(self) -> date | None: ...
 
 
-T = TypeVar("T", bound=OfAMonth)
+T = TypeVar("T", bound=MonthFacts)
 
 
 def segments_to_replace(
@@ -182,7 +182,7 @@ def add_segments(*, account: Account, kind: Kind, source_id: int, new: Sequence[
         _check_belongs(segment, account, kind, source_id, {segment.month})
     with transaction.atomic():
         lock_source(account, kind, source_id)
-        _name(account, new)
+        _insert_manifest_rows(account, new)
 
 
 def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
@@ -199,7 +199,7 @@ def retire_source(*, account: Account, kind: Kind, source_id: int) -> None:
 def discard(new: Iterable[NewSegment]) -> None:
     """Remove files of an import that will not be swapped in, now instead of at the sweep a day later."""
     paths = [segment.path for segment in new]
-    named = named_paths(paths)
+    named = manifest_paths(paths)
     for path in paths:
         if path not in named:
             storage().delete(path)
@@ -241,7 +241,7 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     # No Arrow schema inside: it would only bring dictionary types back to readers that want plain strings.
     # Statistics of days and amounts only: those of texts prune nothing in unsorted rows and take a fifth of the time.
     # Usage is sorted by metric, and questions name one.
-    counted = [field.name for field in schema if _is_counted(field)]
+    with_statistics = [field.name for field in schema if _has_statistics(field)]
     groups = row_groups(batches, schema)
     first = next(groups, None)
     dense = {name for name in schema.names if first is not None and _is_dense(first[name])}
@@ -251,7 +251,7 @@ def _write(file: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
         compression="zstd",
         compression_level=1,
         store_schema=False,
-        write_statistics=counted,
+        write_statistics=with_statistics,
         use_dictionary=[name for name in schema.names if name not in dense],
     ) as writer:
         for table in chain([] if first is None else [first], groups):
@@ -263,11 +263,11 @@ def _is_dense(column: pa.ChunkedArray) -> bool:
     times as long to write, and a sum over them a sixth longer (measured)."""
     if not pa.types.is_decimal(column.type):
         return False
-    looked_at = column.slice(0, LOOKED_AT).drop_null()
-    return len(looked_at) > LOOKED_AT // 2 and len(looked_at.unique()) > len(looked_at) * 0.8
+    sample = column.slice(0, SAMPLE_ROWS).drop_null()
+    return len(sample) > SAMPLE_ROWS // 2 and len(sample.unique()) > len(sample) * 0.8
 
 
-def _is_counted(field: pa.Field) -> Any:
+def _has_statistics(field: pa.Field) -> Any:
     if field.name in schemas.OPTIONAL and field.type == schemas.MOMENT:
         return False
     return field.name == "metric" or not pa.types.is_string(_plain_type(field.type))
@@ -277,22 +277,22 @@ def _group_rows(schema: pa.Schema) -> int:
     return min(ROW_GROUP_ROWS, ROW_GROUP_CELLS // len(schema))
 
 
-def _checked_days(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
+def _day_range(written: pq.FileMetaData, schema: pa.Schema, day: str) -> tuple[date, date]:
     statistics = _statistics(written, schema, day)
     if not statistics:
         raise ValueError("A segment has at least one row.")
-    missing = sum(found.null_count for found in statistics)
+    missing = sum(column.null_count for column in statistics)
     if missing:
         raise ValueError(f"{missing} rows have no {day}.")
-    return min(found.min for found in statistics), max(found.max for found in statistics)
+    return min(column.min for column in statistics), max(column.max for column in statistics)
 
 
 def _check_amounts(written: pq.FileMetaData, schema: pa.Schema) -> None:
     """ValueError for an amount with which a sum could wrap around; read from the file's statistics, so for free."""
     for field in schema:
         limit = _LIMITS.get(field.type)
-        for found in _statistics(written, schema, field.name) if limit else ():
-            if found.has_min_max and max(abs(found.min), abs(found.max)) >= limit:
+        for column in _statistics(written, schema, field.name) if limit else ():
+            if column.has_min_max and max(abs(column.min), abs(column.max)) >= limit:
                 raise ValueError(f"{field.name} has an amount of {limit:,} or more.")
 
 
@@ -307,20 +307,20 @@ def row_groups(
 ) -> Iterator[pa.Table]:
     """The rows in tables of a row group each: many small groups would make every query slower."""
     rows = rows or _group_rows(schema)
-    waiting: list[pa.RecordBatch] = []
+    buffered: list[pa.RecordBatch] = []
     count = size = 0
     for batch in batches:
-        waiting.append(batch)
+        buffered.append(batch)
         count, size = count + batch.num_rows, size + batch.nbytes
         if count >= rows or size >= ROW_GROUP_BYTES:
-            table = pa.Table.from_batches(waiting, schema)
+            table = pa.Table.from_batches(buffered, schema)
             whole = count - count % rows or count
             yield table.slice(0, whole)
-            waiting = table.slice(whole).to_batches()
+            buffered = table.slice(whole).to_batches()
             count -= whole
-            size = sum(batch.nbytes for batch in waiting)
+            size = sum(batch.nbytes for batch in buffered)
     if count:
-        yield pa.Table.from_batches(waiting, schema)
+        yield pa.Table.from_batches(buffered, schema)
 
 
 def sha256(file: Path) -> str:
@@ -332,10 +332,10 @@ def sha256(file: Path) -> str:
 def _check_belongs(
     segment: NewSegment, account: Account, kind: Kind, source_id: int, months: set[date]
 ) -> None:
-    found = (segment.account_id, segment.kind, segment.source_id)
-    if found != (account.pk, kind, source_id) or (segment.carried_by is None and segment.month not in months):
+    owner = (segment.account_id, segment.kind, segment.source_id)
+    if owner != (account.pk, kind, source_id) or (segment.carried_by is None and segment.month not in months):
         raise ValueError(f"Segment {segment.path} is not of this account, kind, source and months.")
-    if clock.now() - segment.written_at > SWAP_WITHIN:
+    if clock.now() - segment.written_at > SWAP_DEADLINE:
         raise ValueError(f"Segment {segment.path} was written more than 12 hours ago; write it again.")
 
 
@@ -356,7 +356,7 @@ def _live(account: Account, kind: Kind, source_id: int) -> Any:
     return rows.filter(retired_at__isnull=True)
 
 
-def _name(account: Account, new: Iterable[NewSegment]) -> None:
+def _insert_manifest_rows(account: Account, new: Iterable[NewSegment]) -> None:
     LakeSegment.objects.unscoped().bulk_create(_row(account, segment) for segment in new)
 
 
@@ -377,7 +377,7 @@ def _row(account: Account, segment: NewSegment) -> LakeSegment:
     )
 
 
-def named_paths(paths: Collection[str]) -> set[str]:
+def manifest_paths(paths: Collection[str]) -> set[str]:
     """Those of these files that the manifest names, live or retired."""
     # Unscoped: a file belongs to whichever account's row names it.
     named = [model.objects.unscoped().filter(path__in=paths) for model in (LakeSegment, LakeSummary)]

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from accounts.models import Account
 from finops.lake import inbox, payload, queries, schema
-from finops.lake.payload import Stored
+from finops.lake.payload import StoredPayload
 from finops.lake.queries import SegmentFile
 from finops.lake.schema import Kind
-from finops.lib import prepared
+from finops.lib import prepared_statements
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,25 @@ class Snapshot:
 
 
 def take(
-    account: Account, kind: Kind, start: date, end: date, columns: Sequence[str], *, summed: bool = False
+    account: Account,
+    kind: Kind,
+    start: date,
+    end: date,
+    columns: Sequence[str],
+    *,
+    allow_rollups: bool = False,
 ) -> Snapshot:
     """What a query over these days (inclusive) reads of `columns`: one statement for either kind.
 
     `summed`: with the summaries of cost that have all of them.
     """
     if kind is Kind.COST:
-        return Snapshot(queries.segment_files(account, kind, start, end, columns, summed=summed), None)
-    found = _selected(account, start, end, columns)
-    files = sorted((_file(row, columns) for row in found if row[0]), key=lambda file: file.path)
-    values = [inbox.stored(row[3:]) for row in found if row[3]]
+        return Snapshot(
+            queries.segment_files(account, kind, start, end, columns, allow_rollups=allow_rollups), None
+        )
+    rows = _fetch_rows(account, start, end, columns)
+    files = sorted((_file(row, columns) for row in rows if row[0]), key=lambda file: file.path)
+    values = [inbox.payload_of_row(row[3:]) for row in rows if row[3]]
     return Snapshot(files, _waiting(values, start, end, columns) if values else None)
 
 
@@ -57,14 +65,14 @@ SELECT NULL, NULL, NULL, * FROM (
     WITH waiting AS NOT MATERIALIZED (
         SELECT batch, payload, size, events FROM lake_usageinbox
         WHERE account_id = %(account)s AND first_day <= %(end)s AND last_day >= %(start)s
-    ) {inbox.packed("waiting")}
+    ) {inbox.packed_payloads_sql("waiting")}
 ) AS packed
 """  # noqa: S608 - no text from outside
 
 
-def _selected(account: Account, start: date, end: date, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    asked = {"account": account.pk, "start": start, "end": end, "columns": list(columns)}
-    return prepared.fetch(_EVERY, asked)
+def _fetch_rows(account: Account, start: date, end: date, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    params = {"account": account.pk, "start": start, "end": end, "columns": list(columns)}
+    return prepared_statements.fetch(_EVERY, params)
 
 
 def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
@@ -73,22 +81,22 @@ def _file(row: tuple[Any, ...], columns: Sequence[str]) -> SegmentFile:
     return SegmentFile(path, checksum, present)
 
 
-def _waiting(values: list[Stored], start: date, end: date, columns: Sequence[str]) -> pa.Table | None:
+def _waiting(values: list[StoredPayload], start: date, end: date, columns: Sequence[str]) -> pa.Table | None:
     """The events of these days, in these columns; None without any."""
     base = [column for column in columns if not schema.is_key_column(column)]
     keys = [column for column in columns if schema.is_key_column(column)]
-    wanted = {*base, *([payload.DIMENSIONS] if keys else [])} - {"day"}
-    table = payload.decode(values, sorted(wanted))
+    needed = {*base, *([payload.DIMENSIONS] if keys else [])} - {"day"}
+    table = payload.decode(values, sorted(needed))
     first, last = pc.min_max(table["day"]).as_py().values()
     if first < start or last > end:
         table = table.filter((pc.field("day") >= start) & (pc.field("day") <= end))
     if not table.num_rows:
         return None
-    found = table.select(base)
+    selection = table.select(base)
     if keys:
-        named = [schema.dimension_key(column) for column in keys]
+        key_names = [schema.dimension_key(column) for column in keys]
         for column, of_key in zip(
-            keys, payload.dimension_values(table[payload.DIMENSIONS], named), strict=True
+            keys, payload.dimension_values(table[payload.DIMENSIONS], key_names), strict=True
         ):
-            found = found.append_column(column, of_key)
-    return found.select(list(columns))
+            selection = selection.append_column(column, of_key)
+    return selection.select(list(columns))

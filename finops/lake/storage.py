@@ -21,7 +21,7 @@ import fsspec
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from finops.lake.cache import FileCache
+from finops.lake.file_cache import FileCache
 
 SPOOL = ".spool"
 """Folder of files that are still being written."""
@@ -98,9 +98,9 @@ class LocalStorage(Storage):
     def files(self, below: str = "") -> Iterator[StoredFile]:
         for folder, _, names in os.walk(self._root / below):
             for name in names:
-                yield from self._stored(Path(folder, name))
+                yield from self._stat_file(Path(folder, name))
 
-    def _stored(self, file: Path) -> Iterator[StoredFile]:
+    def _stat_file(self, file: Path) -> Iterator[StoredFile]:
         try:
             modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         except FileNotFoundError:  # another sweep, or a spooled file that just took its final name

@@ -5,14 +5,14 @@ from __future__ import annotations
 from celery import shared_task
 
 from accounts.models import Account
-from finops.lake import merge, summarising, sweeping
+from finops.lake import compaction, garbage_collection, rollup_scheduler
 from finops.lib import disk
 
 
 @shared_task(name="lake.sweep")
 def sweep() -> None:
     """Hourly: files that count no more leave the storage."""
-    sweeping.sweep()
+    garbage_collection.sweep()
 
 
 @shared_task(name="lake.summarise_due")
@@ -20,17 +20,17 @@ def summarise_due() -> None:
     """Every minute: accounts with cost that has no summaries yet become a task each, where there is room for them."""
     if disk.low_disk():
         return
-    for account_id in summarising.due_accounts():
+    for account_id in rollup_scheduler.due_accounts():
         summarise.apply_async([account_id], expires=600)
 
 
 @shared_task(name="lake.summarise")
 def summarise(account_id: int) -> None:
     """Make the summaries of an account's cost that it lacks; where another worker is at it, that one goes on alone."""
-    summarising.summarise_account(Account.objects.get(pk=account_id))
+    rollup_scheduler.roll_up_account(Account.objects.get(pk=account_id))
 
 
 @shared_task(name="lake.merge_usage")
 def merge_usage(account_id: int) -> None:
     """Merge an account's usage where a flush has left many segments; where another worker is at it, that one goes on alone."""
-    merge.merge_usage(Account.objects.get(pk=account_id))
+    compaction.merge_usage(Account.objects.get(pk=account_id))

@@ -43,13 +43,13 @@ def _remove(path: str) -> None:
         logger.exception("lake: could not remove %s, which nothing names", path)
 
 
-def name_usage(account: Account, new: Sequence[NewSegment]) -> None:
+def insert_usage_rows(account: Account, new: Sequence[NewSegment]) -> None:
     """Make these segments of any of the account's sources count when the transaction commits."""
-    for source_id, of_source in groupby(sorted(new, key=_source), key=_source):
+    for source_id, of_source in groupby(sorted(new, key=_source_id), key=_source_id):
         segments.add_segments(account=account, kind=Kind.USAGE, source_id=source_id, new=list(of_source))
 
 
-def _source(segment: NewSegment) -> int:
+def _source_id(segment: NewSegment) -> int:
     return segment.source_id
 
 

@@ -18,16 +18,16 @@ class Watchdog:
     """Calls `interrupt` of whatever is watched when its deadline (`time.monotonic()`) passes."""
 
     def __init__(self) -> None:
-        self._watched: dict[int, tuple[float, Interruptible]] = {}
+        self._statements: dict[int, tuple[float, Interruptible]] = {}
         self._changed = threading.Condition()
         self._wakes_at = float("inf")
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def watching(self, statement: Interruptible, deadline: float) -> Iterator[None]:
+    def watch(self, statement: Interruptible, deadline: float) -> Iterator[None]:
         """Inside, `statement` is interrupted at its deadline; never after the block has ended."""
         with self._changed:
-            self._watched[id(statement)] = (deadline, statement)
+            self._statements[id(statement)] = (deadline, statement)
             self._ensure_thread()
             if deadline < self._wakes_at:
                 self._changed.notify()
@@ -35,7 +35,7 @@ class Watchdog:
             yield
         finally:
             with self._changed:
-                del self._watched[id(statement)]
+                del self._statements[id(statement)]
 
     def _ensure_thread(self) -> None:
         if self._thread is None:
@@ -46,11 +46,11 @@ class Watchdog:
         with self._changed:
             while True:
                 now = time.monotonic()
-                for deadline, statement in self._watched.values():
+                for deadline, statement in self._statements.values():
                     if deadline <= now:
                         statement.interrupt()
                 self._wakes_at = min(
-                    (self._next(entry[0], now) for entry in self._watched.values()), default=float("inf")
+                    (self._next(entry[0], now) for entry in self._statements.values()), default=float("inf")
                 )
                 self._changed.wait(None if self._wakes_at == float("inf") else self._wakes_at - now)
 

@@ -10,7 +10,7 @@ _CENT = Decimal("0.01")
 MINUS = "\N{MINUS SIGN}"
 
 
-def plain(amount: Decimal | float) -> str:
+def display_amount(amount: Decimal | float) -> str:
     """Two decimals with thousands separated; below a cent, the first three digits that count."""
     value = Decimal(str(amount))
     if value and abs(value) < _CENT:
@@ -19,7 +19,7 @@ def plain(amount: Decimal | float) -> str:
     return f"{value.quantize(_CENT, rounding=ROUND_HALF_EVEN):,}".replace("-", MINUS)
 
 
-def grouped(value: Decimal | float) -> str:
+def display_number(value: Decimal | float) -> str:
     """A count or quantity: thousands separated, no zeros behind the point."""
     text = f"{Decimal(str(value)):,f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", MINUS)

@@ -29,13 +29,15 @@ class PeriodUsed(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: bool
 
 
-Made = TypeVar("Made")
+Answer = TypeVar("Answer")
 
 
-def largest_that_fits(make: Callable[[int], Made], count: int, fits: Callable[[Made], bool] | None) -> Made:
+def largest_that_fits(
+    make: Callable[[int], Answer], count: int, fits: Callable[[Answer], bool] | None
+) -> Answer:
     """`make(count)`, or made with half as many until one fits; what is made with 1 is taken as it is."""
-    made = make(count)
-    while fits is not None and count > 1 and not fits(made):
+    answer = make(count)
+    while fits is not None and count > 1 and not fits(answer):
         count //= 2
-        made = make(count)
-    return made
+        answer = make(count)
+    return answer

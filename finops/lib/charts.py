@@ -64,7 +64,7 @@ def by_bucket(series: Mapping[str, Decimal | None], buckets: Sequence[str]) -> V
     return [series.get(bucket) for bucket in buckets]
 
 
-def drawing(
+def chart_spec(
     *,
     unit: str,
     labels: list[str],
@@ -89,8 +89,8 @@ def drawing(
     if band is not None:
         chart["band"] = {
             "name": band.name,
-            "lower": _doubles(band.lower, places or PLACES),
-            "upper": _doubles(band.upper, places or PLACES),
+            "lower": _to_floats(band.lower, places or PLACES),
+            "upper": _to_floats(band.upper, places or PLACES),
         }
     if mark:
         chart["mark"] = mark
@@ -98,14 +98,14 @@ def drawing(
 
 
 def _series(line: Line, places: int) -> dict[str, Any]:
-    drawn = {"name": line.name, "values": _doubles(line.values, places), "rest": line.rest}
+    spec = {"name": line.name, "values": _to_floats(line.values, places), "rest": line.rest}
     return {
-        **drawn,
+        **spec,
         **({"dashed": True} if line.dashed else {}),
         **({"tone": line.tone} if line.tone else {}),
     }
 
 
-def _doubles(values: Sequence[Decimal | None], places: int) -> list[float | None]:
+def _to_floats(values: Sequence[Decimal | None], places: int) -> list[float | None]:
     """A drawing needs no more than a double; the tables beside it are exact."""
     return [None if value is None else float(round(value, places)) for value in values]

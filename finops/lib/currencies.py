@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError, nearest_choices
 
 # ISO 4217, the active codes of national currencies (list one of the maintenance agency, 2026-01-01).
 ISO_4217 = frozenset(
@@ -22,7 +22,7 @@ def currency_code(text: str, *, field: str = "currency") -> str:
     code = text.strip().upper()
     if code in ISO_4217:
         return code
-    close = nearest(code[:20], sorted(ISO_4217))
+    close = nearest_choices(code[:20], sorted(ISO_4217))
     advice = f" Nearest: {', '.join(close)}." if close else ""
     raise UserError(
         f"{field}: {text[:20]!r} is no currency of ISO 4217, such as USD or EUR.{advice}",

@@ -16,40 +16,40 @@ _PADDING = "=" * 3
 Value = TypeVar("Value")
 
 
-def next_cursor(offset: int, *question: object) -> str:
+def next_cursor(offset: int, *query: object) -> str:
     """The cursor that goes on at offset with the same question (anything with a stable repr)."""
-    return _written([offset, _mark(question)])
+    return _encode([offset, _query_digest(query)])
 
 
-def offset_of(cursor: str, *question: object) -> int:
+def offset_of(cursor: str, *query: object) -> int:
     """Where a cursor goes on; 0 for an empty one. Raises UserError when it belongs to another question."""
     if not cursor:
         return 0
-    offset, mark = _decoded(cursor, _COUNTED) or (-1, "")
-    if offset < 0 or mark != _mark(question):
-        raise foreign(cursor)
+    offset, mark = _decode(cursor, _OFFSET_DECODER) or (-1, "")
+    if offset < 0 or mark != _query_digest(query):
+        raise foreign_cursor_error(cursor)
     return offset
 
 
-def key_cursor(key: tuple[str, ...], *question: object) -> str:
+def key_cursor(key: tuple[str, ...], *query: object) -> str:
     """The cursor that goes on after the row with this key: for lists that grow while they are read."""
-    return _written([list(key), _mark(question)])
+    return _encode([list(key), _query_digest(query)])
 
 
-def key_of(cursor: str, *question: object) -> tuple[str, ...]:
+def key_of(cursor: str, *query: object) -> tuple[str, ...]:
     """The key of the last row that was read, () for an empty cursor. Raises UserError as `offset_of` does.
 
     The key is what its reader sends: check its parts.
     """
     if not cursor:
         return ()
-    key, mark = _decoded(cursor, _KEYED) or ([], "")
-    if not key or mark != _mark(question):
-        raise foreign(cursor)
+    key, mark = _decode(cursor, _KEY_DECODER) or ([], "")
+    if not key or mark != _query_digest(query):
+        raise foreign_cursor_error(cursor)
     return tuple(key)
 
 
-def foreign(cursor: str) -> UserError:
+def foreign_cursor_error(cursor: str) -> UserError:
     return UserError(
         "cursor belongs to another question (everything else stays the same while paging), or is not one of "
         "ours. Leave it out to begin again.",
@@ -58,20 +58,20 @@ def foreign(cursor: str) -> UserError:
     )
 
 
-_KEYED = msgspec.json.Decoder(tuple[list[str], str])
-_COUNTED = msgspec.json.Decoder(tuple[int, str])
+_KEY_DECODER = msgspec.json.Decoder(tuple[list[str], str])
+_OFFSET_DECODER = msgspec.json.Decoder(tuple[int, str])
 
 
-def _written(value: list[object]) -> str:
+def _encode(value: list[object]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
 
 
-def _decoded(cursor: str, decoder: msgspec.json.Decoder[Value]) -> Value | None:
+def _decode(cursor: str, decoder: msgspec.json.Decoder[Value]) -> Value | None:
     try:
         return decoder.decode(base64.b64decode((cursor + _PADDING).encode("ascii"), altchars=b"-_"))
     except (binascii.Error, UnicodeEncodeError, msgspec.DecodeError):
         return None
 
 
-def _mark(question: tuple[object, ...]) -> str:
-    return hashlib.blake2s(repr(question).encode("utf-8", "replace"), digest_size=6).hexdigest()
+def _query_digest(query: tuple[object, ...]) -> str:
+    return hashlib.blake2s(repr(query).encode("utf-8", "replace"), digest_size=6).hexdigest()

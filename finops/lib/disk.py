@@ -24,13 +24,13 @@ def free_bytes() -> int:
     return min(shutil.disk_usage(folder).free for folder in _folders())
 
 
-def low_disk(coming: int = 0) -> str:
+def low_disk(needed_bytes: int = 0) -> str:
     """What to tell people, in whole sentences, when there is too little room, or would be with `coming` bytes more; or an
     empty string."""
     free = free_bytes()
-    if free - coming >= settings.LOW_DISK_BYTES:
+    if free - needed_bytes >= settings.LOW_DISK_BYTES:
         return ""
-    too_large = f", and this needs {_gb(coming)}" if free >= settings.LOW_DISK_BYTES else ""
+    too_large = f", and this needs {_gb(needed_bytes)}" if free >= settings.LOW_DISK_BYTES else ""
     return (
         f"This server has {_gb(free)} of disk space left{too_large}. Imports, uploads and merges wait below "
         f"{_gb(settings.LOW_DISK_BYTES)}, so that the database goes on; pushes are accepted. Its operator must free space; "
@@ -38,9 +38,9 @@ def low_disk(coming: int = 0) -> str:
     )
 
 
-def check_disk(coming: int = 0) -> None:
+def check_disk(needed_bytes: int = 0) -> None:
     """Raises LowDisk."""
-    if problem := low_disk(coming):
+    if problem := low_disk(needed_bytes):
         raise LowDisk(problem)
 
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from finops.lib.spoken import cut, listed, quoted
+from finops.lib.sentences import join_with_and, quote, truncate
 
 MAX_CHOICE = 300
 """Characters of a value that are shown: names of tags and customers may have any length."""
@@ -31,23 +31,25 @@ class UserError(Exception):
         self.page = page
 
 
-def nearest(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
+def nearest_choices(value: str, choices: Iterable[str], *, limit: int = 5) -> list[str]:
     """The choices that most resemble value, best first; an empty list when none does."""
     value = value[:MAX_CHOICE]
     by_fold = {choice.casefold(): choice for choice in choices}
-    alike = [fold for fold in by_fold if len(fold) <= MAX_CHOICE]
-    found = difflib.get_close_matches(value.casefold(), alike, n=limit, cutoff=0.5)
-    inside = [fold for fold in by_fold if value and value.casefold() in fold]
-    return [by_fold[fold] for fold in dict.fromkeys([*found, *inside])][:limit]
+    comparable = [fold for fold in by_fold if len(fold) <= MAX_CHOICE]
+    matches = difflib.get_close_matches(value.casefold(), comparable, n=limit, cutoff=0.5)
+    containing = [fold for fold in by_fold if value and value.casefold() in fold]
+    return [by_fold[fold] for fold in dict.fromkeys([*matches, *containing])][:limit]
 
 
-def still_used(what: str, noun: str, names: Sequence[str]) -> UserError:
+def in_use_error(what: str, noun: str, names: Sequence[str]) -> UserError:
     """Something (`Team 'Core'`) cannot be deleted while these (budgets) are of it. The first five are named."""
     more = len(names) - SHOWN_USERS
-    shown = [repr(cut(name, 60)) for name in names[:SHOWN_USERS]] + ([f"{more} more"] if more > 0 else [])
+    shown = [repr(truncate(name, 60)) for name in names[:SHOWN_USERS]] + (
+        [f"{more} more"] if more > 0 else []
+    )
     one = len(names) == 1
     return UserError(
-        f"{what} is used by the {noun}{'' if one else 's'} {listed(shown)}: change or delete {'it' if one else 'them'} first."
+        f"{what} is used by the {noun}{'' if one else 's'} {join_with_and(shown)}: change or delete {'it' if one else 'them'} first."
     )
 
 
@@ -57,17 +59,17 @@ def unknown_value(
     choices: Iterable[str],
     *,
     listed_by: str = "",
-    show: Callable[[str], str] = quoted,
+    show: Callable[[str], str] = quote,
 ) -> UserError:
     """The error for a value outside a set: names the field, the value, the nearest choices, who lists them. `show` writes
     a choice: `str` where all of them are words of ours, `dimension_words` for dimensions."""
-    known = list(choices)
-    close = [cut(choice, MAX_CHOICE) for choice in nearest(value, known)]
-    parts = [f"{field}: {cut(value, MAX_CHOICE)!r} is not known."]
-    if close:
-        parts.append(f"Nearest: {', '.join(map(show, close))}.")
-    if len(known) <= 20 and not (close and listed_by):
-        parts.append(f"Valid: {', '.join(map(show, known))}.")
+    choice_list = list(choices)
+    suggestions = [truncate(choice, MAX_CHOICE) for choice in nearest_choices(value, choice_list)]
+    parts = [f"{field}: {truncate(value, MAX_CHOICE)!r} is not known."]
+    if suggestions:
+        parts.append(f"Nearest: {', '.join(map(show, suggestions))}.")
+    if len(choice_list) <= 20 and not (suggestions and listed_by):
+        parts.append(f"Valid: {', '.join(map(show, choice_list))}.")
     if listed_by:
         parts.append(f"{listed_by} lists them.")
     return UserError(" ".join(parts), field=field, value=value)

@@ -12,8 +12,8 @@ def countries() -> dict[str, str]:
     """Name by ISO 3166 code, in the order of names."""
     from holidays.registry import COUNTRIES
 
-    found = {codes[1]: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", codes[0]) for codes in COUNTRIES.values()}
-    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+    names = {codes[1]: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", codes[0]) for codes in COUNTRIES.values()}
+    return dict(sorted(names.items(), key=lambda pair: pair[1]))
 
 
 @lru_cache(maxsize=256)

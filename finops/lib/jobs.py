@@ -2,7 +2,7 @@
 
 How long one may take, how many of an account may wait, and how one is canceled while it runs: it looks between two
 batches, since a thread cannot be ended from outside. Where it runs in a child process its parent looks at the same, and
-ends the child (`finops.lib.children`).
+ends the child (`finops.lib.child_process`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Final
 
 from django.conf import settings
 
-from finops.lib import children
-from finops.lib.children import End, Ending
+from finops.lib import child_process
+from finops.lib.child_process import ChildOutcome, ChildResult
 from finops.lib.errors import UserError
 
-SEES_CANCEL: Final = timedelta(seconds=3)
+CANCEL_GRACE_PERIOD: Final = timedelta(seconds=3)
 """A job looks between two batches; one that has not after so long is ended from outside."""
 
 
-class Canceled(Exception):
+class JobCanceled(Exception):
     """A person canceled the job; whoever runs it stops and leaves what is committed."""
 
 
-class Clock:
+class JobDeadline:
     """Of one attempt at a job, from now on; `end` as `time.monotonic()` has it."""
 
     def __init__(self) -> None:
@@ -37,23 +37,23 @@ class Clock:
             raise UserError(_too_long(what))
 
 
-def failure_in_child(ending: Ending, what: str, *, place: str, is_last: bool) -> str:
+def failure_in_child(result: ChildResult, what: str, *, place: str, is_last: bool) -> str:
     """Why a job ("import") fails whose child ended like this at a place ("while reading"), in a sentence; empty where it
     does not fail: it is done or not wanted, or its child died and another may try, which `is_last` denies."""
-    match ending.end:
-        case End.TIME:
+    match result.end:
+        case ChildOutcome.TIME:
             return _too_long(what)
-        case End.MEMORY:
+        case ChildOutcome.MEMORY:
             return too_much_memory(what, place)
-        case End.DIED if is_last:
-            return f"The process of the {what} ended three times by itself, the last time {place} ({ending.cause})."
+        case ChildOutcome.DIED if is_last:
+            return f"The process of the {what} ended three times by itself, the last time {place} ({result.cause})."
         case _:
             return ""
 
 
 def too_much_memory(what: str, place: str) -> str:
     return (
-        f"The {what} was stopped {place}, because it took more than {children.memory_limit() >> 20:,} MB of memory. Files of "
+        f"The {what} was stopped {place}, because it took more than {child_process.memory_limit() >> 20:,} MB of memory. Files of "
         "any length take less: look for lines, values or lists of unusual size, or split the file."
     )
 
@@ -65,7 +65,7 @@ def _too_long(what: str) -> str:
     )
 
 
-def check_room(unfinished: int, what: str, *, field: str) -> None:
+def check_job_limit(unfinished: int, what: str, *, field: str) -> None:
     """Raise UserError when `unfinished` of an account's jobs ("import") leave no room for another."""
     if unfinished >= settings.JOBS_PER_ACCOUNT:
         raise UserError(

@@ -64,16 +64,16 @@ def listing(
     """
     everything = list(rows)
     search = request.GET.get("q", "").strip()
-    found = [row for row in everything if _matches(row, columns, search)]
-    asked = request.GET.get("sort", "") or order
+    matches = [row for row in everything if _matches(row, columns, search)]
+    sort = request.GET.get("sort", "") or order
     by_name = {column.name: column for column in columns}
-    column = by_name.get(asked.removeprefix("-"))
+    column = by_name.get(sort.removeprefix("-"))
     if column is not None:
-        found.sort(key=lambda row: _sort_key(column.value(row)), reverse=asked.startswith("-"))
+        matches.sort(key=lambda row: _sort_key(column.value(row)), reverse=sort.startswith("-"))
     return Listing(
-        rows=found,
+        rows=matches,
         total=len(everything),
-        headers=[_header(request.GET, each, asked) for each in columns if each.shown],
+        headers=[_header(request.GET, each, sort) for each in columns if each.shown],
         search=search,
         csv_href=_href(request.GET, format="csv"),
     )
@@ -91,11 +91,11 @@ def _sort_key(value: Any) -> tuple[bool, Any]:
     )
 
 
-def _header(params: QueryDict, column: Column[Row], asked: str) -> Header:
-    ascending, descending = asked == column.name, asked == f"-{column.name}"
+def _header(params: QueryDict, column: Column[Row], sort: str) -> Header:
+    ascending, descending = sort == column.name, sort == f"-{column.name}"
     first = f"-{column.name}" if column.numeric else column.name
     other = column.name if column.numeric else f"-{column.name}"
-    follow = other if (ascending or descending) and asked == first else first
+    follow = other if (ascending or descending) and sort == first else first
     order = "ascending" if ascending else "descending" if descending else "none"
     return Header(column.label, _href(params, sort=follow), order, column.numeric)
 

@@ -12,7 +12,7 @@ _SIX_PLACES = Decimal("0.000001")
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
-def rounded(amount: Decimal) -> Decimal:
+def round_amount(amount: Decimal) -> Decimal:
     """Six places, half to even. Only for the very end: sums are taken before."""
     return amount.quantize(_SIX_PLACES, context=_CONTEXT)
 
@@ -24,7 +24,7 @@ def ratio(numerator: Decimal, denominator: Decimal) -> Decimal | None:
     return Context(prec=38, rounding=ROUND_HALF_EVEN).divide(numerator, denominator)
 
 
-def added(amounts: Iterable[Decimal]) -> Decimal:
+def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
     """The exact sum. Python's own `sum` rounds to 28 digits, and an amount can have 38."""
     total = Decimal(0)
     for amount in amounts:
@@ -32,12 +32,12 @@ def added(amounts: Iterable[Decimal]) -> Decimal:
     return total
 
 
-def most_first(amounts: Mapping[str, Decimal]) -> list[str]:
+def currencies_by_amount(amounts: Mapping[str, Decimal]) -> list[str]:
     """Currencies in the order that answers list them: the one of most money first. No rate is applied, so it is an
     order for reading and no comparison."""
     return sorted(amounts, key=lambda currency: (amounts[currency].copy_abs().copy_negate(), currency))
 
 
-def subtracted(minuend: Decimal, subtrahend: Decimal) -> Decimal:
+def exact_difference(minuend: Decimal, subtrahend: Decimal) -> Decimal:
     """The exact difference."""
     return _CONTEXT.subtract(minuend, subtrahend)

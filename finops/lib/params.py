@@ -11,7 +11,7 @@ import msgspec
 
 from finops.lib.errors import UserError
 
-Question = TypeVar("Question", bound=msgspec.Struct)
+Query = TypeVar("Query", bound=msgspec.Struct)
 
 
 @cache
@@ -20,7 +20,7 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ..
     return msgspec.structs.fields(kind)
 
 
-def from_text(raw: Mapping[str, Any], kind: type[Question]) -> Question:
+def from_text(raw: Mapping[str, Any], kind: type[Query]) -> Query:
     """A Struct from texts, read as its fields' types. Raises UserError that names the parameter."""
     try:
         return msgspec.convert(raw, kind, strict=False)
@@ -33,15 +33,15 @@ def id_of(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
-def as_arguments(question: msgspec.Struct) -> str:
+def as_arguments(query: msgspec.Struct) -> str:
     """The arguments, as JSON to read, that ask an MCP client's tool the same; defaults are left out."""
-    said = msgspec.to_builtins(question)
-    kept = {
-        field.name: said[field.name]
-        for field in msgspec.structs.fields(question)
-        if said[field.name] not in (None, [], field.default)
+    values = msgspec.to_builtins(query)
+    arguments = {
+        field.name: values[field.name]
+        for field in msgspec.structs.fields(query)
+        if values[field.name] not in (None, [], field.default)
     }
-    return json.dumps(kept, indent=2, ensure_ascii=False)
+    return json.dumps(arguments, indent=2, ensure_ascii=False)
 
 
 def _bad_param(error: msgspec.ValidationError) -> UserError:

@@ -40,7 +40,7 @@ class DateRange(msgspec.Struct, frozen=True):
         return (self.end - self.start).days + 1
 
 
-EVER = DateRange(date(1970, 1, 1), date(2999, 12, 31))
+ALL_DAYS = DateRange(date(1970, 1, 1), date(2999, 12, 31))
 """All days that cost may be of."""
 
 
@@ -81,7 +81,7 @@ def next_bucket(granularity: str, start: date) -> date:
     return start + timedelta(days=7 if granularity == "week" else 1)
 
 
-def cut_buckets(granularity: str, days: DateRange) -> list[str]:
+def partial_bucket_warnings(granularity: str, days: DateRange) -> list[str]:
     """A sentence when the first or last bucket is only partly inside the days; none for granularity none."""
     if granularity == "none":
         return []
@@ -131,7 +131,7 @@ _PERIODS: dict[str, Callable[[date, int], DateRange]] = {
 }
 
 PERIODS: tuple[str, ...] = tuple(_PERIODS)
-PERIOD_WORDS = {
+PERIOD_ALIASES = {
     **{
         f"{word}_{unit}": f"{unit}_to_date"
         for word in ("this", "current")

@@ -20,9 +20,9 @@ from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 from redis import RedisError
 
-from finops.lib.outage import Outage
+from finops.lib.circuit_breaker import CircuitBreaker
 
-CLEARING_SECONDS = 30.0
+CLEANUP_SECONDS = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,28 +39,28 @@ class Hit:
         return self.wait == 0
 
 
-class Windows(Protocol):
-    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+class RateLimiter(Protocol):
+    def hit(self, key: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
         """Counts `cost` in the window of `whose`; when that would be too much, counts nothing."""
         ...
 
 
-class ProcessWindows:
+class ProcessRateLimiter:
     """Exact across the threads of one process. Keeps at most `limit` times for each key, and no key for long:
     some keys are addresses, and anyone has many."""
 
     def __init__(self) -> None:
         self._times: defaultdict[str, deque[float]] = defaultdict(deque)
         self._empty_at: dict[str, float] = {}
-        self._next_clearing = 0.0
+        self._next_cleanup = 0.0
         self._lock = threading.Lock()
 
-    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+    def hit(self, key: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
         with self._lock:
             now = time.monotonic()
             self._clear(now)
-            self._empty_at[whose] = max(self._empty_at.get(whose, 0.0), now + seconds)
-            times = self._times[whose]
+            self._empty_at[key] = max(self._empty_at.get(key, 0.0), now + seconds)
+            times = self._times[key]
             while times and times[0] <= now - seconds:
                 times.popleft()
             free = limit - len(times)
@@ -74,34 +74,34 @@ class ProcessWindows:
 
     def _clear(self, now: float) -> None:
         """Once in a while forgets the keys whose windows are over: a microsecond for each key there is."""
-        if now < self._next_clearing:
+        if now < self._next_cleanup:
             return
-        self._next_clearing = now + CLEARING_SECONDS
-        for whose in [key for key, moment in self._empty_at.items() if moment <= now]:
-            del self._times[whose], self._empty_at[whose]
+        self._next_cleanup = now + CLEANUP_SECONDS
+        for key in [key for key, moment in self._empty_at.items() if moment <= now]:
+            del self._times[key], self._empty_at[key]
 
 
-class RedisWindows:
+class RedisRateLimiter:
     """Exact across processes: the window lives in Redis. While it is away each process counts for itself, because a
     limit is no reason to take nothing."""
 
     def __init__(self, url: str) -> None:
         self._limiter = MovingWindowRateLimiter(storage_from_string(url, **settings.REDIS_OPTIONS))
-        self._alone = ProcessWindows()
-        self._outage = Outage("Redis", "this process counts rate limits for itself")
+        self._fallback = ProcessRateLimiter()
+        self._breaker = CircuitBreaker("Redis", "this process counts rate limits for itself")
 
-    def hit(self, whose: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
-        if not self._outage.lasts():
+    def hit(self, key: str, *, limit: int, seconds: int = 60, cost: int = 1) -> Hit:
+        if not self._breaker.is_open():
             try:
-                with self._outage.question():
-                    return self._shared(whose, RateLimitItemPerSecond(limit, seconds), cost)
+                with self._breaker.call():
+                    return self._hit_redis(key, RateLimitItemPerSecond(limit, seconds), cost)
             except RedisError as error:
-                self._outage.begins(error)
-        return self._alone.hit(whose, limit=limit, seconds=seconds, cost=cost)
+                self._breaker.record_failure(error)
+        return self._fallback.hit(key, limit=limit, seconds=seconds, cost=cost)
 
-    def _shared(self, whose: str, item: RateLimitItemPerSecond, cost: int) -> Hit:
-        allowed = self._limiter.hit(item, whose, cost=cost)
-        window = self._limiter.get_window_stats(item, whose)
+    def _hit_redis(self, key: str, item: RateLimitItemPerSecond, cost: int) -> Hit:
+        allowed = self._limiter.hit(item, key, cost=cost)
+        window = self._limiter.get_window_stats(item, key)
         reset = _until(window.reset_time, time.time())
         return Hit(window.remaining, 0 if allowed else reset, reset)
 
@@ -110,24 +110,26 @@ def _until(moment: float, now: float) -> int:
     return max(1, math.ceil(moment - now))
 
 
-class _Installed:
+class _LazyRateLimiter:
     """Made by the first that asks while the others wait: two would each count for themselves, and `limits` loads its
     Redis client in a way that fails for the second of two threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made: Windows | None = None
+        self._limiter: RateLimiter | None = None
 
-    def __call__(self) -> Windows:
+    def __call__(self) -> RateLimiter:
         with self._lock:
-            if self._made is None:
-                self._made = RedisWindows(settings.REDIS_URL) if settings.REDIS_URL else ProcessWindows()
-            return self._made
+            if self._limiter is None:
+                self._limiter = (
+                    RedisRateLimiter(settings.REDIS_URL) if settings.REDIS_URL else ProcessRateLimiter()
+                )
+            return self._limiter
 
     def cache_clear(self) -> None:
         """Forget them, and what they counted; for tests."""
-        self._made = None
+        self._limiter = None
 
 
-windows = _Installed()
+rate_limiter = _LazyRateLimiter()
 """Those of this installation."""

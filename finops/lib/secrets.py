@@ -23,12 +23,12 @@ def development_secret(name: str, var_dir: Path) -> str:
     path = var_dir / "secrets.json"
     make_private_dir(var_dir)
     try:
-        with _locked(var_dir / "secrets.lock"):
-            known = _read(path)
-            if name not in known:
-                known[name] = secrets.token_urlsafe(48)
-                write_private(path, json.dumps(known, indent=1))
-            return known[name]
+        with _lock_file(var_dir / "secrets.lock"):
+            stored_secrets = _read(path)
+            if name not in stored_secrets:
+                stored_secrets[name] = secrets.token_urlsafe(48)
+                write_private(path, json.dumps(stored_secrets, indent=1))
+            return stored_secrets[name]
     except PermissionError as error:
         raise SecretsUnreadable(
             f"{path} belongs to another user of this machine. Run as that user (was it started by root?), "
@@ -58,14 +58,14 @@ def write_private(path: Path, text: str) -> None:
 def _read(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
-    known = json.loads(path.read_text())
-    if not isinstance(known, dict):
+    stored_secrets = json.loads(path.read_text())
+    if not isinstance(stored_secrets, dict):
         raise TypeError(f"{path} must hold a JSON object of names and secrets.")
-    return {str(name): str(value) for name, value in known.items()}
+    return {str(name): str(value) for name, value in stored_secrets.items()}
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -13,7 +13,7 @@ from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis import RedisError
 
-from finops.lib.outage import Outage
+from finops.lib.circuit_breaker import CircuitBreaker
 
 OPERATIONS: Final = (
     *(
@@ -31,20 +31,20 @@ OPERATIONS: Final = (
     ),
 )
 
-_outage = Outage("Redis", "each process counts and caches for itself")
+_breaker = CircuitBreaker("Redis", "each process counts and caches for itself")
 
 
-def _either(name: str) -> Callable[..., Any]:
+def _with_fallback(name: str) -> Callable[..., Any]:
     in_redis = getattr(RedisCache, name)
 
     def operation(self: SharedCache, *args: Any, **options: Any) -> Any:
-        if not _outage.lasts():
+        if not _breaker.is_open():
             try:
-                with _outage.question():
+                with _breaker.call():
                     return in_redis(self, *args, **options)
             except RedisError as error:
-                _outage.begins(error)
-        return getattr(self.alone, name)(*args, **options)
+                _breaker.record_failure(error)
+        return getattr(self.fallback, name)(*args, **options)
 
     return operation
 
@@ -53,8 +53,8 @@ class SharedCache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         # One of the process: Django makes an object of this class for each thread.
-        self.alone = LocMemCache("while Redis is away", {"OPTIONS": {"MAX_ENTRIES": 10_000}})
+        self.fallback = LocMemCache("while Redis is away", {"OPTIONS": {"MAX_ENTRIES": 10_000}})
 
 
 for _name in OPERATIONS:
-    setattr(SharedCache, _name, _either(_name))
+    setattr(SharedCache, _name, _with_fallback(_name))

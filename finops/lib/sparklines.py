@@ -14,10 +14,10 @@ def spark_path(values: Sequence[Decimal | None]) -> str:
 
     The scale has 0 in it, so that small moves of a large amount look small.
     """
-    known = [float(value) for value in values if value is not None]
-    if len(known) < 2:
+    numbers = [float(value) for value in values if value is not None]
+    if len(numbers) < 2:
         return ""
-    low, high = min(0.0, *known), max(0.0, *known)
+    low, high = min(0.0, *numbers), max(0.0, *numbers)
     step = (WIDTH - 2 * _EDGE) / (len(values) - 1)
     path, drawing = [], False
     for index, value in enumerate(values):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from finops.lib.errors import UserError
 
 
-class OverTime(UserError):
+class TimeLimitExceeded(UserError):
     """The task has taken as long as it may."""
 
 
@@ -27,7 +27,7 @@ _limit = _Limit()
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """What this thread does in the block may take so many seconds."""
     before = _limit.end
     _limit.end = min(before, time.monotonic() + seconds)
@@ -43,6 +43,8 @@ def end() -> float:
 
 
 def check() -> None:
-    """Raise OverTime after the end."""
+    """Raise TimeLimitExceeded after the end."""
     if time.monotonic() >= _limit.end:
-        raise OverTime("This took longer than a task may, and was stopped. It is tried again by itself.")
+        raise TimeLimitExceeded(
+            "This took longer than a task may, and was stopped. It is tried again by itself."
+        )

@@ -10,13 +10,13 @@ from redis import RedisError
 
 RETRY_SECONDS: Final = 5
 
-_AWAY: Final = (OperationalError, InterfaceError, PoolTimeout, RedisError)
+_UNAVAILABLE_ERRORS: Final = (OperationalError, InterfaceError, PoolTimeout, RedisError)
 
 
 def is_unavailable(error: BaseException | None) -> bool:
     """Whether the database or Redis could not be reached, went away meanwhile, or has no room (a full disk)."""
     while error is not None:
-        if isinstance(error, _AWAY):
+        if isinstance(error, _UNAVAILABLE_ERRORS):
             return True
         error = error.__cause__
     return False

@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from finops.lib import amounts, clock
-from finops.lib.money import rounded
+from finops.lib.money import round_amount
 from finops.lib.sparklines import HEIGHT, WIDTH, spark_path
 
 register = template.Library()
@@ -43,19 +43,25 @@ def money(amount: Decimal | float | None, currency: str) -> SafeString:
     if amount is None:
         return mark_safe('<span class="text-secondary">—</span>')
     return format_html(
-        '<span class="amount">{} <span class="currency">{}</span></span>', amounts.plain(amount), currency
+        '<span class="amount">{} <span class="currency">{}</span></span>',
+        amounts.display_amount(amount),
+        currency,
     )
 
 
 @register.filter
 def number(value: Decimal | float | None) -> str:
-    return "—" if value is None else amounts.grouped(value)
+    return "—" if value is None else amounts.display_number(value)
 
 
 @register.filter
 def figure(value: Decimal | None, currency: str) -> SafeString:
     """An amount of the currency; with none, a quantity."""
-    return money(value, currency) if currency or value is None else format_html("{}", number(rounded(value)))
+    return (
+        money(value, currency)
+        if currency or value is None
+        else format_html("{}", number(round_amount(value)))
+    )
 
 
 @register.filter
@@ -105,7 +111,7 @@ def on_page(truncated: str) -> str:
 def field(bound: BoundField, label: str = "", placeholder: str = "", **options: Any) -> dict[str, Any]:
     """A form field with label, help, error and the look of the product, whatever its widget."""
     widget = bound.field.widget
-    kind, css = _look(widget)
+    kind, css = _widget_style(widget)
     attrs: dict[str, str | bool] = {"class": f"{css}{' is-invalid' if bound.errors else ''}"}
     if placeholder:
         attrs["placeholder"] = placeholder
@@ -113,7 +119,7 @@ def field(bound: BoundField, label: str = "", placeholder: str = "", **options: 
     return {"field": bound, "kind": kind, "control": control, "label": label or bound.label, **options}
 
 
-def _look(widget: forms.Widget) -> tuple[str, str]:
+def _widget_style(widget: forms.Widget) -> tuple[str, str]:
     if isinstance(widget, forms.HiddenInput):
         return "hidden", ""
     if isinstance(widget, forms.CheckboxSelectMultiple | forms.RadioSelect):
@@ -126,14 +132,14 @@ def _look(widget: forms.Widget) -> tuple[str, str]:
 @register.inclusion_tag("_nav_item.html", takes_context=True)
 def nav_item(context: template.Context, names: str, label: str, symbol: str) -> dict[str, Any]:
     """A link of the side navigation: the first of `names` is its page, the others mark it as current too."""
-    known = names.split()
+    url_names = names.split()
     match = getattr(context.get("request"), "resolver_match", None)
     return {
-        "name": known[0],
+        "name": url_names[0],
         "label": label,
         "symbol": symbol,
         "slug": context["account"].slug,
-        "current": getattr(match, "url_name", None) in known,
+        "current": getattr(match, "url_name", None) in url_names,
     }
 
 
@@ -161,15 +167,17 @@ def detail_lines(detail: dict[str, Any]) -> list[str]:
     before, after = detail.get("from"), detail.get("to")
     if isinstance(before, dict) and isinstance(after, dict):
         names = [name for name in after if before.get(name) != after[name]]
-        return [f"{name}: {_said(before.get(name))} → {_said(after[name])}" for name in names]
-    return [f"{name}: {_said(value)}" for name, value in detail.items() if value not in (None, "", [], {})]
+        return [f"{name}: {_value_text(before.get(name))} → {_value_text(after[name])}" for name in names]
+    return [
+        f"{name}: {_value_text(value)}" for name, value in detail.items() if value not in (None, "", [], {})
+    ]
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list) and len(value) > 4:
-        return f"{_said(value[0])} … {_said(value[-1])} ({len(value)})"
+        return f"{_value_text(value[0])} … {_value_text(value[-1])} ({len(value)})"
     if isinstance(value, list):
-        return ", ".join(_said(item) for item in value) or "none"
+        return ", ".join(_value_text(item) for item in value) or "none"
     if isinstance(value, int) and not isinstance(value, bool):
-        return amounts.grouped(value)
+        return amounts.display_number(value)
     return value or "none" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from finops.lib.charts import Line, bucket_label, drawing
+from finops.lib.charts import Line, bucket_label, chart_spec
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostBucket, UnitCostTotal
 from finops.unitcosts.queries.cards import per_unit
 
@@ -74,7 +74,7 @@ def _chart(
     *,
     line: bool = False,
 ) -> Chart:
-    data = drawing(
+    data = chart_spec(
         unit=unit,
         labels=labels,
         lines=[Line(title, values)],

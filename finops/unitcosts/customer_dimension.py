@@ -32,7 +32,7 @@ NO_CUSTOMER_KEY = (
 
 
 @dataclass(frozen=True)
-class _CustomerOf:
+class _CustomerValue:
     """The customer's id that a value of the customer key is, by alias or as it stands."""
 
     value: Expression
@@ -43,9 +43,9 @@ class _CustomerOf:
         if len(self.aliases) <= MANY:
             return value.cases(*self.aliases, else_=value)
         texts, ids = zip(*self.aliases, strict=True)
-        known = ibis.map(ibis.array(list(texts)), ibis.array(list(ids)))
+        ids_by_alias = ibis.map(ibis.array(list(texts)), ibis.array(list(ids)))
         # Looking a value up in a map compares it with each; IN, which is hashed, leaves that to lines with an alias.
-        return ibis.ifelse(value.isin(list(texts)), known.get(value, value), value)
+        return ibis.ifelse(value.isin(list(texts)), ids_by_alias.get(value, value), value)
 
 
 @dataclass
@@ -57,7 +57,7 @@ class CustomerNames:
     whole: bool
     _by_name: dict[str, Sequence[str]] = field(default_factory=dict)
 
-    def values_named(self, text: str) -> Sequence[str]:
+    def values_with_name(self, text: str) -> Sequence[str]:
         if text not in self._by_name:
             self._by_name[text] = self._values_of(text.strip())
         return self._by_name[text]
@@ -68,17 +68,17 @@ class CustomerNames:
         if aliased:
             return aliased if self.whole else []
         rows = Customer.objects.filter(account=self.account)
-        found = rows.filter(Q(customer_id__iexact=text) | Q(name__iexact=text)).order_by("customer_id")
-        ids = list(found.values_list("customer_id", flat=True)[:MAX_NAMED])
-        return [] if folded in [each.casefold() for each in ids] else self._spelled(ids)
+        matching = rows.filter(Q(customer_id__iexact=text) | Q(name__iexact=text)).order_by("customer_id")
+        ids = list(matching.values_list("customer_id", flat=True)[:MAX_NAMED])
+        return [] if folded in [each.casefold() for each in ids] else self._with_spellings(ids)
 
-    def containing(self, text: str) -> Sequence[str]:
+    def values_containing(self, text: str) -> Sequence[str]:
         rows = Customer.objects.filter(account=self.account, name__icontains=text.strip()).order_by(
             "customer_id"
         )
-        return self._spelled(list(rows.values_list("customer_id", flat=True)[:MAX_NAMED]))
+        return self._with_spellings(list(rows.values_list("customer_id", flat=True)[:MAX_NAMED]))
 
-    def _spelled(self, ids: Sequence[str]) -> list[str]:
+    def _with_spellings(self, ids: Sequence[str]) -> list[str]:
         """The ids, and for the key itself the other spellings that the bills have."""
         others = [] if self.whole else [value for value, each in self.aliases.items() if each in set(ids)]
         return [*ids, *others]
@@ -88,8 +88,8 @@ class CustomerNames:
         rows = Customer.objects.filter(account=self.account, customer_id__in=set(ids.values())).exclude(
             name=""
         )
-        known = {each: name for each, name in rows.values_list("customer_id", "name") if name.strip()}
-        return {value: known[each] for value, each in ids.items() if each in known}
+        names_by_id = {each: name for each, name in rows.values_list("customer_id", "name") if name.strip()}
+        return {value: names_by_id[each] for value, each in ids.items() if each in names_by_id}
 
 
 def _customer(context: DimensionContext, _key: str) -> Dimension:
@@ -102,30 +102,30 @@ def _customer(context: DimensionContext, _key: str) -> Dimension:
     key = _key_of(context)
     if not key:
         return Dimension(
-            name=NAME, title="Customer", value=_Nobody(), absent=NO_CUSTOMER, warnings=(NO_CUSTOMER_KEY,)
+            name=NAME, title="Customer", value=_NoCustomer(), absent=NO_CUSTOMER, warnings=(NO_CUSTOMER_KEY,)
         )
     context.known[_RESOLVING] = True
     try:
-        found = registry.resolve(context, key, field="customer key")
+        resolved = registry.resolve(context, key, field="customer key")
     finally:
         del context.known[_RESOLVING]
     aliases = _aliases(context)
     return Dimension(
         name=NAME,
         title="Customer",
-        value=_CustomerOf(found.value, tuple(sorted(aliases.items()))) if aliases else found.value,
+        value=_CustomerValue(resolved.value, tuple(sorted(aliases.items()))) if aliases else resolved.value,
         # As the customer key has it, because splits name their source by it.
-        absent=found.absent,
-        label=found.label,
-        tag_keys=found.tag_keys,
-        warnings=found.warnings,
+        absent=resolved.absent,
+        label=resolved.label,
+        tag_keys=resolved.tag_keys,
+        warnings=resolved.warnings,
         names=CustomerNames(context.account, aliases, whole=True),
-        stands_for=found.name,
+        stands_for=resolved.name,
     )
 
 
 @dataclass(frozen=True)
-class _Nobody:
+class _NoCustomer:
     def __call__(self, _table: Any) -> Any:
         return ibis.null("string")
 
@@ -133,15 +133,15 @@ class _Nobody:
 def _key_of(context: DimensionContext) -> str:
     if _KEY not in context.known:
         context.known[_KEY] = customer_key(context.account)
-    found: str = context.known[_KEY]
-    return found
+    dimension: str = context.known[_KEY]
+    return dimension
 
 
 def _aliases(context: DimensionContext) -> dict[str, str]:
     if _ALIASES not in context.known:
         context.known[_ALIASES] = aliases_of(context.account)
-    found: dict[str, str] = context.known[_ALIASES]
-    return found
+    aliases: dict[str, str] = context.known[_ALIASES]
+    return aliases
 
 
 def _names(context: DimensionContext, dimension: Dimension) -> CustomerNames | None:

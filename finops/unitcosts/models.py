@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.scoping import AccountOwned
 
 
-def _filled(one: str, other: str, *, name: str, message: str) -> models.CheckConstraint:
+def _not_blank(one: str, other: str, *, name: str, message: str) -> models.CheckConstraint:
     """Neither field is empty."""
     condition = ~models.Q(**{one: ""}) & ~models.Q(**{other: ""})
     return models.CheckConstraint(condition=condition, name=name, violation_error_message=message)
@@ -45,7 +45,7 @@ class CustomerAlias(AccountOwned):
                 name="customer_alias_value_unique",
                 violation_error_message="This value is mapped already; remove that alias first.",
             ),
-            _filled(
+            _not_blank(
                 "value",
                 "customer_id",
                 name="customer_alias_is_whole",
@@ -72,7 +72,7 @@ class UsageDimensionMapping(AccountOwned):
                 name="usage_dimension_mapping_unique",
                 violation_error_message="This dimension of cost is mapped already; remove that mapping first.",
             ),
-            _filled(
+            _not_blank(
                 "cost_dimension",
                 "usage_dimension",
                 name="usage_dimension_mapping_is_whole",
@@ -116,7 +116,7 @@ class UnitMetric(AccountOwned):
                 name="unit_metric_name_unique",
                 violation_error_message="A unit metric of this name exists already.",
             ),
-            _filled(
+            _not_blank(
                 "name",
                 "usage_metric",
                 name="unit_metric_is_named_and_divides",

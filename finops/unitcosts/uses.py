@@ -9,8 +9,8 @@ from finops.unitcosts.models import CustomerKey, UnitMetric
 
 @uses.register("customer key")
 def _customer_key(account: Account, dimension: str) -> list[str]:
-    found = CustomerKey.objects.filter(account=account, dimension__iexact=dimension).exists()
-    return ["the customer key"] if found else []
+    exists = CustomerKey.objects.filter(account=account, dimension__iexact=dimension).exists()
+    return ["the customer key"] if exists else []
 
 
 @uses.register("unit metrics")

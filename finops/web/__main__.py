@@ -14,7 +14,7 @@ import sys
 import time
 from types import FrameType
 
-from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, Heart
+from finops.heartbeat import ENDS_WITH_SUPERVISOR, WEB, HeartbeatThread
 from finops.supervisor import LOOK_SECONDS, Program, Supervisor
 from finops.web.server import BACKLOG, activated_socket, listening_socket, local_url, programs, serve
 
@@ -27,18 +27,18 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "8000")))
     parser.add_argument("--processes", type=int, default=int(os.environ.get("WEB_PROCESSES", "1")))
     parser.add_argument("--descriptor", type=int, help="of a listening socket that this process was given")
-    given = parser.parse_args()
-    if given.descriptor is not None:
-        Heart(WEB).start()
-        serve(socket.socket(fileno=given.descriptor))
+    options = parser.parse_args()
+    if options.descriptor is not None:
+        HeartbeatThread(WEB).start()
+        serve(socket.socket(fileno=options.descriptor))
         return
-    listening = activated_socket() or listening_socket(given.host, given.port)
-    listening.listen(BACKLOG)
-    if given.processes == 1:
-        serve(listening)
+    listener = activated_socket() or listening_socket(options.host, options.port)
+    listener.listen(BACKLOG)
+    if options.processes == 1:
+        serve(listener)
     else:
         environment = {**os.environ, ENDS_WITH_SUPERVISOR: "1"}
-        supervise(programs(listening, given.processes, environment, local_url(*listening.getsockname()[:2])))
+        supervise(programs(listener, options.processes, environment, local_url(*listener.getsockname()[:2])))
 
 
 def supervise(of: list[Program]) -> None:

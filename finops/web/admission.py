@@ -78,13 +78,13 @@ class Admission:
         credential = _credential(environ)
         tenant = self._tenants.of(credential)
         door, length = self._door(path), _length(environ)
-        most = door.body if tenant else min(door.body, SMALL_BODY)
+        max_body = door.body if tenant else min(door.body, SMALL_BODY)
         request = OpenRequest(
             peer=environ.get("REMOTE_ADDR", ""),
             client=tenant or client_network(environ),
             is_known=bool(tenant),
             length=length,
-            body_memory=length if length is not None and length <= most else 0,
+            body_memory=length if length is not None and length <= max_body else 0,
         )
         try:
             self._requests.add(request)
@@ -94,8 +94,8 @@ class Admission:
             return self._admit(environ, start_response, self._bulkhead(door, environ, request), request)
         finally:
             self._requests.remove(request)
-            if credential and (known := environ.get(TENANT)):
-                self._tenants.note(credential, known)
+            if credential and (resolved_tenant := environ.get(TENANT)):
+                self._tenants.note(credential, resolved_tenant)
 
     def _admit(
         self, environ: Environ, start_response: StartResponse, bulkhead: Bulkhead, request: OpenRequest
@@ -115,7 +115,7 @@ class Admission:
         finally:
             if isinstance(answer, list):
                 bulkhead.release(request.client)
-        return answer if isinstance(answer, list) else _Streamed(answer, bulkhead, request.client)
+        return answer if isinstance(answer, list) else _StreamingAnswer(answer, bulkhead, request.client)
 
     def _door(self, path: str) -> Door:
         for door in self._doors:
@@ -134,7 +134,7 @@ class Admission:
         return self._application(environ, start_response)
 
 
-class _Streamed:
+class _StreamingAnswer:
     """An answer in parts: it holds its place until it has been sent, or its client is gone."""
 
     def __init__(self, answer: Iterable[bytes], bulkhead: Bulkhead, client: str) -> None:
@@ -157,7 +157,7 @@ class _Streamed:
 class _Tenants:
     """Whose a credential was when it was last good. Holds digests, and the 10,000 latest of them."""
 
-    MOST: Final = 10_000
+    MAX_ENTRIES: Final = 10_000
 
     def __init__(self) -> None:
         self._by_credential: OrderedDict[bytes, str] = OrderedDict()
@@ -167,7 +167,7 @@ class _Tenants:
 
     def note(self, credential: bytes, tenant: str) -> None:
         self._by_credential[credential] = tenant
-        if len(self._by_credential) > self.MOST:
+        if len(self._by_credential) > self.MAX_ENTRIES:
             self._by_credential.popitem(last=False)
 
 

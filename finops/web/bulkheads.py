@@ -48,9 +48,9 @@ class Bulkhead:
     def release(self, client: str) -> None:
         with self._lock:
             self._free += 1
-            running = self._running.pop(client) - 1
-            if running:
-                self._running[client] = running
+            remaining = self._running.pop(client) - 1
+            if remaining:
+                self._running[client] = remaining
             if self._queued:
                 self._hand_on()
 

@@ -125,17 +125,17 @@ class ConnectionWatch(threading.Thread):
     def look(self) -> None:
         now = time.monotonic()
         with _connections() as sockets:
-            known = {}
+            current = {}
             for key, (_socket, info) in sockets.items():
-                known[key] = self._connections.get(key) or Connection(key[0], now)
-                known[key].update(info, now, self._limits)
-            self._connections = known
-            ended = self._over_deadline(now) | self._over_share()
-            for key in ended:
+                current[key] = self._connections.get(key) or Connection(key[0], now)
+                current[key].update(info, now, self._limits)
+            self._connections = current
+            to_close = self._over_deadline(now) | self._over_share()
+            for key in to_close:
                 with suppress(OSError):
                     sockets[key][0].shutdown(socket.SHUT_RDWR)
-        if ended:
-            log.warning("Ended %d connections: too slow, or too many of one address.", len(ended))
+        if to_close:
+            log.warning("Ended %d connections: too slow, or too many of one address.", len(to_close))
 
     def _over_deadline(self, now: float) -> set[tuple[str, int]]:
         of_peers = self._requests.of_peers()
@@ -152,28 +152,28 @@ class ConnectionWatch(threading.Thread):
         of_address: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         for key, each in sorted(self._connections.items(), key=lambda item: item[1].seen):
             of_address[each.peer].append(key)
-        most = self._limits.most_of_address
-        return {key for keys in of_address.values() for key in keys[: max(0, len(keys) - most)]}
+        limit = self._limits.most_of_address
+        return {key for keys in of_address.values() for key in keys[: max(0, len(keys) - limit)]}
 
 
 Peer = tuple[str, int]
-Opened = Mapping[Peer, tuple[socket.socket, TcpInfo]]
+ClientSockets = Mapping[Peer, tuple[socket.socket, TcpInfo]]
 
 
 @contextmanager
-def _connections() -> Iterator[Opened]:
+def _connections() -> Iterator[ClientSockets]:
     """The TCP connections that clients opened to this process, by peer. Its copies of them are closed again."""
     with ExitStack() as copies:
         sockets = [copies.enter_context(each) for each in _sockets()]
         ports = {each.getsockname()[1] for each in sockets if _listens(each)}
-        found = {}
+        connections = {}
         for each in sockets:
             # What this process opened itself, to the database or a bucket, ends at another port here.
             with suppress(OSError):
                 info, peer = _info(each), each.getpeername()
                 if info.state == _ESTABLISHED and each.getsockname()[1] in ports:
-                    found[(str(peer[0]), int(peer[1]))] = (each, info)
-        yield found
+                    connections[(str(peer[0]), int(peer[1]))] = (each, info)
+        yield connections
 
 
 def _sockets() -> Iterator[socket.socket]:

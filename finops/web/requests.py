@@ -92,9 +92,9 @@ class OpenRequests:
             if request.body_memory:
                 self._bytes -= request.body_memory
                 self._bytes_by_client[client] -= request.body_memory
-            others = self._of_client.pop(client) - 1
-            if others:
-                self._of_client[client] = others
+            remaining = self._of_client.pop(client) - 1
+            if remaining:
+                self._of_client[client] = remaining
             else:
                 self._bytes_by_client.pop(client, None)
 
@@ -109,10 +109,10 @@ class OpenRequests:
         """All of them by the address of their connection."""
         with self._lock:
             requests = list(self._requests)
-        found: dict[str, list[OpenRequest]] = {}
+        requests_by_peer: dict[str, list[OpenRequest]] = {}
         for request in requests:
-            found.setdefault(request.peer, []).append(request)
-        return found
+            requests_by_peer.setdefault(request.peer, []).append(request)
+        return requests_by_peer
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -137,14 +137,14 @@ class CountedInput:
 
 def read_whole(stream: IO[bytes], request: OpenRequest, length: int) -> bytes:
     """A body of `length` bytes. Raises BodyBrokeOff where it ends before."""
-    parts, left = [], length
-    while left:
+    parts, remaining = [], length
+    while remaining:
         try:
-            part = request.count(stream.read(min(PART, left)))
+            part = request.count(stream.read(min(PART, remaining)))
         except OSError as error:
             raise BodyBrokeOff from error
         if not part:
             raise BodyBrokeOff
-        left -= len(part)
+        remaining -= len(part)
         parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -68,26 +68,26 @@ def activated_socket() -> socket.socket | None:
     if count != "1":
         raise ValueError(f"One socket is expected in LISTEN_FDS, not {count or 'none'}.")
     os.set_inheritable(ACTIVATED, False)
-    activated = socket.socket(fileno=ACTIVATED)
-    if activated.family not in (socket.AF_INET, socket.AF_INET6) or activated.type != socket.SOCK_STREAM:
+    listener = socket.socket(fileno=ACTIVATED)
+    if listener.family not in (socket.AF_INET, socket.AF_INET6) or listener.type != socket.SOCK_STREAM:
         raise ValueError("The socket of LISTEN_FDS is not TCP's.")
-    activated.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return activated
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def programs(
-    listening: socket.socket, processes: int, environment: Mapping[str, str], url: str
+    listener: socket.socket, processes: int, environment: Mapping[str, str], url: str
 ) -> list[Program]:
     """The web processes for a supervisor, who keeps the socket. `url` is where they are reached from here."""
-    host, port = listening.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     return [
         Program(
             f"web server {number}" if processes > 1 else "web server",
-            command(host=host, port=port, descriptor=listening.fileno()),
+            command(host=host, port=port, descriptor=listener.fileno()),
             environment,
             answers=lambda: answers(url),
-            hearts=(WEB, HEALTH),
-            descriptors=(listening.fileno(),),
+            heartbeats=(WEB, HEALTH),
+            descriptors=(listener.fileno(),),
         )
         for number in range(1, processes + 1)
     ]
@@ -109,11 +109,11 @@ def answers(url: str) -> bool:
         return False
 
 
-def serve(listening: socket.socket) -> None:
+def serve(listener: socket.socket) -> None:
     """Serve in this process until SIGTERM; then what has begun is answered."""
-    host, port = listening.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     _OneProcess(
-        listening,
+        listener,
         "finops.wsgi:application",
         address=host,
         port=port,
@@ -131,13 +131,13 @@ def serve(listening: socket.socket) -> None:
 class _OneProcess(MPServer):
     """granian's server without its process manager, which binds a socket for each process and ends all when one ends."""
 
-    def __init__(self, listening: socket.socket, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, listener: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._listening = listening
+        self._listener = listener
 
     def _init_shared_socket(self) -> None:
-        self._sso = self._listening
-        self._shd = SocketHolder(self._listening.fileno(), False, BACKLOG)  # type: ignore[assignment,call-arg]
+        self._sso = self._listener
+        self._shd = SocketHolder(self._listener.fileno(), False, BACKLOG)  # type: ignore[assignment,call-arg]
 
     def _serve(self, spawn_target: Any, target_loader: Any) -> None:
         self._init_shared_socket()
@@ -148,8 +148,8 @@ class _OneProcess(MPServer):
 def _connections() -> int:
     """As many as this process may have files open, less a reserve for the lake and the database."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = CONNECTIONS + 1024
-    if soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    needed_files = CONNECTIONS + 1024
+    if soft < needed_files:
+        soft = needed_files if hard == resource.RLIM_INFINITY else min(hard, needed_files)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return max(128, min(CONNECTIONS, soft // 2))

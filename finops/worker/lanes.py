@@ -22,7 +22,7 @@ class _Call:
     run: Callable[[], None]
 
 
-class Turns:
+class FairQueue:
     """A few threads and the calls that wait for them, by tenant. Adding and taking cost O(tenants that wait)."""
 
     def __init__(self, name: str, threads: int) -> None:

@@ -25,7 +25,7 @@ from django.conf import settings
 from redis import Redis, RedisError
 
 from finops import heartbeat
-from finops.lib.outage import Outage
+from finops.lib.circuit_breaker import CircuitBreaker
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _KEPT_SECONDS: Final = 86_400
 LONGEST_PERIOD: Final = timedelta(days=1)
 """Of what beat sends."""
 
-_outage = Outage("Redis", "nobody can say whether worker and beat live")
+_breaker = CircuitBreaker("Redis", "nobody can say whether worker and beat live")
 
 
 def worker_of(queue: str) -> str:
@@ -60,11 +60,11 @@ def note(name: str) -> None:
 def is_alive(name: str) -> bool:
     """Whether it was noted lately. Raises RedisError where Redis does not answer: then nobody knows."""
     if settings.REDIS_URL:
-        found = _ask(lambda redis: redis.get(_key(name)))
-        noted = float(found) if isinstance(found, bytes) else 0.0
+        value = _ask(lambda redis: redis.get(_key(name)))
+        last_beat = float(value) if isinstance(value, bytes) else 0.0
     else:
-        noted = _file(name).stat().st_mtime if _file(name).exists() else 0.0
-    return abs(time.time() - noted) <= LATE_SECONDS
+        last_beat = _file(name).stat().st_mtime if _file(name).exists() else 0.0
+    return abs(time.time() - last_beat) <= LATE_SECONDS
 
 
 def ping() -> None:
@@ -74,13 +74,13 @@ def ping() -> None:
 
 def _ask(question: Callable[[Redis], Any]) -> Any:
     """Its answer. Raises RedisError, at once where Redis was away a moment ago."""
-    if _outage.lasts():
+    if _breaker.is_open():
         raise RedisError("Redis was away a moment ago.")
     try:
-        with _outage.question():
+        with _breaker.call():
             return question(_redis())
     except RedisError as error:
-        _outage.begins(error)
+        _breaker.record_failure(error)
         raise
 
 
@@ -161,13 +161,13 @@ _busy = _Busy()
 
 
 @task_prerun.connect
-def _begin(task_id: str = "", task: Any = None, **given: Any) -> None:
+def _begin(task_id: str = "", task: Any = None, **signal_kwargs: Any) -> None:
     if queue := _queue_of(task):
         _busy.begin(task_id, queue)
 
 
 @task_postrun.connect
-def _end(task_id: str = "", **given: Any) -> None:
+def _end(task_id: str = "", **signal_kwargs: Any) -> None:
     _busy.end(task_id)
 
 

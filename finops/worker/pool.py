@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from celery.concurrency.base import BasePool, apply_target
 
-from finops.lib.time_limit import limited
-from finops.worker.lanes import Turns
+from finops.lib.time_limit import limit_time
+from finops.worker.lanes import FairQueue
 from finops.worker.queues import LANE_OF, MAINTENANCE, Lane
 
 NOTHING_DONE: Final = (False, "null", 0.0)
@@ -27,7 +27,7 @@ class LanePool(BasePool):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._turns: dict[Lane, Turns] = {}
+        self._queues: dict[Lane, FairQueue] = {}
 
     def on_apply(
         self,
@@ -36,25 +36,25 @@ class LanePool(BasePool):
         kwargs: dict[str, Any] | None = None,
         callback: Callable[..., Any] | None = None,
         accept_callback: Callable[..., Any] | None = None,
-        **rest: Any,
+        **options: Any,
     ) -> None:
         task, body = args[0], args[3]
         lane = LANE_OF.get(task, MAINTENANCE)
-        if lane not in self._turns:
+        if lane not in self._queues:
             # Celery's consumer calls this from one thread.
-            self._turns[lane] = Turns(lane.name, lane.threads)
+            self._queues[lane] = FairQueue(lane.name, lane.threads)
         arguments = _arguments(body)
 
         def run() -> None:
-            with limited(lane.seconds):
+            with limit_time(lane.seconds):
                 apply_target(target, args, kwargs, callback, accept_callback)
 
-        is_new = self._turns[lane].add(_tenant(task, arguments), (task, *arguments), run)
+        is_new = self._queues[lane].add(_tenant(task, arguments), (task, *arguments), run)
         if not is_new and callback is not None:
             callback(NOTHING_DONE)
 
     def on_stop(self) -> None:
-        for turns in self._turns.values():
+        for turns in self._queues.values():
             turns.close()
         super().on_stop()
 

@@ -2,31 +2,31 @@
 
 from ingestion.queries.customers import CustomerMetric, CustomerUsage, customer_metrics, list_customers
 from ingestion.queries.events import list_usage_events
-from ingestion.queries.metering import metered, metered_by_month
+from ingestion.queries.metering import metered_events, metered_events_by_month
 from ingestion.queries.metrics import MetricInfo, find_metric, first_metric, metrics_of, usage_metrics
-from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_usage
-from ingestion.queries.usage_answer import query_usage, shortened
+from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_usage
+from ingestion.queries.usage_answer import fit_to_size, query_usage
 from ingestion.queries.values import Suggestion, suggest_values
 
 __all__ = [
     "CustomerMetric",
     "CustomerUsage",
     "MetricInfo",
+    "MetricQuery",
+    "MetricUsage",
     "Suggestion",
-    "UsageAsked",
     "UsageGroup",
-    "UsageRead",
     "customer_metrics",
     "find_metric",
     "first_metric",
+    "fit_to_size",
     "list_customers",
     "list_usage_events",
-    "metered",
-    "metered_by_month",
+    "metered_events",
+    "metered_events_by_month",
     "metrics_of",
     "query_usage",
     "read_usage",
-    "shortened",
     "suggest_values",
     "usage_metrics",
 ]

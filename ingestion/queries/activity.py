@@ -43,11 +43,11 @@ class Activity:
     @property
     def error_rate(self) -> float | None:
         """Rejected of all events pushed in the last 24 hours, 0 to 1."""
-        sent = self.accepted_24h + self.rejected_24h
-        return self.rejected_24h / sent if sent else None
+        total = self.accepted_24h + self.rejected_24h
+        return self.rejected_24h / total if total else None
 
 
-_LATELY = """
+_RECENT_COUNTS = """
 SELECT (SELECT received_at FROM ingestion_usagebatch
          WHERE source_id = %(source)s AND accepted > 0 AND voided_at IS NULL ORDER BY received_at DESC LIMIT 1),
        coalesce(sum(accepted - duplicates) FILTER (WHERE received_at >= %(today)s AND voided_at IS NULL), 0),
@@ -70,7 +70,7 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
     last = now.replace(minute=0, second=0, microsecond=0)
     last = last.replace(hour=0) if step == "day" else last
     starts = [last - width * back for back in reversed(range(count))]
-    asked: dict[str, Any] = {
+    params: dict[str, Any] = {
         "source": source.pk,
         "today": datetime(now.year, now.month, now.day, tzinfo=UTC),
         "day_ago": now - timedelta(hours=24),
@@ -78,10 +78,10 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
         "step": step,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_LATELY, asked)
+        cursor.execute(_RECENT_COUNTS, params)
         ((last_at, today, accepted, rejected),) = cursor.fetchall()
-        cursor.execute(_BUCKETS, asked)
-        found = {
+        cursor.execute(_BUCKETS, params)
+        buckets_by_start = {
             start: Bucket(start, int(stored), int(refused)) for start, stored, refused in cursor.fetchall()
         }
     return Activity(
@@ -89,14 +89,14 @@ def source_activity(source: UsageSource, step: Step = "hour") -> Activity:
         int(today),
         int(accepted),
         int(rejected),
-        [found.get(start, Bucket(start)) for start in starts],
+        [buckets_by_start.get(start, Bucket(start)) for start in starts],
     )
 
 
-def events_held(source: UsageSource) -> int:
+def count_live_events(source: UsageSource) -> int:
     """How many of its events count in answers now, of any day: what goes with it. One statement."""
-    held = data_range(source.account, Kind.USAGE)
-    return sum(one.rows for one in held.sources if one.source_id == source.pk) if held else 0
+    stored_range = data_range(source.account, Kind.USAGE)
+    return sum(one.rows for one in stored_range.sources if one.source_id == source.pk) if stored_range else 0
 
 
 UNITS_DAYS: Final = 35
@@ -113,7 +113,7 @@ def mixed_units(source: UsageSource) -> dict[str, list[str]]:
     units: dict[str, list[str]] = {}
     for row in table.to_pylist():
         units.setdefault(row["metric"], []).append(row["unit"])
-    return {metric: sorted(found) for metric, found in sorted(units.items()) if len(found) > 1}
+    return {metric: sorted(unit_names) for metric, unit_names in sorted(units.items()) if len(unit_names) > 1}
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class _UnitsOf:
     source: str
 
     def __call__(self, table: Any) -> Any:
-        sent = table.filter((table.source == self.source) & table.unit.notnull())
-        return sent.group_by(["metric", "unit"]).aggregate(last=sent.day.max())
+        source_events = table.filter((table.source == self.source) & table.unit.notnull())
+        return source_events.group_by(["metric", "unit"]).aggregate(last=source_events.day.max())
 
 
 def activity_chart(activity: Activity, step: Step) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from django.db import connection
 from django.db.models import Max, Sum
 
 from accounts.models import Account
-from finops.lake import flushing
-from finops.lake.flushing import Stuck
+from finops.lake import flush_scheduler
+from finops.lake.flush_scheduler import StuckFlush
 from finops.lake.usage_segments import live_usage
 from finops.lib import clock
 from finops.lib.periods import add_months, month_start
-from ingestion.queries.metering import metered_by_month
+from ingestion.queries.metering import metered_events_by_month
 
 MONTHS = 12
 
@@ -51,7 +51,7 @@ class UsageStorage:
     waiting: int
     waiting_since: datetime | None
     last_flush_at: datetime | None
-    stuck: Stuck | None
+    stuck: StuckFlush | None
 
 
 def metered_months(account: Account) -> list[MeteredMonth]:
@@ -59,12 +59,12 @@ def metered_months(account: Account) -> list[MeteredMonth]:
 
     Reads the account's ledger; see metering.
     """
-    found, running = metered_by_month(account), month_start(clock.today())
+    events_by_month, running = metered_events_by_month(account), month_start(clock.today())
     months = [add_months(running, -back) for back in range(MONTHS)]
-    first = min(found, default=running)
+    first = min(events_by_month, default=running)
     while months[-1] > first:
         months.append(add_months(months[-1], -1))
-    return [MeteredMonth(month, found.get(month, 0), month == running) for month in months]
+    return [MeteredMonth(month, events_by_month.get(month, 0), month == running) for month in months]
 
 
 _BY_SOURCE = """
@@ -93,17 +93,17 @@ _WAITING = "SELECT coalesce(sum(events), 0), min(received_at) FROM lake_usageinb
 
 def usage_storage(account: Account) -> UsageStorage:
     """Three statements: one over the manifest, two over what waits."""
-    kept = live_usage(account).aggregate(rows=Sum("rows"), bytes=Sum("bytes"), last=Max("created_at"))
+    totals = live_usage(account).aggregate(rows=Sum("rows"), bytes=Sum("bytes"), last=Max("created_at"))
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, [account.pk])
         ((waiting, since),) = cursor.fetchall()
     return UsageStorage(
-        events=(kept["rows"] or 0) + waiting,
-        bytes=kept["bytes"] or 0,
+        events=(totals["rows"] or 0) + waiting,
+        bytes=totals["bytes"] or 0,
         waiting=waiting,
         waiting_since=since,
-        last_flush_at=kept["last"],
-        stuck=flushing.stuck(account),
+        last_flush_at=totals["last"],
+        stuck=flush_scheduler.stuck(account),
     )
 
 

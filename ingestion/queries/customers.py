@@ -45,16 +45,16 @@ def list_customers(
 ) -> list[CustomerUsage]:
     """Every customer by id, with its usage of these metrics in these days. One query, two lake queries."""
     ever = engine.run(account, Kind.USAGE, *EVER, _FirstAndLast(), deadline=deadline).to_pylist()
-    seen = {row["customer_id"]: row for row in ever}
-    used = _used(account, days, metrics, deadline)
+    event_spans = {row["customer_id"]: row for row in ever}
+    used = _usage_by_customer(account, days, metrics, deadline)
     rows = Customer.objects.filter(account=account).order_by("customer_id")
     return [
         CustomerUsage(
             pk=pk,
             customer_id=customer_id,
             name=name if name.strip() else "",
-            first_event=seen.get(customer_id, {}).get("first"),
-            last_event=seen.get(customer_id, {}).get("last"),
+            first_event=event_spans.get(customer_id, {}).get("first"),
+            last_event=event_spans.get(customer_id, {}).get("last"),
             used=used.get(customer_id, {}),
         )
         for pk, customer_id, name in rows.values_list("pk", "customer_id", "name")
@@ -90,7 +90,7 @@ class _OfCustomer:
 
 
 @dataclass(frozen=True)
-class _Used:
+class _UsageTotals:
     """Sum, largest and last quantity of each customer and metric; and on how many days the metric has events."""
 
     def __call__(self, table: Any) -> Any:
@@ -103,17 +103,17 @@ class _Used:
         return last.inner_join(days, "metric").select(*keys, "added", "largest", "last", "days")
 
 
-def _used(
+def _usage_by_customer(
     account: Account, days: DateRange, metrics: Sequence[UsageMetric], deadline: float | None
 ) -> dict[str, dict[str, Decimal]]:
-    table = engine.run(account, Kind.USAGE, days.start, days.end, _Used(), deadline=deadline)
+    table = engine.run(account, Kind.USAGE, days.start, days.end, _UsageTotals(), deadline=deadline)
     aggregations = {metric.name: metric.aggregation for metric in metrics}
-    found: dict[str, dict[str, Decimal]] = {}
+    used_by_customer: dict[str, dict[str, Decimal]] = {}
     for row in table.to_pylist():
         if row["metric"] in aggregations:
-            used = _by_aggregation(aggregations[row["metric"]], row)
-            found.setdefault(row["customer_id"], {})[row["metric"]] = used
-    return found
+            quantity = _by_aggregation(aggregations[row["metric"]], row)
+            used_by_customer.setdefault(row["customer_id"], {})[row["metric"]] = quantity
+    return used_by_customer
 
 
 def _by_aggregation(aggregation: str, row: Mapping[str, Any]) -> Decimal:

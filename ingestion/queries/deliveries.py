@@ -62,7 +62,7 @@ class UsageDeliveries:
 def usage_deliveries(account: Account) -> list[UsageDeliveries]:
     """Every usage source by name. One statement: 36 probes of an index and up to 1,000 rows for each source."""
     now = clock.now()
-    asked: dict[str, Any] = {
+    params: dict[str, Any] = {
         "account": account.pk,
         "day_ago": now - timedelta(hours=24),
         "since": now.date() - timedelta(days=LEDGER_DAYS),
@@ -70,7 +70,7 @@ def usage_deliveries(account: Account) -> list[UsageDeliveries]:
         "batches": BATCHES,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_SOURCES, asked)
+        cursor.execute(_SOURCES, params)
         return [
             UsageDeliveries(pk, name, kind, has_key, last, tuple(sorted(days)), int(accepted), int(rejected))
             for pk, name, kind, has_key, last, days, accepted, rejected in cursor.fetchall()

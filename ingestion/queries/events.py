@@ -19,22 +19,22 @@ from finops.lake import queries as lake_queries
 from finops.lake.schema import Kind, dimension_column, dimension_key, is_key_column
 from finops.lib import clock
 from finops.lib.answers import AccountRef
-from finops.lib.cursors import foreign, key_cursor, key_of
+from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 from finops.lib.errors import UserError
-from finops.lib.money import rounded
+from finops.lib.money import round_amount
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, quoted
+from finops.lib.sentences import quote, truncate
 from ingestion.answers import EventsAnswer, UsageEvent
 from ingestion.models import UsageSource
 from ingestion.queries import usage_words as words
-from ingestion.queries.asked import customer_names, find_customers
 from ingestion.queries.metrics import find_metric, metrics_of
+from ingestion.queries.resolution import customer_names, find_customers
 from ingestion.usage_query import MAX_EVENTS, EventsQuery, events_days
 
 EVER = DateRange(date.min, date.max)
 RECENT_DAYS = 31
 _KEY = ("event_time", "received_at", "batch", "position")
-_SHOWN = (
+_COLUMNS = (
     "event_time",
     "received_at",
     "batch",
@@ -64,7 +64,7 @@ class _Page:
         conditions += [table.customer_id.isin(list(self.customers))] if self.customers else []
         conditions += [_is_below(table, self.after)] if self.after else []
         events = table.filter(reduce(and_, conditions)) if conditions else table
-        shown = events.select(*_SHOWN, *(dimension_column(key) for key in self.keys))
+        shown = events.select(*_COLUMNS, *(dimension_column(key) for key in self.keys))
         return shown.order_by([shown[name].desc() for name in _KEY]).limit(self.limit + 1)
 
 
@@ -97,7 +97,7 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
     metrics = metrics_of(account)
     if not metrics:
         return _answer(
-            account, [], hint=words.HOW_TO_PUSH, summary=f"{quoted(account.name)} has no usage yet."
+            account, [], hint=words.HOW_TO_PUSH, summary=f"{quote(account.name)} has no usage yet."
         )
     customers, warnings = find_customers(account, [query.customer] if query.customer else [])
     page = _Page(
@@ -107,7 +107,7 @@ def list_usage_events(account: Account, query: EventsQuery, *, deadline: float |
         limit=query.limit,
         after=after,
     )
-    rows = _read(account, page, events_days(account, query) or EVER, deadline)
+    rows = _read_page(account, page, events_days(account, query) or EVER, deadline)
     shown = rows[: query.limit]
     more = key_cursor(_as_key(shown[-1]), *question) if len(rows) > query.limit else ""
     return _answer(
@@ -129,7 +129,7 @@ def _after(cursor: str, question: tuple[object, ...]) -> Key | None:
         times = [datetime.fromisoformat(text).astimezone(UTC) for text in (event_time, received_at)]
         return times[0], times[1], str(UUID(batch)), _position(position)
     except (ValueError, OverflowError) as error:
-        raise foreign(cursor) from error
+        raise foreign_cursor_error(cursor) from error
 
 
 def _position(text: str) -> int:
@@ -145,17 +145,19 @@ def _as_key(row: dict[str, Any]) -> tuple[str, ...]:
     return (*times, row["batch"], str(row["position"]))
 
 
-def _read(account: Account, page: _Page, days: DateRange, deadline: float | None) -> list[dict[str, Any]]:
+def _read_page(
+    account: Account, page: _Page, days: DateRange, deadline: float | None
+) -> list[dict[str, Any]]:
     """The page and one event more, if there is one. The newest month is asked first: it mostly has them all."""
     # No event below the cursor is of a later day, so whole segments can be left out.
-    asked = DateRange(days.start, min(days.end, page.after[0].date()) if page.after else days.end)
-    if asked.end < asked.start:
+    day_range = DateRange(days.start, min(days.end, page.after[0].date()) if page.after else days.end)
+    if day_range.end < day_range.start:
         return []
-    newest = min(asked.end, clock.today())
-    first = date.fromordinal(max(asked.start.toordinal(), newest.toordinal() - RECENT_DAYS))
-    rows = _run(account, page, DateRange(first, asked.end), deadline)
-    if len(rows) <= page.limit and first > asked.start:
-        rows = _run(account, page, asked, deadline)
+    newest = min(day_range.end, clock.today())
+    first = date.fromordinal(max(day_range.start.toordinal(), newest.toordinal() - RECENT_DAYS))
+    rows = _run(account, page, DateRange(first, day_range.end), deadline)
+    if len(rows) <= page.limit and first > day_range.start:
+        rows = _run(account, page, day_range, deadline)
     return sorted(rows, key=lambda row: tuple(row[name] for name in _KEY), reverse=True)
 
 
@@ -182,7 +184,7 @@ def _event(row: dict[str, Any], names: dict[str, str], sources: dict[str, str]) 
         customer_id=row["customer_id"],
         metric=row["metric"],
         quantity=quantity,
-        exact_quantity="" if rounded(quantity) == quantity else f"{quantity.normalize():f}",
+        exact_quantity="" if round_amount(quantity) == quantity else f"{quantity.normalize():f}",
         unit=row["unit"],
         source=sources.get(row["source"], row["source"]),
         customer_name=names.get(row["customer_id"], ""),
@@ -211,13 +213,13 @@ def _answer(
 
 
 def _summary(account: Account, query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:
-    of = f" of {cut(query.metric, words.NAME_LENGTH)!r}" if query.metric else ""
-    by = f" of customer {cut(query.customer, words.NAME_LENGTH)!r}" if query.customer else ""
+    of = f" of {truncate(query.metric, words.NAME_LENGTH)!r}" if query.metric else ""
+    by = f" of customer {truncate(query.customer, words.NAME_LENGTH)!r}" if query.customer else ""
     if not rows:
-        return f"{quoted(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
+        return f"{quote(account.name)} has no {'older ' if query.cursor else ''}usage event{of}{by} here."
     count = f"{len(rows)} usage events" if len(rows) > 1 else "one usage event"
     first, last = (f"{row['event_time']:%Y-%m-%d %H:%M:%S}" for row in (rows[-1], rows[0]))
-    return f"{quoted(account.name)}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
+    return f"{quote(account.name)}: {count}{of}{by} from {first} to {last} UTC{', and older ones' if more else ''}."
 
 
 def _hint(query: EventsQuery, rows: Sequence[dict[str, Any]], more: str) -> str:

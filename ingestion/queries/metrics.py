@@ -40,8 +40,8 @@ def metrics_of(account: Account) -> list[UsageMetric]:
 
 def first_metric(metrics: Sequence[UsageMetric]) -> str:
     """What a page begins with: the first metric that adds up, as requests do and seats do not. Empty for none."""
-    added_up = [metric for metric in metrics if metric.aggregation == UsageMetric.Aggregation.SUM]
-    return next((metric.name for metric in [*added_up, *metrics]), "")
+    summable = [metric for metric in metrics if metric.aggregation == UsageMetric.Aggregation.SUM]
+    return next((metric.name for metric in [*summable, *metrics]), "")
 
 
 def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
@@ -50,15 +50,15 @@ def find_metric(metrics: Sequence[UsageMetric], name: str) -> UsageMetric:
     Raises UserError that names the nearest.
     """
     exact = [metric for metric in metrics if metric.name == name]
-    folded = name.strip().casefold()
-    alike = [
+    casefolded_name = name.strip().casefold()
+    folded_matches = [
         metric
         for metric in metrics
-        if folded and folded in (metric.name.strip().casefold(), metric.label.casefold())
+        if casefolded_name and casefolded_name in (metric.name.strip().casefold(), metric.label.casefold())
     ]
-    found = exact or alike
-    if len(found) == 1:
-        return found[0]
+    matches = exact or folded_matches
+    if len(matches) == 1:
+        return matches[0]
     if not metrics:
         raise UserError(
             f"metric: {name[:100]!r} is not known, because no usage has been pushed yet.", field="metric"

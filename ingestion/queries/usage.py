@@ -21,7 +21,7 @@ GRANULARITIES = ("none", "day", "week", "month")
 
 
 @dataclass(frozen=True)
-class UsageAsked:
+class MetricQuery:
     """A question about one metric. `by`: "", "customer" or "dimension:<key>".
 
     `customers` are exact ids; `dimensions` are keys with the values that pass, without regard to case. `top`: only the
@@ -51,7 +51,7 @@ class UsageGroup:
 
 
 @dataclass(frozen=True)
-class UsageRead:
+class MetricUsage:
     """The answer of `read_usage`. `total` None: no event. `unit` None: unknown, or there are several (`units`).
 
     `days_with_data` are the days of the range on which the metric has any event, whatever the filters; `bucket_days` the
@@ -72,7 +72,7 @@ class UsageRead:
     last_day: date | None = None
 
 
-def read_usage(account: Account, asked: UsageAsked, *, deadline: float | None = None) -> UsageRead:
+def read_usage(account: Account, metric_query: MetricQuery, *, deadline: float | None = None) -> MetricUsage:
     """A metric's quantity over a range of days by its aggregation; in total, by group, by bucket. Exact Decimals.
 
     `sum`: of quantities. `average_of_days`: the sum divided by the days of the bucket on which the metric has any
@@ -84,56 +84,56 @@ def read_usage(account: Account, asked: UsageAsked, *, deadline: float | None = 
     """
     metrics = metrics_of(account)
     if not metrics:
-        return UsageRead(asked.metric, UsageMetric.Aggregation.SUM.value, None, [], 0, None)
-    return read_metric(account, find_metric(metrics, asked.metric), asked, deadline=deadline)
+        return MetricUsage(metric_query.metric, UsageMetric.Aggregation.SUM.value, None, [], 0, None)
+    return read_metric(account, find_metric(metrics, metric_query.metric), metric_query, deadline=deadline)
 
 
 def read_metric(
-    account: Account, metric: UsageMetric, asked: UsageAsked, *, deadline: float | None = None
-) -> UsageRead:
+    account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None = None
+) -> MetricUsage:
     """`read_usage` of a metric that is found already. One lake query."""
-    plan = plan_of(metric, asked)
+    plan = plan_of(metric, metric_query)
     table = engine.run(
         account,
         Kind.USAGE,
-        asked.days.start,
-        asked.days.end,
+        metric_query.days.start,
+        metric_query.days.end,
         UsageBuild(plan),
         tag_keys=plan.dimension_keys,
         deadline=deadline,
     )
-    return _read(plan, read_sums(plan, table))
+    return _metric_usage(plan, read_sums(plan, table))
 
 
-def plan_of(metric: UsageMetric, asked: UsageAsked) -> UsagePlan:
+def plan_of(metric: UsageMetric, metric_query: MetricQuery) -> UsagePlan:
     """The plan of a question. Raises UserError for an unknown granularity or group."""
-    if asked.granularity not in GRANULARITIES:
-        raise unknown_value("granularity", asked.granularity, GRANULARITIES, show=str)
-    prefix, _colon, key = asked.by.partition(":")
-    if asked.by not in ("", "customer") and not (prefix == "dimension" and key):
-        raise unknown_value("group_by", asked.by, ["customer", "dimension:<key>"], show=str)
+    if metric_query.granularity not in GRANULARITIES:
+        raise unknown_value("granularity", metric_query.granularity, GRANULARITIES, show=str)
+    prefix, _colon, key = metric_query.by.partition(":")
+    if metric_query.by not in ("", "customer") and not (prefix == "dimension" and key):
+        raise unknown_value("group_by", metric_query.by, ["customer", "dimension:<key>"], show=str)
     return UsagePlan(
         metric=metric.name,
         aggregation=metric.aggregation,
-        granularity=asked.granularity,
-        by=asked.by,
-        customers=asked.customers,
-        dimensions=asked.dimensions,
-        top=asked.top,
+        granularity=metric_query.granularity,
+        by=metric_query.by,
+        customers=metric_query.customers,
+        dimensions=metric_query.dimensions,
+        top=metric_query.top,
     )
 
 
-def _read(plan: UsagePlan, sums: UsageSums) -> UsageRead:
+def _metric_usage(plan: UsagePlan, sums: UsageSums) -> MetricUsage:
     units = sorted(unit for unit in sums.units if unit)
     days = sums.metric_days
     groups = [_group(plan, group, days) for group in sums.groups]
-    return UsageRead(
+    return MetricUsage(
         metric=plan.metric,
         aggregation=plan.aggregation,
         unit=units[0] if len(units) == 1 else None,
         units=units,
         days_with_data=days.get(None, 0),
-        total=_divided(plan, sums.total.whole, days.get(None, 0)),
+        total=_divide_average(plan, sums.total.whole, days.get(None, 0)),
         buckets=_buckets(plan, sums.total, days),
         groups=sorted(groups, key=_by_size),
         group_count=sums.group_count or len(groups),
@@ -144,7 +144,7 @@ def _read(plan: UsagePlan, sums: UsageSums) -> UsageRead:
 
 
 def _group(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int]) -> UsageGroup:
-    quantity = _divided(plan, group.whole, days.get(None, 0))
+    quantity = _divide_average(plan, group.whole, days.get(None, 0))
     return UsageGroup(group.value, quantity or Decimal(0), group.days, _buckets(plan, group, days))
 
 
@@ -153,13 +153,14 @@ def _by_size(group: UsageGroup) -> tuple[bool, Decimal, str]:
 
 
 def _buckets(plan: UsagePlan, group: GroupSums, days: Mapping[date | None, int]) -> dict[date, Decimal]:
-    found = {
-        start: _divided(plan, quantity, days[start]) for start, quantity in sorted(group.buckets.items())
+    quantities = {
+        start: _divide_average(plan, quantity, days[start])
+        for start, quantity in sorted(group.buckets.items())
     }
-    return {start: quantity for start, quantity in found.items() if quantity is not None}
+    return {start: quantity for start, quantity in quantities.items() if quantity is not None}
 
 
-def _divided(plan: UsagePlan, quantity: Decimal | None, days: int) -> Decimal | None:
+def _divide_average(plan: UsagePlan, quantity: Decimal | None, days: int) -> Decimal | None:
     """An average is its sum over the metric's days; 38 digits."""
     if quantity is None or plan.aggregation != AVERAGE:
         return quantity

@@ -14,23 +14,29 @@ from finops.lib import clock
 from finops.lib.answers import AccountRef, PeriodUsed
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
-from finops.lib.periods import DateRange, bucket_start, cut_buckets, next_bucket
-from finops.lib.spoken import percent, quoted
+from finops.lib.periods import DateRange, bucket_start, next_bucket, partial_bucket_warnings
+from finops.lib.sentences import percent_text, quote
 from ingestion.answers import QuantitySeries, UsageAnswer, UsageRow
 from ingestion.models import UsageMetric
 from ingestion.queries import usage_words as words
-from ingestion.queries.asked import Known, customer_names, find_customers, find_filters, find_group
 from ingestion.queries.metrics import find_metric, metrics_of
-from ingestion.queries.usage import UsageAsked, UsageGroup, UsageRead, read_metric
+from ingestion.queries.resolution import (
+    EventDimensions,
+    customer_names,
+    find_customers,
+    find_filters,
+    find_group,
+)
+from ingestion.queries.usage import MetricQuery, MetricUsage, UsageGroup, read_metric
 from ingestion.queries.usage_comparison import (
     NOT_OVER,
     TOO_MANY,
-    Compared,
+    PeriodComparison,
     active_customers,
     compare_usage,
 )
 from ingestion.queries.usage_lake import AVERAGE, SUM
-from ingestion.usage_query import CUSTOMER, MAX_TOP, UsageQuery, asked_days
+from ingestion.usage_query import CUSTOMER, MAX_TOP, UsageQuery, query_days
 
 OTHER = "other"
 MAX_BUCKETS = 400
@@ -40,13 +46,13 @@ Fits = Callable[[UsageAnswer], bool]
 
 
 @dataclass(frozen=True)
-class _Question:
+class _ResolvedQuery:
     """A query with everything in it found."""
 
     account: Account
     query: UsageQuery
     metric: UsageMetric
-    asked: UsageAsked
+    metric_query: MetricQuery
     warnings: list[str]
 
 
@@ -62,31 +68,37 @@ def query_usage(
     """
     metrics = metrics_of(account)
     if not metrics:
-        return _nothing_pushed(account, query)
-    question = _question(account, query, metrics, all_groups=all_groups)
-    read = read_metric(account, question.metric, question.asked, deadline=deadline)
-    if read.total is None and not query.names_days:
-        return _of_today(account, query, question, read, all_groups=all_groups, deadline=deadline)
-    compared = None
+        return _empty_answer(account, query)
+    resolved_query = _resolve_query(account, query, metrics, all_groups=all_groups)
+    usage = read_metric(account, resolved_query.metric, resolved_query.metric_query, deadline=deadline)
+    if usage.total is None and not query.names_days:
+        return _answer_for_today(
+            account, query, resolved_query, usage, all_groups=all_groups, deadline=deadline
+        )
+    comparison = None
     if query.compare_to != "none":
-        compared = compare_usage(account, question.metric, question.asked, query, read, deadline=deadline)
-    return _answer(question, read, compared, _customers(question, read, deadline))
+        comparison = compare_usage(
+            account, resolved_query.metric, resolved_query.metric_query, query, usage, deadline=deadline
+        )
+    return _answer(resolved_query, usage, comparison, _customers(resolved_query, usage, deadline))
 
 
-def _customers(question: _Question, read: UsageRead, deadline: float | None) -> int:
+def _customers(resolved_query: _ResolvedQuery, usage: MetricUsage, deadline: float | None) -> int:
     """How many customers have an event that counts; a lake query where the rows do not say it."""
-    if question.asked.by == CUSTOMER:
-        return read.group_count
-    if len(question.asked.customers) == 1:
-        return int(read.total is not None)
-    return active_customers(question.account, question.metric, question.asked, deadline=deadline)
+    if resolved_query.metric_query.by == CUSTOMER:
+        return usage.group_count
+    if len(resolved_query.metric_query.customers) == 1:
+        return int(usage.total is not None)
+    return active_customers(
+        resolved_query.account, resolved_query.metric, resolved_query.metric_query, deadline=deadline
+    )
 
 
-def _of_today(
+def _answer_for_today(
     account: Account,
     query: UsageQuery,
-    question: _Question,
-    read: UsageRead,
+    resolved_query: _ResolvedQuery,
+    usage: MetricUsage,
     *,
     all_groups: bool,
     deadline: float | None,
@@ -94,23 +106,21 @@ def _of_today(
     """Who has just begun to push has usage of today alone, which the default period does not reach."""
     today = query_usage(account, replace(query, period="today"), all_groups=all_groups, deadline=deadline)
     if today.quantity is None:
-        return _answer(question, read, None, 0)
+        return _answer(resolved_query, usage, None, 0)
     note = "The last 30 days have no event, so this is of today, which is not over."
     return replace(today, warnings=[note, *today.warnings])
 
 
-def shortened(
+def fit_to_size(
     account: Account, query: UsageQuery, answer: UsageAnswer, fits: Fits, *, deadline: float | None = None
 ) -> UsageAnswer:
     """The answer, asked again for fewer groups until it fits; last, without series. Says so in `truncated`."""
     top = query.top
     while not fits(answer) and top > 1:
         top //= 2
-        found = query_usage(account, replace(query, top=top), deadline=deadline)
-        note = (
-            f"{found.truncated} A tool's answer is at most 25 KB, so {top} groups are listed apart.".strip()
-        )
-        answer = replace(found, truncated=note, console_url=answer.console_url)
+        smaller_answer = query_usage(account, replace(query, top=top), deadline=deadline)
+        note = f"{smaller_answer.truncated} A tool's answer is at most 25 KB, so {top} groups are listed apart.".strip()
+        answer = replace(smaller_answer, truncated=note, console_url=answer.console_url)
     return answer if fits(answer) else _without_series(answer)
 
 
@@ -123,17 +133,17 @@ def _without_series(answer: UsageAnswer) -> UsageAnswer:
     return replace(answer, quantity_series={}, rows=rows, truncated=note.strip())
 
 
-def _question(
+def _resolve_query(
     account: Account, query: UsageQuery, metrics: Sequence[UsageMetric], *, all_groups: bool
-) -> _Question:
-    days, known = asked_days(account, query), Known(account)
+) -> _ResolvedQuery:
+    days, event_dimensions = query_days(account, query), EventDimensions(account)
     _check_buckets(query, days)
     metric = find_metric(metrics, query.metric) if query.metric else metrics[0]
-    group = find_group(known, query.group_by)
-    customers, of_customers = find_customers(account, _asked_customers(query))
+    group = find_group(event_dimensions, query.group_by)
+    customers, of_customers = find_customers(account, _customer_names(query))
     of_keys = [item for item in query.filters if item.dimension != CUSTOMER]
-    dimensions, of_dimensions = find_filters(known, of_keys)
-    asked = UsageAsked(
+    dimensions, of_dimensions = find_filters(event_dimensions, of_keys)
+    metric_query = MetricQuery(
         metric=metric.name,
         days=days,
         granularity=query.granularity,
@@ -142,12 +152,14 @@ def _question(
         dimensions=dimensions,
         top=None if all_groups else query.top,
     )
-    chosen = words.metric_chosen(metric, metrics) if not query.metric else []
+    metric_warnings = words.default_metric_warning(metric, metrics) if not query.metric else []
     of_group = [group.warning] if group.warning else []
-    return _Question(account, query, metric, asked, [*chosen, *of_group, *of_customers, *of_dimensions])
+    return _ResolvedQuery(
+        account, query, metric, metric_query, [*metric_warnings, *of_group, *of_customers, *of_dimensions]
+    )
 
 
-def _asked_customers(query: UsageQuery) -> list[str]:
+def _customer_names(query: UsageQuery) -> list[str]:
     """Those of `customers`, and of filters on the customer."""
     filtered = [value for item in query.filters if item.dimension == CUSTOMER for value in item.values]
     return [*query.customers, *filtered]
@@ -163,41 +175,50 @@ def _check_buckets(query: UsageQuery, days: DateRange) -> None:
         )
 
 
-def _answer(question: _Question, read: UsageRead, compared: Compared | None, customers: int) -> UsageAnswer:
-    asked, query = question.asked, question.query
-    names = _names(question, read)
-    rows = [_row(question, read, group, names, compared) for group in read.groups]
-    account = question.account
+def _answer(
+    resolved_query: _ResolvedQuery, usage: MetricUsage, comparison: PeriodComparison | None, customers: int
+) -> UsageAnswer:
+    metric_query, query = resolved_query.metric_query, resolved_query.query
+    names = _names(resolved_query, usage)
+    rows = [_row(resolved_query, usage, group, names, comparison) for group in usage.groups]
+    account = resolved_query.account
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=words.summary(account, question.metric, asked, read, rows) + _against(compared, customers),
-        metric=read.metric,
-        label=question.metric.label,
-        aggregation=read.aggregation,
-        unit=read.unit,
-        units=read.units,
-        period=_period(query, asked.days),
-        granularity=asked.granularity,
-        group_by=asked.by,
-        quantity=read.total,
-        quantity_series=_series(asked, read, read.buckets),
+        summary=words.summary(account, resolved_query.metric, metric_query, usage, rows)
+        + _comparison_text(comparison, customers),
+        metric=usage.metric,
+        label=resolved_query.metric.label,
+        aggregation=usage.aggregation,
+        unit=usage.unit,
+        units=usage.units,
+        period=_period(query, metric_query.days),
+        granularity=metric_query.granularity,
+        group_by=metric_query.by,
+        quantity=usage.total,
+        quantity_series=_series(metric_query, usage, usage.buckets),
         rows=rows,
         active_customers=customers,
-        change=compared.change if compared else None,
-        comparison=compared.described(query.compare_to) if compared else None,
-        days_with_data=read.days_with_data,
-        data_from=read.first_day,
-        data_through=read.last_day,
-        truncated=_truncated(rows, query.top),
-        warnings=[*question.warnings, *_of_comparison(query, compared), *_warnings(asked, read)],
-        hint=words.hint(account, question.metric, asked, read),
+        change=comparison.change if comparison else None,
+        comparison=comparison.to_answer(query.compare_to) if comparison else None,
+        days_with_data=usage.days_with_data,
+        data_from=usage.first_day,
+        data_through=usage.last_day,
+        truncated=_truncation_note(rows, query.top),
+        warnings=[
+            *resolved_query.warnings,
+            *_comparison_warnings(query, comparison),
+            *_warnings(metric_query, usage),
+        ],
+        hint=words.hint(account, resolved_query.metric, metric_query, usage),
     )
 
 
-def _names(question: _Question, read: UsageRead) -> dict[str, str]:
-    if question.asked.by != CUSTOMER:
+def _names(resolved_query: _ResolvedQuery, usage: MetricUsage) -> dict[str, str]:
+    if resolved_query.metric_query.by != CUSTOMER:
         return {}
-    return customer_names(question.account, [group.value for group in read.groups if group.value is not None])
+    return customer_names(
+        resolved_query.account, [group.value for group in usage.groups if group.value is not None]
+    )
 
 
 def _period(query: UsageQuery, days: DateRange) -> PeriodUsed:
@@ -210,105 +231,105 @@ def _period(query: UsageQuery, days: DateRange) -> PeriodUsed:
     )
 
 
-def _against(compared: Compared | None, customers: int) -> str:
+def _comparison_text(comparison: PeriodComparison | None, customers: int) -> str:
     """How it compares, and how many customers there were; empty without a comparison."""
-    if compared is None:
+    if comparison is None:
         return ""
-    before = f"{compared.previous_customers:,} before"
+    before = f"{comparison.previous_customers:,} before"
     active = f"{customers:,} customer{'' if customers == 1 else 's'} active, {before}"
-    days = f"{compared.earlier.start} to {compared.earlier.end}"
-    change = compared.change
+    days = f"{comparison.earlier.start} to {comparison.earlier.end}"
+    change = comparison.change
     if change.previous_quantity is None or change.ratio is None:
         return f" No change is known against {days}: {change.reason} {active[0].upper()}{active[1:]}."
     sign = "+" if change.ratio > 0 else ""
-    gaps = f" ({compared.gaps})" if compared.gaps else ""
-    return f" That is {sign}{percent(change.ratio)} against {days}{gaps}; {active}."
+    gaps = f" ({comparison.gaps})" if comparison.gaps else ""
+    return f" That is {sign}{percent_text(change.ratio)} against {days}{gaps}; {active}."
 
 
-def _of_comparison(query: UsageQuery, compared: Compared | None) -> list[str]:
+def _comparison_warnings(query: UsageQuery, comparison: PeriodComparison | None) -> list[str]:
     if query.compare_to == "none":
         return []
-    if compared is None:
+    if comparison is None:
         return [NOT_OVER]
-    return [] if compared.by_group else [TOO_MANY]
+    return [] if comparison.by_group else [TOO_MANY]
 
 
 def _row(
-    question: _Question,
-    read: UsageRead,
+    resolved_query: _ResolvedQuery,
+    usage: MetricUsage,
     group: UsageGroup,
     names: dict[str, str],
-    compared: Compared | None,
+    comparison: PeriodComparison | None,
 ) -> UsageRow:
     is_other = group.value is None
-    listed = sum(1 for one in read.groups if one.value is not None)
-    adds_up = _rows_add_up(question.asked, read)
+    listed = sum(1 for one in usage.groups if one.value is not None)
+    adds_up = _rows_add_up(resolved_query.metric_query, usage)
     return UsageRow(
         value=OTHER if group.value is None else group.value,
         quantity=group.quantity,
-        share=ratio(group.quantity, read.total) if adds_up and read.total is not None else None,
+        share=ratio(group.quantity, usage.total) if adds_up and usage.total is not None else None,
         days_with_data=group.days_with_data,
         name=names.get(group.value or "", ""),
-        other_groups=read.group_count - listed if is_other else 0,
-        change=compared.change_of(group.value) if compared and group.value is not None else None,
-        quantity_series=_series(question.asked, read, group.buckets),
+        other_groups=usage.group_count - listed if is_other else 0,
+        change=comparison.change_of(group.value) if comparison and group.value is not None else None,
+        quantity_series=_series(resolved_query.metric_query, usage, group.buckets),
     )
 
 
-def _rows_add_up(asked: UsageAsked, read: UsageRead) -> bool:
+def _rows_add_up(metric_query: MetricQuery, usage: MetricUsage) -> bool:
     """A customer has a last or largest event under each value of a dimension, so those rows do not."""
-    return read.aggregation in (SUM, AVERAGE) or asked.by == CUSTOMER
+    return usage.aggregation in (SUM, AVERAGE) or metric_query.by == CUSTOMER
 
 
-def _series(asked: UsageAsked, read: UsageRead, buckets: dict[date, Decimal]) -> QuantitySeries:
-    if asked.granularity == "none":
+def _series(metric_query: MetricQuery, usage: MetricUsage, buckets: dict[date, Decimal]) -> QuantitySeries:
+    if metric_query.granularity == "none":
         return {}
     # No event adds nothing to a sum; but there is no last or largest of no event.
-    nothing = Decimal(0) if read.aggregation in (SUM, AVERAGE) else None
+    nothing = Decimal(0) if usage.aggregation in (SUM, AVERAGE) else None
     return {
-        start.isoformat(): buckets.get(start, nothing) if start in read.bucket_days else None
-        for start in _starts(asked)
+        start.isoformat(): buckets.get(start, nothing) if start in usage.bucket_days else None
+        for start in _starts(metric_query)
     }
 
 
-def _starts(asked: UsageAsked) -> list[date]:
-    found, start = [], bucket_start(asked.granularity, asked.days.start)
-    while start <= asked.days.end:
-        found.append(start)
-        start = next_bucket(asked.granularity, start)
-    return found
+def _starts(metric_query: MetricQuery) -> list[date]:
+    starts, start = [], bucket_start(metric_query.granularity, metric_query.days.start)
+    while start <= metric_query.days.end:
+        starts.append(start)
+        start = next_bucket(metric_query.granularity, start)
+    return starts
 
 
-def _warnings(asked: UsageAsked, read: UsageRead) -> list[str]:
-    found = words.several_units(read)
+def _warnings(metric_query: MetricQuery, usage: MetricUsage) -> list[str]:
+    warnings = words.several_units(usage)
     if (
-        asked.days.start <= clock.today() <= asked.days.end
-        and read.last_day
-        and read.last_day >= clock.today()
+        metric_query.days.start <= clock.today() <= metric_query.days.end
+        and usage.last_day
+        and usage.last_day >= clock.today()
     ):
-        found.append(f"Today, {clock.today()}, is not over: it counts as far as it came.")
-    if read.groups and not _rows_add_up(asked, read):
-        found.append(
-            f"Rows do not add up to the total: with aggregation {read.aggregation} a customer counts once under each "
-            f"value of {asked.by.removeprefix('dimension:')}."
+        warnings.append(f"Today, {clock.today()}, is not over: it counts as far as it came.")
+    if usage.groups and not _rows_add_up(metric_query, usage):
+        warnings.append(
+            f"Rows do not add up to the total: with aggregation {usage.aggregation} a customer counts once under each "
+            f"value of {metric_query.by.removeprefix('dimension:')}."
         )
-    return found + cut_buckets(asked.granularity, asked.days)
+    return warnings + partial_bucket_warnings(metric_query.granularity, metric_query.days)
 
 
-def _truncated(rows: Sequence[UsageRow], top: int) -> str:
-    folded = sum(row.other_groups for row in rows)
-    if not folded:
+def _truncation_note(rows: Sequence[UsageRow], top: int) -> str:
+    other_groups = sum(row.other_groups for row in rows)
+    if not other_groups:
         return ""
     more = f"raise top (now {top}, at most {MAX_TOP}) or " if top < MAX_TOP else ""
-    groups = "1 group is" if folded == 1 else f"{folded:,} groups are"
+    groups = "1 group is" if other_groups == 1 else f"{other_groups:,} groups are"
     return f"{groups} in the row other: {more}filter."
 
 
-def _nothing_pushed(account: Account, query: UsageQuery) -> UsageAnswer:
-    days = asked_days(account, query)
+def _empty_answer(account: Account, query: UsageQuery) -> UsageAnswer:
+    days = query_days(account, query)
     return UsageAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quoted(account.name)} has no usage yet: nothing has been pushed.",
+        summary=f"{quote(account.name)} has no usage yet: nothing has been pushed.",
         metric=query.metric,
         label="",
         aggregation=UsageMetric.Aggregation.SUM.value,

@@ -13,11 +13,11 @@ from accounts.models import Account
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib import clock
-from finops.lib.money import ratio, subtracted
+from finops.lib.money import exact_difference, ratio
 from finops.lib.periods import DateRange, previous_period, previous_year, whole_period
 from ingestion.answers import UsageChange, UsageComparison
 from ingestion.models import UsageMetric
-from ingestion.queries.usage import UsageAsked, UsageRead, plan_of, read_metric
+from ingestion.queries.usage import MetricQuery, MetricUsage, plan_of, read_metric
 from ingestion.queries.usage_lake import UsagePlan, conditions_of
 from ingestion.usage_query import UsageQuery
 
@@ -31,14 +31,14 @@ TOO_MANY = f"Only the total is compared: there are more than {MAX_GROUPS:,} grou
 
 
 @dataclass(frozen=True)
-class Compared:
+class PeriodComparison:
     """Usage of the days that are compared, and of the earlier ones. `by_group`: whether each group was read; `unknown`:
     why nothing is known of some of the earlier days."""
 
     days: DateRange
     earlier: DateRange
-    current: UsageRead
-    previous: UsageRead
+    current: MetricUsage
+    previous: MetricUsage
     previous_customers: int
     by_group: bool
     unknown: str = ""
@@ -61,7 +61,7 @@ class Compared:
             return ""
         return f"events on {now} of {self.days.days} days, on {before} of {self.earlier.days} before"
 
-    def described(self, compare_to: str) -> UsageComparison:
+    def to_answer(self, compare_to: str) -> UsageComparison:
         return UsageComparison(
             compare_to=compare_to,
             start_date=self.days.start,
@@ -81,7 +81,7 @@ class Compared:
                 reason=reason,
             )
         current, previous = now or Decimal(0), before or Decimal(0)
-        change = subtracted(current, previous)
+        change = exact_difference(current, previous)
         share = ratio(change, abs(previous))
         return UsageChange(
             current_quantity=current,
@@ -92,71 +92,75 @@ class Compared:
         )
 
 
-def _quantity_of(read: UsageRead, value: str) -> Decimal | None:
-    return next((group.quantity for group in read.groups if group.value == value), None)
+def _quantity_of(usage: MetricUsage, value: str) -> Decimal | None:
+    return next((group.quantity for group in usage.groups if group.value == value), None)
 
 
 def compare_usage(
     account: Account,
     metric: UsageMetric,
-    asked: UsageAsked,
+    metric_query: MetricQuery,
     query: UsageQuery,
-    read: UsageRead,
+    usage: MetricUsage,
     *,
     deadline: float | None,
-) -> Compared | None:
+) -> PeriodComparison | None:
     """The comparison that a query asks for; None when no day of its period is over. Up to four lake queries.
 
     Today is not over, so the days before it are compared, with as many of the earlier period. `read`: the usage of
     all the days, all groups beyond `top` as one.
     """
     yesterday = clock.today() - timedelta(days=1)
-    if asked.days.start > yesterday:
+    if metric_query.days.start > yesterday:
         return None
-    days = DateRange(asked.days.start, min(asked.days.end, yesterday))
-    earlier = _earlier(query, days, asked.days)
-    by_group = read.group_count <= MAX_GROUPS
-    question = replace(asked, granularity="none", **({"top": None} if by_group else {"by": "", "top": None}))
+    days = DateRange(metric_query.days.start, min(metric_query.days.end, yesterday))
+    earlier = _earlier(query, days, metric_query.days)
+    by_group = usage.group_count <= MAX_GROUPS
+    question = replace(
+        metric_query, granularity="none", **({"top": None} if by_group else {"by": "", "top": None})
+    )
     previous = read_metric(account, metric, replace(question, days=earlier), deadline=deadline)
-    return Compared(
+    return PeriodComparison(
         days=days,
         earlier=earlier,
         current=read_metric(account, metric, replace(question, days=days), deadline=deadline),
         previous=previous,
-        previous_customers=active_customers(account, metric, replace(asked, days=earlier), deadline=deadline),
+        previous_customers=active_customers(
+            account, metric, replace(metric_query, days=earlier), deadline=deadline
+        ),
         by_group=by_group,
-        unknown=_begun_later(account, metric, asked, earlier, previous, deadline),
+        unknown=_incomplete_period_reason(account, metric, metric_query, earlier, previous, deadline),
     )
 
 
-def _begun_later(
+def _incomplete_period_reason(
     account: Account,
     metric: UsageMetric,
-    asked: UsageAsked,
+    metric_query: MetricQuery,
     earlier: DateRange,
-    previous: UsageRead,
+    previous: MetricUsage,
     deadline: float | None,
 ) -> str:
     """Why the earlier days are no whole period; empty where they are. A lake query where their first day has no event."""
     if previous.first_day is None or previous.first_day <= earlier.start:
         return ""
     before = DateRange(date.min, earlier.start - timedelta(days=1))
-    whole_metric = replace(asked, days=before, customers=(), dimensions=())
+    whole_metric = replace(metric_query, days=before, customers=(), dimensions=())
     if active_customers(account, metric, whole_metric, deadline=deadline):
         return ""
     return f"The metric's first event is of {previous.first_day}, within the earlier days."
 
 
 def active_customers(
-    account: Account, metric: UsageMetric, asked: UsageAsked, *, deadline: float | None
+    account: Account, metric: UsageMetric, metric_query: MetricQuery, *, deadline: float | None
 ) -> int:
     """How many customers have an event that counts in the days. One lake query."""
-    plan = plan_of(metric, replace(asked, by="", top=None, granularity="none"))
+    plan = plan_of(metric, replace(metric_query, by="", top=None, granularity="none"))
     table = engine.run(
         account,
         Kind.USAGE,
-        asked.days.start,
-        asked.days.end,
+        metric_query.days.start,
+        metric_query.days.end,
         CustomersBuild(plan),
         tag_keys=plan.dimension_keys,
         deadline=deadline,

@@ -71,34 +71,34 @@ class UsageBuild:
 
     def __call__(self, table: Any) -> Any:
         plan = self.plan
-        days = _reduced(plan, table.filter(table.metric == plan.metric))
+        days = _daily_rows(plan, table.filter(table.metric == plan.metric))
         rows = days.filter(days.wanted)
         pieces = [
-            *_days_of_the_metric(plan, days),
+            *_metric_days(plan, days),
             _piece(rows.select("unit").distinct(), _UNIT),
             *_figures(plan, rows, _TOTAL, []),
         ]
         if plan.by:
-            pieces += _figures(plan, _folded(plan, rows), _GROUP, ["value", "place", "groups"])
+            pieces += _figures(plan, _fold_beyond_top(plan, rows), _GROUP, ["value", "place", "groups"])
         return reduce(lambda one, other: one.union(other), pieces)
 
 
-def _reduced(plan: UsagePlan, events: Any) -> Any:
+def _daily_rows(plan: UsagePlan, events: Any) -> Any:
     """Events as one row a group, unit and day, and customer where customers count each for itself.
 
     The only place that names the events: a table that is named twice is read once and held, 75 bytes an event.
     """
-    wanted = _wanted(plan, events)
-    value = ibis.ifelse(wanted, _value(plan, events), ibis.null("string"))
-    keys = {"wanted": wanted, "value": value, "unit": events.unit, "day": events.day}
+    passes = _filter_condition(plan, events)
+    value = ibis.ifelse(passes, _value(plan, events), ibis.null("string"))
+    keys = {"wanted": passes, "value": value, "unit": events.unit, "day": events.day}
     if not plan.counts_customers:
         return events.group_by(**keys).aggregate(quantity=events.quantity.sum())
-    customer = ibis.ifelse(wanted, events.customer_id, ibis.null("string"))
+    customer = ibis.ifelse(passes, events.customer_id, ibis.null("string"))
     best = events.quantity if plan.aggregation == MAX else latest(events)
     return events.group_by(customer_id=customer, **keys).aggregate(best=best.max())
 
 
-def _wanted(plan: UsagePlan, events: Any) -> Any:
+def _filter_condition(plan: UsagePlan, events: Any) -> Any:
     """Whether an event passes the filters."""
     conditions = conditions_of(plan, events)
     return reduce(and_, conditions) if conditions else ibis.literal(True)
@@ -143,19 +143,19 @@ def _quantity(plan: UsagePlan, rows: Any, keys: Sequence[str]) -> Any:
     quantity = values.best if plan.aggregation == MAX else values.best["quantity"]
     sums = values.group_by(list(keys)).aggregate(quantity=quantity.sum())
     days = rows.group_by(list(keys)).aggregate(days=rows.day.nunique())
-    named = days.rename({f"of_{key}": key for key in keys})
+    renamed_days = days.rename({f"of_{key}": key for key in keys})
     # Null-safe: the groups that are not listed have no value.
-    same = [sums[key].identical_to(named[f"of_{key}"]) for key in keys]
-    return sums.inner_join(named, same).select(*keys, "quantity", "days")
+    same = [sums[key].identical_to(renamed_days[f"of_{key}"]) for key in keys]
+    return sums.inner_join(renamed_days, same).select(*keys, "quantity", "days")
 
 
 def _figures(plan: UsagePlan, rows: Any, kind: str, keys: list[str]) -> list[Any]:
     """The whole range, and each bucket."""
-    marked = rows.mutate(whole=ibis.literal(True))
-    pieces = [_piece(_quantity(plan, marked, [*keys, "whole"]), kind)]
+    whole_range = rows.mutate(whole=ibis.literal(True))
+    pieces = [_piece(_quantity(plan, whole_range, [*keys, "whole"]), kind)]
     if plan.granularity != "none":
-        cut = rows.mutate(bucket=_bucket(plan, rows))
-        pieces.append(_piece(_quantity(plan, cut, [*keys, "bucket"]), kind))
+        bucketed = rows.mutate(bucket=_bucket(plan, rows))
+        pieces.append(_piece(_quantity(plan, bucketed, [*keys, "bucket"]), kind))
     return pieces
 
 
@@ -163,17 +163,17 @@ def _bucket(plan: UsagePlan, rows: Any) -> Any:
     return rows.day.truncate(TRUNCATIONS[plan.granularity])
 
 
-def _days_of_the_metric(plan: UsagePlan, rows: Any) -> list[Any]:
+def _metric_days(plan: UsagePlan, rows: Any) -> list[Any]:
     """On how many days the metric has events, whoever's: what an average of days is divided by."""
     whole = rows.aggregate(days=rows.day.nunique(), first_day=rows.day.min(), last_day=rows.day.max())
     pieces = [_piece(whole, _DAYS)]
     if plan.granularity != "none":
-        cut = rows.mutate(bucket=_bucket(plan, rows))
-        pieces.append(_piece(cut.group_by("bucket").aggregate(days=cut.day.nunique()), _DAYS))
+        bucketed = rows.mutate(bucket=_bucket(plan, rows))
+        pieces.append(_piece(bucketed.group_by("bucket").aggregate(days=bucketed.day.nunique()), _DAYS))
     return pieces
 
 
-def _folded(plan: UsagePlan, rows: Any) -> Any:
+def _fold_beyond_top(plan: UsagePlan, rows: Any) -> Any:
     """Rows with their group's place; those of groups that are not listed lose their value."""
     if plan.top is None:
         return rows.mutate(place=ibis.literal(0, type="int64"), groups=ibis.literal(0, type="int64"))
@@ -185,9 +185,9 @@ def _folded(plan: UsagePlan, rows: Any) -> Any:
         groups=sizes["value"].count().over(ibis.window()),
     )
     listed = ranked.filter(ranked.place < plan.top)
-    kept = [name for name in rows.columns if name != "value"]
+    other_columns = [name for name in rows.columns if name != "value"]
     joined = rows.left_join(listed, rows["value"] == listed.listed)
-    return joined.select(*kept, "place", "groups", value=joined.listed)
+    return joined.select(*other_columns, "place", "groups", value=joined.listed)
 
 
 def _piece(rows: Any, kind: str) -> Any:
@@ -244,7 +244,7 @@ def read_sums(plan: UsagePlan, table: pa.Table) -> UsageSums:
     whole = next(row for row in by_kind[_DAYS] if row["bucket"] is None)
     return UsageSums(
         total=_sums_of(None, by_kind[_TOTAL]),
-        groups=[_sums_of(value, found) for value, found in groups.items()],
+        groups=[_sums_of(value, group_rows) for value, group_rows in groups.items()],
         group_count=max((row["groups"] or 0 for row in by_kind[_GROUP]), default=0),
         units={row["unit"] for row in by_kind[_UNIT]},
         metric_days={row["bucket"]: row["days"] for row in by_kind[_DAYS]},

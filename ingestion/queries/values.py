@@ -14,8 +14,8 @@ from finops.lake import engine
 from finops.lake.schema import Kind, dimension_column
 from finops.lib.periods import DateRange
 from ingestion.models import Customer
-from ingestion.queries.asked import Known, find_key
 from ingestion.queries.metrics import EVER
+from ingestion.queries.resolution import EventDimensions, find_key
 from ingestion.queries.usage_lake import NONE
 from ingestion.usage_query import CUSTOMER
 
@@ -31,9 +31,11 @@ def suggest_values(account: Account, dimension: str, *, search: str, limit: int)
     text = search.replace("\x00", "").strip()
     if dimension == CUSTOMER:
         rows = Customer.objects.filter(account=account).order_by("customer_id")
-        found = rows.filter(Q(customer_id__icontains=text) | Q(name__icontains=text)) if text else rows
-        return [Suggestion(row.customer_id, row.name) for row in found[:limit]]
-    key = find_key(Known(account), dimension).value
+        matching_rows = (
+            rows.filter(Q(customer_id__icontains=text) | Q(name__icontains=text)) if text else rows
+        )
+        return [Suggestion(row.customer_id, row.name) for row in matching_rows[:limit]]
+    key = find_key(EventDimensions(account), dimension).value
     table = engine.run(account, Kind.USAGE, *EVER, _Values(key, text, limit), tag_keys=[key])
     return [Suggestion(row["value"]) for row in sorted(table.to_pylist(), key=lambda row: row["place"])]
 
@@ -46,8 +48,10 @@ class _Values:
 
     def __call__(self, table: Any) -> Any:
         value = table[dimension_column(self.key)]
-        found = value.lower().contains(ibis.literal(self.search).lower()) if self.search else value.notnull()
-        events = table.filter(found)
+        condition = (
+            value.lower().contains(ibis.literal(self.search).lower()) if self.search else value.notnull()
+        )
+        events = table.filter(condition)
         counts = events.group_by(value=value).aggregate(events=events.count())
         place = ibis.row_number().over(ibis.window(order_by=[counts.events.desc(), counts["value"]]))
         placed = counts.select("value", place=place)
@@ -72,10 +76,10 @@ def metric_values(
         tag_keys=keys,
         deadline=deadline,
     )
-    found: dict[str, list[str]] = {name: [] for name in names}
+    values_by_name: dict[str, list[str]] = {name: [] for name in names}
     for row in table.to_pylist():
-        found[names[row["place"]]].append(row["value"])
-    return {name: sorted(values) for name, values in found.items()}
+        values_by_name[names[row["place"]]].append(row["value"])
+    return {name: sorted(values) for name, values in values_by_name.items()}
 
 
 @dataclass(frozen=True)

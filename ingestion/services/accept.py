@@ -15,16 +15,16 @@ from django.db import transaction
 
 from accounts.models import Account
 from finops.lake import inbox
-from finops.lib import clock, prepared
-from ingestion.keys import PushCredential, lock_living_key
+from finops.lib import clock, prepared_statements
+from ingestion.keys import PushCredential, lock_active_key
 from ingestion.parsing import Batch, last_names
-from ingestion.services import answers, dimension_keys, event_ids, ledger
-from ingestion.services.answers import Retry
-from ingestion.services.event_ids import Judged
+from ingestion.services import dimension_keys, event_ids, idempotency, ledger
+from ingestion.services.event_ids import DedupResult
+from ingestion.services.idempotency import Retry
 from ingestion.services.receipts import Receipt
 
 
-class KeyEnded(Exception):
+class KeyRevoked(Exception):
     """The key was revoked or replaced while its push was under way; nothing of it is stored."""
 
 
@@ -35,47 +35,47 @@ def accept_events(
     """Store the new events of a batch with the customers and metrics that they name; they count from the commit.
 
     A retry of what was stored gets the answer of then. A dry run gets the answer that it would get, and stores nothing.
-    Raises KeyEnded when the key no longer lives, also for a batch without a valid event, and answers.OtherBody. Cost:
+    Raises KeyRevoked when the key no longer lives, also for a batch without a valid event, and answers.IdempotencyKeyReused. Cost:
     one statement to look at the key, one for the ledger; with events two more: customers and metrics, COPY; one or two
     more with event ids, with an Idempotency-Key, with rejected events.
     """
-    if not lock_living_key(credential.key_id):
-        raise KeyEnded
+    if not lock_active_key(credential.key_id):
+        raise KeyRevoked
     account_id = credential.account.pk
     if dry_run:
-        return _tried(credential, batch, retry)
-    if retry and (given := answers.claim(account_id=account_id, retry=retry)):
-        return given
+        return _dry_run_receipt(credential, batch, retry)
+    if retry and (stored_receipt := idempotency.claim(account_id=account_id, retry=retry)):
+        return stored_receipt
     batch_id = uuid4()
     batch, keys = dimension_keys.admit(account_id=account_id, source_id=credential.source_id, batch=batch)
-    judged = event_ids.judge(account_id=account_id, batch=batch, batch_id=batch_id)
-    _store(credential, batch, batch_id, judged, keys)
-    receipt = _receipt(batch_id, judged)
+    dedup_result = event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=batch_id)
+    _store(credential, batch, batch_id, dedup_result, keys)
+    receipt = _receipt(batch_id, dedup_result)
     if retry:
-        answers.keep(account_id=account_id, retry=retry, receipt=receipt)
+        idempotency.store_answer(account_id=account_id, retry=retry, receipt=receipt)
     return receipt
 
 
-def _tried(credential: PushCredential, batch: Batch, retry: Retry | None) -> Receipt:
+def _dry_run_receipt(credential: PushCredential, batch: Batch, retry: Retry | None) -> Receipt:
     account_id = credential.account.pk
-    if retry and (given := answers.find(account_id=account_id, retry=retry)):
-        return given
+    if retry and (stored_receipt := idempotency.find(account_id=account_id, retry=retry)):
+        return stored_receipt
     batch = dimension_keys.check(source_id=credential.source_id, batch=batch)
-    return _receipt(None, event_ids.judge(account_id=account_id, batch=batch, batch_id=None))
+    return _receipt(None, event_ids.deduplicate(account_id=account_id, batch=batch, batch_id=None))
 
 
-def _receipt(batch_id: UUID | None, judged: Judged) -> Receipt:
+def _receipt(batch_id: UUID | None, dedup_result: DedupResult) -> Receipt:
     return Receipt.of(
         batch=batch_id,
-        accepted=len(judged.events) + judged.duplicates,
-        duplicates=judged.duplicates,
-        rejected=judged.rejected,
-        rounded=judged.rounded,
+        accepted=len(dedup_result.events) + dedup_result.duplicates,
+        duplicates=dedup_result.duplicates,
+        rejected=dedup_result.rejected,
+        rounded=dedup_result.rounded,
     )
 
 
 def _store(
-    credential: PushCredential, batch: Batch, batch_id: UUID, judged: Judged, keys: Collection[str]
+    credential: PushCredential, batch: Batch, batch_id: UUID, dedup_result: DedupResult, keys: Collection[str]
 ) -> None:
     now = clock.now()
     store_events(
@@ -83,19 +83,19 @@ def _store(
         source_id=credential.source_id,
         batch=batch_id,
         received_at=now,
-        judged=judged,
-        keys=keys if len(judged.events) == len(batch.events) else None,
+        dedup_result=dedup_result,
+        keys=keys if len(dedup_result.events) == len(batch.events) else None,
     )
     ledger.write_batch(
         batch_id=batch_id,
         credential=credential,
         received_at=now,
-        stored=judged.events,
-        duplicates=judged.duplicates,
-        rejected=len(judged.rejected),
+        stored=dedup_result.events,
+        duplicates=dedup_result.duplicates,
+        rejected=len(dedup_result.rejected),
     )
-    ledger.write_rejected(
-        batch_id=batch_id, credential=credential, received_at=now, batch=batch, rejected=judged.rejected
+    ledger.write_rejected_events(
+        batch_id=batch_id, credential=credential, received_at=now, batch=batch, rejected=dedup_result.rejected
     )
 
 
@@ -105,23 +105,26 @@ def store_events(
     source_id: int,
     batch: UUID,
     received_at: datetime,
-    judged: Judged,
+    dedup_result: DedupResult,
     keys: Collection[str] | None = None,
 ) -> None:
     """Put new events into the inbox, with the customers and metrics that they name, in the caller's transaction.
 
     `keys`: their dimension keys, if they were asked for already.
     """
-    if not judged.events:
+    if not dedup_result.events:
         return
-    names, metrics = last_names(judged.events, judged.names), {event.metric for event in judged.events}
+    names, metrics = (
+        last_names(dedup_result.events, dedup_result.names),
+        {event.metric for event in dedup_result.events},
+    )
     _upsert_customers_and_metrics(account.pk, names, metrics, received_at)
     inbox.append(
         account=account,
         source_id=source_id,
         batch=batch,
         received_at=received_at,
-        events=judged.events,
+        events=dedup_result.events,
         keys=keys,
     )
 
@@ -140,4 +143,4 @@ def _upsert_customers_and_metrics(
     # One JSON text: psycopg takes a millisecond longer for arrays of a thousand names.
     as_json = msgspec.json.encode(names).decode()
     values = {"account": account_id, "now": now, "names": as_json, "metrics": list(metrics)}
-    prepared.execute(_UPSERT, values)
+    prepared_statements.execute(_UPSERT, values)

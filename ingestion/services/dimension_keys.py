@@ -14,13 +14,13 @@ from typing import Final
 from django.db import connection, transaction
 
 from finops.lake.payload import keys_of
-from finops.lib import clock, prepared
+from finops.lib import clock, prepared_statements
 from ingestion.events import LONG_DIMENSION_KEY, MAX_DIMENSION_KEY, MAX_DIMENSION_KEYS, TOO_MANY_KEYS
 from ingestion.parsing import Batch, Rejection
 
 _keys_by_source: dict[int, frozenset[str]] = {}
 """Committed keys by source, so that a push without a new one needs no statement. A source's keys only become more."""
-_MOST_KEYS: Final = 50_000
+_MAX_CACHED_KEYS: Final = 50_000
 """Keys of all sources that a process remembers: 15 MB at most."""
 
 
@@ -33,60 +33,62 @@ def admit(*, account_id: int, source_id: int, batch: Batch) -> tuple[Batch, set[
     keys = keys_of(batch.events)
     if keys <= _keys_by_source.get(source_id, frozenset()):
         return batch, keys
-    stored = _stored(source_id)
-    if not keys <= stored:
+    stored_keys = _stored_keys(source_id)
+    if not keys <= stored_keys:
         _lock(source_id)
-        stored = _stored(source_id)
-        batch, keys = _within(batch, stored, keys)
-        _insert(account_id, source_id, sorted(keys - stored))
-    transaction.on_commit(partial(_remember, source_id, frozenset(stored | keys)))
+        stored_keys = _stored_keys(source_id)
+        batch, keys = _reject_excess_keys(batch, stored_keys, keys)
+        _insert(account_id, source_id, sorted(keys - stored_keys))
+    transaction.on_commit(partial(_remember, source_id, frozenset(stored_keys | keys)))
     return batch, keys
 
 
 def check(*, source_id: int, batch: Batch) -> Batch:
     """The batch that `admit` would give; nothing is kept."""
     keys = keys_of(batch.events)
-    return _within(batch, _stored(source_id), keys)[0] if keys else batch
+    return _reject_excess_keys(batch, _stored_keys(source_id), keys)[0] if keys else batch
 
 
-def _within(batch: Batch, stored: set[str], keys: set[str]) -> tuple[Batch, set[str]]:
-    room, unknown = max(0, MAX_DIMENSION_KEYS - len(stored)), keys - stored
-    if len(unknown) <= room and max(map(len, unknown), default=0) <= MAX_DIMENSION_KEY:
+def _reject_excess_keys(batch: Batch, stored_keys: set[str], keys: set[str]) -> tuple[Batch, set[str]]:
+    room, unseen_keys = max(0, MAX_DIMENSION_KEYS - len(stored_keys)), keys - stored_keys
+    if len(unseen_keys) <= room and max(map(len, unseen_keys), default=0) <= MAX_DIMENSION_KEY:
         return batch, keys
-    refused, new = list[Rejection](), set[str]()
+    rejections, new = list[Rejection](), set[str]()
     for event in batch.events:
-        more = keys_of([event]) - stored - new
+        more = keys_of([event]) - stored_keys - new
         if max(map(len, more), default=0) > MAX_DIMENSION_KEY:
-            refused.append(Rejection(event.position, LONG_DIMENSION_KEY))
+            rejections.append(Rejection(event.position, LONG_DIMENSION_KEY))
         elif more and len(new) + len(more) > room:
-            refused.append(Rejection(event.position, TOO_MANY_KEYS))
+            rejections.append(Rejection(event.position, TOO_MANY_KEYS))
         else:
             new |= more
-    kept = _without(batch, refused)
-    return kept, keys_of(kept.events)
+    remaining = _drop_events(batch, rejections)
+    return remaining, keys_of(remaining.events)
 
 
-def _without(batch: Batch, refused: Sequence[Rejection]) -> Batch:
-    gone = {one.index for one in refused}
-    stays = [event.position not in gone for event in batch.events]
+def _drop_events(batch: Batch, rejections: Sequence[Rejection]) -> Batch:
+    dropped_positions = {one.index for one in rejections}
+    mask = [event.position not in dropped_positions for event in batch.events]
     return Batch(
-        events=list(compress(batch.events, stays)),
-        names=list(compress(batch.names, stays)),
-        event_ids=list(compress(batch.event_ids, stays)),
-        rejected=sorted([*batch.rejected, *refused], key=lambda one: one.index),
+        events=list(compress(batch.events, mask)),
+        names=list(compress(batch.names, mask)),
+        event_ids=list(compress(batch.event_ids, mask)),
+        rejected=sorted([*batch.rejected, *rejections], key=lambda one: one.index),
         body=batch.body,
-        rounded=[at for at in batch.rounded if at not in gone],
+        rounded=[at for at in batch.rounded if at not in dropped_positions],
     )
 
 
 def _remember(source_id: int, keys: frozenset[str]) -> None:
-    if sum(map(len, list(_keys_by_source.values()))) > _MOST_KEYS:
+    if sum(map(len, list(_keys_by_source.values()))) > _MAX_CACHED_KEYS:
         _keys_by_source.clear()
     _keys_by_source[source_id] = keys
 
 
-def _stored(source_id: int) -> set[str]:
-    rows = prepared.fetch("SELECT name FROM ingestion_usagedimension WHERE source_id = %s", [source_id])
+def _stored_keys(source_id: int) -> set[str]:
+    rows = prepared_statements.fetch(
+        "SELECT name FROM ingestion_usagedimension WHERE source_id = %s", [source_id]
+    )
     return {name for (name,) in rows}
 
 

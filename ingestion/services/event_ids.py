@@ -17,7 +17,7 @@ import msgspec
 from django.db import connection, transaction
 
 from finops.lake.payload import InboxEvent
-from finops.lib import clock, prepared
+from finops.lib import clock, prepared_statements
 from ingestion.events import OTHER_CONTENT
 from ingestion.parsing import Batch, Rejection
 
@@ -28,7 +28,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DedupResult:
     """A batch after its event ids were looked at: what is new of it, with the names beside, and what is not.
 
     `rounded` counts the events, new or duplicate, whose quantity was rounded.
@@ -41,7 +41,7 @@ class Judged:
     rounded: int
 
 
-def judge(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Judged:
+def deduplicate(*, account_id: int, batch: Batch, batch_id: UUID | None) -> DedupResult:
     """Tell new events from those that were stored before, and remember the new ones as of `batch_id`.
 
     Holds the ids until the caller's transaction ends: another push with one of them waits. Without a batch id nothing
@@ -49,13 +49,13 @@ def judge(*, account_id: int, batch: Batch, batch_id: UUID | None) -> Judged:
     """
     claims = _claims(batch)
     if not claims:
-        return Judged(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
+        return DedupResult(batch.events, batch.names, 0, batch.rejected, len(batch.rounded))
     digests = dict(reversed(claims.values()))  # from the last, so that the first of each id counts
     if batch_id is None:
-        known = _known(account_id, digests)
+        stored_contents = _fetch_contents(account_id, digests)
     else:
-        known = _remember(account_id, batch_id, digests)
-    return _sorted_out(batch, claims, {**digests, **known}, known)
+        stored_contents = _remember(account_id, batch_id, digests)
+    return _partition(batch, claims, {**digests, **stored_contents}, stored_contents)
 
 
 def _claims(batch: Batch) -> dict[int, tuple[str, str]]:
@@ -78,24 +78,27 @@ def _digest(value: bytes) -> str:
     return sha256(value).hexdigest()[:32]
 
 
-def _sorted_out(
-    batch: Batch, claims: Mapping[int, tuple[str, str]], contents: Mapping[str, str], known: Iterable[str]
-) -> Judged:
-    seen = set(known)
-    kept: list[int] = []
+def _partition(
+    batch: Batch,
+    claims: Mapping[int, tuple[str, str]],
+    contents: Mapping[str, str],
+    stored_digests: Iterable[str],
+) -> DedupResult:
+    digests = set(stored_digests)
+    new_positions: list[int] = []
     rejected: list[Rejection] = []
     for at, event in enumerate(batch.events):
         digest, content = claims.get(at, ("", ""))
         if digest and contents[digest] != content:
             rejected.append(Rejection(event.position, OTHER_CONTENT))
-        elif digest not in seen:
-            kept.append(at)
+        elif digest not in digests:
+            new_positions.append(at)
             if digest:
-                seen.add(digest)
-    return Judged(
-        events=[batch.events[at] for at in kept],
-        names=[batch.names[at] for at in kept],
-        duplicates=len(batch.events) - len(kept) - len(rejected),
+                digests.add(digest)
+    return DedupResult(
+        events=[batch.events[at] for at in new_positions],
+        names=[batch.names[at] for at in new_positions],
+        duplicates=len(batch.events) - len(new_positions) - len(rejected),
         rejected=sorted([*batch.rejected, *rejected], key=lambda one: one.index),
         rounded=len(set(batch.rounded).difference(one.index for one in rejected)),
     )
@@ -119,7 +122,7 @@ SELECT replace(digest::text, '-', ''), replace(content::text, '-', '')
 
 def _remember(account_id: int, batch_id: UUID, digests: Mapping[str, str]) -> dict[str, str]:
     """Remember ids; those that another batch has already, with their content."""
-    asked: dict[str, int | str | date | UUID] = {
+    params: dict[str, int | str | date | UUID] = {
         "account": account_id,
         "batch": batch_id,
         "today": clock.today(),
@@ -128,16 +131,16 @@ def _remember(account_id: int, batch_id: UUID, digests: Mapping[str, str]) -> di
     }
     remembered = 0
     while True:
-        remembered += prepared.execute(_INSERT, asked)
+        remembered += prepared_statements.execute(_INSERT, params)
         if remembered == len(digests):
             return {}
-        known = _known(account_id, digests, batch_id)
+        stored_contents = _fetch_contents(account_id, digests, batch_id)
         # One that was in the way and is gone by now, voided or expired, is asked for again.
-        if remembered + len(known) >= len(digests):
-            return known
+        if remembered + len(stored_contents) >= len(digests):
+            return stored_contents
 
 
-def _known(account_id: int, digests: Iterable[str], batch_id: UUID | None = None) -> dict[str, str]:
+def _fetch_contents(account_id: int, digests: Iterable[str], batch_id: UUID | None = None) -> dict[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(_SELECT, {"account": account_id, "digests": _array(digests), "batch": batch_id})
         return dict(cursor.fetchall())
@@ -153,16 +156,16 @@ PAGES_AT_ONCE = 4_096
 
 def expire(before: date, *, pages: int = PAGES_AT_ONCE) -> int:
     """Forget the ids received before a day; how many. Walks the table once, a transaction every 32 MB of it."""
-    gone, at, end = 0, 0, _pages()
+    deleted_count, at, end = 0, 0, _pages()
     while at < end:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
                 "DELETE FROM ingestion_usageeventid WHERE ctid >= %s::tid AND ctid < %s::tid AND received_on < %s",
                 [f"({at},0)", f"({at + pages},0)", before],
             )
-            gone += cursor.rowcount
+            deleted_count += cursor.rowcount
         at += pages
-    return gone
+    return deleted_count
 
 
 def _pages() -> int:

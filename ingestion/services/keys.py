@@ -22,7 +22,7 @@ def generate_usage_key(*, source: UsageSource, actor: Actor) -> tuple[UsageKey, 
     Raises UserError for a source that pulls, and for one that has a living key.
     """
     _lock_push_source(source)
-    if _living_key(source) is not None:
+    if _active_key(source) is not None:
         raise UserError(f"{source.name} has a key already. Regenerate it, or revoke it first.")
     return _new_key(source, actor, action="usage_key.generate")
 
@@ -37,7 +37,7 @@ def regenerate_usage_key(
     without a living key.
     """
     _lock_push_source(source)
-    old = _living_key(source)
+    old = _active_key(source)
     if old is None:
         raise UserError(f"{source.name} has no key to replace. Generate one.")
     if replaces not in (None, old.pk):
@@ -55,7 +55,7 @@ def revoke_usage_key(*, source: UsageSource, actor: Actor) -> None:
     Raises UserError for a source that pulls.
     """
     _lock_push_source(source)
-    key = _living_key(source)
+    key = _active_key(source)
     if key is None:
         return
     _end(key)
@@ -74,9 +74,9 @@ def end_pushes(*, account: Account, source_id: int | None = None) -> None:
     sources = UsageSource.objects.unscoped().select_for_update(no_key=True).filter(account=account)
     if source_id is not None:
         sources = sources.filter(pk=source_id)
-    chosen = list(sources.order_by("pk").values_list("pk", flat=True))
+    source_ids = list(sources.order_by("pk").values_list("pk", flat=True))
     for rows in (UsageKey.objects.unscoped(), UsageUpload.objects.unscoped()):
-        list(rows.select_for_update().filter(source_id__in=chosen).order_by("pk").values_list("pk"))
+        list(rows.select_for_update().filter(source_id__in=source_ids).order_by("pk").values_list("pk"))
 
 
 def _lock_push_source(source: UsageSource) -> None:
@@ -91,7 +91,7 @@ def _lock_push_source(source: UsageSource) -> None:
         )
 
 
-def _living_key(source: UsageSource) -> UsageKey | None:
+def _active_key(source: UsageSource) -> UsageKey | None:
     # FOR UPDATE waits for the pushes that are storing under this key, see ingestion/keys.py.
     keys = UsageKey.objects.unscoped().select_for_update()
     return keys.filter(source_id=source.pk, revoked_at=None).first()

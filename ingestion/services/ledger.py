@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from finops.lake.payload import InboxEvent
-from finops.lib import clock, prepared
+from finops.lib import clock, prepared_statements
 from ingestion.keys import PushCredential
 from ingestion.parsing import Batch, Rejection
 
@@ -43,7 +43,7 @@ def write_batch(
         *(batch_id, credential.account.pk, credential.source_id, received_at),
         *(len(stored) + duplicates, rejected, duplicates, first, last),
     )
-    prepared.execute(_BATCH, values)
+    prepared_statements.execute(_BATCH, values)
 
 
 _REJECTED = """
@@ -52,7 +52,7 @@ SELECT %s, %s, %s, %s, * FROM unnest(%s::int[], %s::text[], %s::text[])
 """
 
 
-def write_rejected(
+def write_rejected_events(
     *,
     batch_id: UUID,
     credential: PushCredential,
@@ -100,7 +100,7 @@ SELECT id FROM accounts_account a
 
 def roll_up(*, limit: int = 5_000) -> int:
     """Move batches older than LEDGER_DAYS from the ledger into the months' sums; how many. A transaction every `limit`."""
-    before, moved = clock.now() - timedelta(days=LEDGER_DAYS), 0
+    before, moved_count = clock.now() - timedelta(days=LEDGER_DAYS), 0
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [before])
         due = [row[0] for row in cursor.fetchall()]
@@ -108,10 +108,10 @@ def roll_up(*, limit: int = 5_000) -> int:
             while True:
                 cursor.execute(_ROLL_UP, {"account": account_id, "before": before, "limit": limit})
                 some = int((cursor.fetchone() or (0,))[0])
-                moved += some
+                moved_count += some
                 if some < limit:
                     break
-    return moved
+    return moved_count
 
 
 _TOO_MANY = """

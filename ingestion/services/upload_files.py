@@ -17,19 +17,19 @@ from accounts.models import Account
 from finops.lib import clock
 from ingestion.models import UsageUpload
 
-FILES_STAY: Final = timedelta(days=1)
+ORPHAN_GRACE_PERIOD: Final = timedelta(days=1)
 """A file without an upload is of a request that died; it may still be arriving."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFile:
     name: str
     path: Path
     bytes: int
     digest: str
 
 
-def keep(upload: UploadedFile[Any]) -> Kept:
+def store(upload: UploadedFile[Any]) -> StoredFile:
     """Move an upload to where it waits. One that Django streamed to disk is moved, not copied; it is read once."""
     path = folder() / uuid.uuid4().hex
     temporary = getattr(upload, "temporary_file_path", None)
@@ -42,7 +42,7 @@ def keep(upload: UploadedFile[Any]) -> Kept:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     name = "".join(sign if sign.isprintable() else "?" for sign in Path(upload.name or "upload.csv").name)
-    return Kept(name[-200:], path, path.stat().st_size, digest)
+    return StoredFile(name[-200:], path, path.stat().st_size, digest)
 
 
 def remove(path: str) -> None:
@@ -58,14 +58,14 @@ def remove_of_account(account: Account) -> int:
     return len(paths)
 
 
-def remove_forgotten() -> int:
+def remove_orphans() -> int:
     """Remove files older than a day that no unfinished upload names; how many went."""
     # Unscoped: the queue serves every account.
     unfinished = UsageUpload.objects.unscoped().filter(status__in=["queued", "running"])
-    wanted = set(unfinished.values_list("path", flat=True))
-    oldest, count = (clock.now() - FILES_STAY).timestamp(), 0
+    referenced_paths = set(unfinished.values_list("path", flat=True))
+    oldest, count = (clock.now() - ORPHAN_GRACE_PERIOD).timestamp(), 0
     for path in folder().iterdir():
-        if str(path) not in wanted and path.stat().st_mtime < oldest:
+        if str(path) not in referenced_paths and path.stat().st_mtime < oldest:
             path.unlink(missing_ok=True)
             count += 1
     return count
@@ -73,6 +73,6 @@ def remove_forgotten() -> int:
 
 def folder() -> Path:
     # Not below `uploads`, which the cost imports' sweep owns.
-    found = Path(settings.VAR_DIR) / "usage-uploads"
-    found.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return found
+    path = Path(settings.VAR_DIR) / "usage-uploads"
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path

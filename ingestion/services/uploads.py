@@ -21,17 +21,24 @@ from django.db.models import Q, QuerySet
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.lib import children, clock, disk
-from finops.lib.alone import alone
-from finops.lib.children import End
+from finops.lib import child_process, clock, disk
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.child_process import ChildOutcome
 from finops.lib.errors import UserError
-from finops.lib.jobs import SEES_CANCEL, Canceled, Clock, check_room, failure_in_child, too_much_memory
+from finops.lib.jobs import (
+    CANCEL_GRACE_PERIOD,
+    JobCanceled,
+    JobDeadline,
+    check_job_limit,
+    failure_in_child,
+    too_much_memory,
+)
 from finops.worker.broker import publish
 from ingestion import csvfile
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
 from ingestion.services import upload_files
-from ingestion.services.pieces import Lost, check_not_canceled, store_piece
-from ingestion.services.upload_files import Kept
+from ingestion.services.chunks import AttemptSuperseded, check_cancellation, store_chunk
+from ingestion.services.upload_files import StoredFile
 
 logger = logging.getLogger(__name__)
 
@@ -54,13 +61,13 @@ def queue_upload(*, source: UsageSource, upload: UploadedFile[Any], actor: Actor
     if source.kind != UsageSource.Kind.PUSH:
         raise UserError("This source fetches its usage itself; upload into a push source.", field="upload")
     disk.check_disk()
-    kept = upload_files.keep(upload)
+    stored_file = upload_files.store(upload)
     try:
-        with kept.path.open("rb") as file:
+        with stored_file.path.open("rb") as file:
             csvfile.check_header(file)
-        job = _create_or_resume(source, kept, actor)
+        job = _create_or_resume(source, stored_file, actor)
     except BaseException:
-        upload_files.remove(str(kept.path))
+        upload_files.remove(str(stored_file.path))
         raise
     account_id, pk = job.account_id, job.pk
     transaction.on_commit(lambda: publish(RUN_TASK, account_id, pk, expires=3600))
@@ -92,7 +99,7 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
     twice, at once too. With `in_child` the file is read in a process of its own, which may end as it likes."""
     if disk.low_disk():
         return False
-    with _claimed(upload_id) as job:
+    with _claim(upload_id) as job:
         if job is None:
             return False
         # What an open transaction has written, no other process sees.
@@ -103,37 +110,43 @@ def run_upload(upload_id: int, *, in_child: bool = False) -> bool:
 def due_uploads() -> list[tuple[int, int]]:
     """Account and id of uploads that some worker should look at: waiting ones, and running ones whose process may have
     died; the oldest first."""
-    return list(_unfinished().order_by("pk").values_list("account_id", "pk"))
+    return list(_unfinished_uploads().order_by("pk").values_list("account_id", "pk"))
 
 
-def _unfinished() -> QuerySet[UsageUpload]:
+def _unfinished_uploads() -> QuerySet[UsageUpload]:
     # Unscoped: the queue serves every account.
     return UsageUpload.objects.unscoped().filter(status__in=[Status.QUEUED, Status.RUNNING])
 
 
-def _create_or_resume(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
-    again = f"“{kept.name}” is being uploaded already."
+def _create_or_resume(source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
+    message = f"“{stored_file.name}” is being uploaded already."
     try:
         with transaction.atomic():
             # Writers wait for each other, so that the count holds until the commit.
             Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
-            known = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
-            before = known.filter(account=source.account, digest=kept.digest).first()
-            if before is None or not before.is_unfinished:
-                check_room(_unfinished().filter(account=source.account).count(), "upload", field="upload")
-            return _resumed(before, source, kept, actor) if before else _created(source, kept, actor)
+            uploads = UsageUpload.objects.unscoped().select_for_update().exclude(status=Status.VOIDED)
+            previous = uploads.filter(account=source.account, digest=stored_file.digest).first()
+            if previous is None or not previous.is_unfinished:
+                check_job_limit(
+                    _unfinished_uploads().filter(account=source.account).count(), "upload", field="upload"
+                )
+            return (
+                _resume(previous, source, stored_file, actor)
+                if previous
+                else _create(source, stored_file, actor)
+            )
     except IntegrityError:
-        raise UserError(again, field="upload") from None
+        raise UserError(message, field="upload") from None
 
 
-def _created(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
+def _create(source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
     job = UsageUpload(
         account=source.account,
         source=source,
-        file_name=kept.name,
-        path=str(kept.path),
-        digest=kept.digest,
-        bytes_total=kept.bytes,
+        file_name=stored_file.name,
+        path=str(stored_file.path),
+        digest=stored_file.digest,
+        bytes_total=stored_file.bytes,
         actor_label=actor.label[:254],
         actor_user=actor.user,
     )
@@ -142,16 +155,16 @@ def _created(source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
     return job
 
 
-def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) -> UsageUpload:
+def _resume(job: UsageUpload, source: UsageSource, stored_file: StoredFile, actor: Actor) -> UsageUpload:
     if job.is_unfinished:
         raise UserError(f"This file is being uploaded already, as “{job.file_name}”.", field="upload")
     if not job.stored and (job.status == Status.DONE or job.source_id != source.pk):
         # Nothing of it counts and so nothing can be voided; its ids may be free by now.
         job.status = Status.VOIDED
         job.save(update_fields=["status"])
-        return _created(source, kept, actor)
+        return _create(source, stored_file, actor)
     if job.status == Status.DONE:
-        raise UserError(_taken_before(job), field="upload")
+        raise UserError(_duplicate_file_message(job), field="upload")
     if job.source_id != source.pk:
         raise UserError(
             f"The upload of this file into {job.source.name} stopped half-way. Upload it there, where it goes on, "
@@ -160,14 +173,14 @@ def _resumed(job: UsageUpload, source: UsageSource, kept: Kept, actor: Actor) ->
         )
     if UsageBatch.objects.unscoped().filter(pk=job.batch, void_asked_at__isnull=False).exists():
         raise UserError("What this file brought is being voided. Upload it again after that.", field="upload")
-    job.path, job.status, job.error, job.attempts = str(kept.path), Status.QUEUED, "", 0
+    job.path, job.status, job.error, job.attempts = str(stored_file.path), Status.QUEUED, "", 0
     job.finished_at = job.cancel_requested_at = None
     job.save()
     _record(job, actor, "resume", {"rows": job.rows})
     return job
 
 
-def _taken_before(job: UsageUpload) -> str:
+def _duplicate_file_message(job: UsageUpload) -> str:
     # Unscoped: the upload names its account.
     in_ledger = UsageBatch.objects.unscoped().filter(pk=job.batch).exists()
     then = (
@@ -189,25 +202,25 @@ def _attempt(job: UsageUpload, *, in_child: bool) -> None:
             _store_in_child(job)
         else:
             _store_or_fail(job)
-    except Lost:
+    except AttemptSuperseded:
         logger.warning("ingestion: upload %s is gone with its source, or run by another process now", job.pk)
 
 
 def _store_in_child(job: UsageUpload) -> None:
     """In one child after another, each of which goes on where the one before died."""
-    limit, deaths = Clock(), 0
+    limit, deaths = JobDeadline(), 0
     while True:
         before = job.rows
-        ending = children.run(
+        ending = child_process.run(
             f"{__name__}.attempt",
             job.pk,
             job.attempts,
             name=f"usage upload {job.pk}",
             deadline=limit.end,
-            is_wanted=partial(_is_wanted, job),
+            is_wanted=partial(_should_continue, job),
         )
-        row = _running(job).select_related("account", "source").first()
-        if row is None or ending.end is End.DONE:
+        row = _running_row(job).select_related("account", "source").first()
+        if row is None or ending.end is ChildOutcome.DONE:
             return
         job = row
         deaths = deaths + 1 if job.rows == before else 1
@@ -217,7 +230,7 @@ def _store_in_child(job: UsageUpload) -> None:
         is_last = deaths >= MAX_DEATHS
         if failure := failure_in_child(ending, "upload", place=_place(job), is_last=is_last):
             _fail(job, failure)
-        if failure or ending.end is not End.DIED:
+        if failure or ending.end is not ChildOutcome.DIED:
             return
 
 
@@ -234,17 +247,17 @@ def attempt(upload_id: int, attempt_number: int) -> None:
         _attempt(job, in_child=False)
 
 
-def _running(job: UsageUpload) -> QuerySet[UsageUpload]:
+def _running_row(job: UsageUpload) -> QuerySet[UsageUpload]:
     """The row, while it is this attempt's."""
     # Unscoped: a worker names the row itself.
     return UsageUpload.objects.unscoped().filter(pk=job.pk, status=Status.RUNNING, attempts=job.attempts)
 
 
-def _is_wanted(job: UsageUpload) -> bool:
+def _should_continue(job: UsageUpload) -> bool:
     """Whether its child goes on; also when it has ended a moment ago, and its file is being removed."""
     # Unscoped: a worker names the row itself.
     ours = UsageUpload.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
-    late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - SEES_CANCEL)
+    late = Q(status=Status.RUNNING, cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
     return ours.exclude(late).exists()
 
 
@@ -252,9 +265,9 @@ def _store_or_fail(job: UsageUpload) -> None:
     try:
         _store_file(job)
         _finish(job)
-    except Lost:
+    except AttemptSuperseded:
         raise
-    except Canceled:
+    except JobCanceled:
         _end(job, status=Status.CANCELED, error="")
     except disk.LowDisk:
         # It goes on with the line after the last one stored.
@@ -271,21 +284,21 @@ def _store_or_fail(job: UsageUpload) -> None:
 
 
 def _store_file(job: UsageUpload) -> None:
-    path, limit = Path(job.path), Clock()
+    path, limit = Path(job.path), JobDeadline()
 
-    def may_go_on() -> None:
+    def checkpoint() -> None:
         limit.check("upload")
-        check_not_canceled(job)
+        check_cancellation(job)
 
-    may_go_on()
+    checkpoint()
     if not job.rows:
         with path.open("rb") as file:
-            csvfile.check_lines(file, may_go_on=may_go_on)
+            csvfile.check_lines(file, checkpoint=checkpoint)
     with path.open("rb") as file:
-        for piece in csvfile.pieces(file, skip=job.rows):
+        for chunk in csvfile.chunks(file, skip=job.rows):
             limit.check("upload")
             disk.check_disk()
-            store_piece(job=job, piece=piece)
+            store_chunk(job=job, chunk=chunk)
 
 
 @transaction.atomic
@@ -304,8 +317,8 @@ def _fail(job: UsageUpload, message: str) -> None:
 
 
 def _end(job: UsageUpload, **values: object) -> None:
-    if not _running(job).update(finished_at=clock.now(), **values):
-        raise Lost
+    if not _running_row(job).update(finished_at=clock.now(), **values):
+        raise AttemptSuperseded
     transaction.on_commit(lambda: upload_files.remove(job.path))
 
 
@@ -317,9 +330,9 @@ def _record(job: UsageUpload, actor: Actor, what: str, detail: dict[str, Any]) -
 
 
 @contextmanager
-def _claimed(upload_id: int) -> Iterator[UsageUpload | None]:
+def _claim(upload_id: int) -> Iterator[UsageUpload | None]:
     """The upload, now running and ours; see costs' claims."""
-    with alone(f"usage upload {upload_id}") as mine:
+    with advisory_lock(f"usage upload {upload_id}") as mine:
         yield _begin(upload_id) if mine else None
 
 

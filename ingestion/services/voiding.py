@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
-from finops.lake import locks, voiding
+from finops.lake import locks, usage_removal
 from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
@@ -29,7 +29,7 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     Answers the batch as it is then: voided, or being voided by a worker where many rows must be looked through. Twice
     is once. Raises UserError for an upload that still runs. Who and when stay on the batch and in the audit log.
     """
-    at_once = _rows_to_look_through(batch) <= AT_ONCE
+    at_once = _rows_to_scan(batch) <= AT_ONCE
     if at_once:
         # Before any row, as when a source or the account is deleted.
         locks.lock_usage(batch.account)
@@ -62,37 +62,39 @@ def void_usage_batch(*, batch: UsageBatch, actor: Actor) -> UsageBatch:
     return row
 
 
-def accounts_with_voids_asked() -> list[int]:
+def accounts_with_requested_voids() -> list[int]:
     """The ids of accounts whose batches wait to be voided."""
     # Unscoped: the queue serves every account.
-    return list(_asked().order_by("account").values_list("account", flat=True).distinct())
+    return list(_requested_voids().order_by("account").values_list("account", flat=True).distinct())
 
 
 def void_asked(*, account: Account) -> int:
     """Void the batches of an account that wait for it, a transaction each; how many. One done elsewhere is skipped."""
-    done = 0
-    for pk in list(_asked().filter(account=account).values_list("pk", flat=True)):
+    voided_count = 0
+    for pk in list(_requested_voids().filter(account=account).values_list("pk", flat=True)):
         time_limit.check()
         with transaction.atomic():
             locks.lock_usage(account)
             upload = _upload_of(pk)
-            rows = _asked().select_for_update(of=("self",), skip_locked=True).select_related("account")
+            rows = (
+                _requested_voids().select_for_update(of=("self",), skip_locked=True).select_related("account")
+            )
             row = rows.filter(pk=pk).first()
             if row is not None:
                 _void(row, upload)
-                done += 1
-    return done
+                voided_count += 1
+    return voided_count
 
 
-def _asked() -> QuerySet[UsageBatch]:
+def _requested_voids() -> QuerySet[UsageBatch]:
     # Unscoped: a worker names the account itself.
     return UsageBatch.objects.unscoped().filter(void_asked_at__isnull=False, voided_at__isnull=True)
 
 
-def _rows_to_look_through(row: UsageBatch) -> int:
+def _rows_to_scan(row: UsageBatch) -> int:
     if row.first_day is None or row.last_day is None or row.source_id is None:
         return 0
-    return voiding.rows_to_look_through(
+    return usage_removal.rows_to_scan(
         account=row.account, source_id=row.source_id, first_day=row.first_day, last_day=row.last_day
     )
 
@@ -104,14 +106,14 @@ def _upload_of(batch: UUID) -> UsageUpload | None:
 def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
     """In the caller's transaction, which holds both rows."""
     if row.first_day is not None and row.last_day is not None and row.source_id is not None:
-        voiding.void_batch(
+        usage_removal.void_batch(
             account=row.account,
             source_id=row.source_id,
             batch=row.pk,
             first_day=row.first_day,
             last_day=row.last_day,
         )
-    _forget_ids(row.account_id, [row.pk] if upload is None else piece_ids(upload.batch, upload.pieces))
+    _forget_ids(row.account_id, [row.pk] if upload is None else chunk_ids(upload.batch, upload.pieces))
     if upload is not None:
         upload.status = UsageUpload.Status.VOIDED
         upload.save(update_fields=["status"])
@@ -119,7 +121,7 @@ def _void(row: UsageBatch, upload: UsageUpload | None) -> None:
     row.save(update_fields=["voided_at"])
 
 
-def piece_ids(batch: UUID, pieces: int) -> list[UUID]:
+def chunk_ids(batch: UUID, pieces: int) -> list[UUID]:
     """What the event ids of an upload are remembered under: a name for each of its pieces.
 
     Not the batch's own for all: an id that comes twice in a file must be found to be another piece's.
@@ -149,6 +151,6 @@ def forget_ids_of_source(source: UsageSource) -> None:
     The caller keeps pushes and uploads of the source away. Reads all ids of the account once.
     """
     uploads = UsageUpload.objects.unscoped().filter(source=source).values_list("batch", "pieces")
-    pieces = [one for batch, count in uploads for one in piece_ids(batch, count)]
+    chunk_batch_ids = [one for batch, count in uploads for one in chunk_ids(batch, count)]
     with connection.cursor() as cursor:
-        cursor.execute(_FORGET_OF_SOURCE, [source.pk, pieces, source.account_id])
+        cursor.execute(_FORGET_OF_SOURCE, [source.pk, chunk_batch_ids, source.account_id])

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from finops.lib import amounts
-from finops.lib.money import rounded
+from finops.lib.money import round_amount
 from ingestion import charts
 from ingestion.answers import UsageRow
 
@@ -30,7 +30,7 @@ def quantity(value: Decimal | None, unit: str | None = None) -> SafeString:
     """`1,234.5 calls`, at most six places. None is an em dash."""
     if value is None:
         return mark_safe('<span class="text-secondary">—</span>')
-    text = amounts.grouped(rounded(value))
+    text = amounts.display_number(round_amount(value))
     if not unit:
         return format_html("{}", text)
     return format_html('<span class="amount">{} <span class="currency">{}</span></span>', text, unit)
@@ -53,15 +53,20 @@ def group_title(group_by: str) -> str:
 
 
 @register.filter
-def narrowed_to(params: Mapping[str, Sequence[str]], value: str) -> str:
+def with_value_filter(params: Mapping[str, Sequence[str]], value: str) -> str:
     """The same query narrowed to a value of the dimension it groups by, and grouped by customer."""
-    taken = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
+    filter_count = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
     (group_by,) = params["group_by"]
-    narrowed = {**params, f"f{taken}": [group_by], f"f{taken}v": [value], "group_by": ["customer"]}
-    return "?" + urlencode(narrowed, doseq=True)
+    filtered_params = {
+        **params,
+        f"f{filter_count}": [group_by],
+        f"f{filter_count}v": [value],
+        "group_by": ["customer"],
+    }
+    return "?" + urlencode(filtered_params, doseq=True)
 
 
 @register.simple_tag
-def used_of(used: Mapping[str, Decimal], metric: str) -> SafeString:
+def customer_quantity(used: Mapping[str, Decimal], metric: str) -> SafeString:
     """A customer's quantity of a metric."""
     return quantity(used.get(metric))

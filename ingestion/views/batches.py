@@ -100,9 +100,9 @@ def batches(request: AccountRequest, usage_source_id: int) -> HttpResponseBase:
     return render(request, "ingestion/batches.html", context)
 
 
-def _until(rows: QuerySet[UsageBatch], asked: str) -> tuple[QuerySet[UsageBatch], date | None]:
+def _until(rows: QuerySet[UsageBatch], text: str) -> tuple[QuerySet[UsageBatch], date | None]:
     try:
-        until = date.fromisoformat(asked)
+        until = date.fromisoformat(text)
     except ValueError:
         return rows, None
     return rows.filter(received_at__date__lte=until), until
@@ -128,15 +128,15 @@ def void(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     source = get_object_or_404(UsageSource.objects.all(), pk=usage_source_id)
     batch = get_object_or_404(UsageBatch.objects.all(), source=source, pk=_batch_id(request))
     try:
-        voided = services.void_usage_batch(batch=batch, actor=request.actor)
+        result = services.void_usage_batch(batch=batch, actor=request.actor)
     except UserError as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _said(voided))
+        messages.success(request, _void_message(result))
     return redirect("usage_source", slug=request.account.slug, usage_source_id=source.pk)
 
 
-def _said(batch: UsageBatch) -> str:
+def _void_message(batch: UsageBatch) -> str:
     if batch.is_being_voided:
         return "The batch is being voided. Until a worker has done it, its events still count."
     return "The batch is voided: its events are in no answer any more, and not on the meter."

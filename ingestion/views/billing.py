@@ -25,7 +25,7 @@ from ingestion.forms import RetentionForm
 from ingestion.models import UsageRetention
 from ingestion.queries import billing
 from ingestion.queries.billing import MeteredMonth
-from ingestion.retention import first_kept
+from ingestion.retention import retention_start
 
 MONTHS: list[Column[MeteredMonth]] = [
     Column("month", "Month of receipt", lambda row: f"{row.month:%Y-%m}"),
@@ -40,7 +40,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     if wants_csv(request):
         rows = listing(request, billing.metered_months(request.account), MONTHS, order="-month").rows
         return csv_of("metered-usage", MONTHS, rows)
-    return _page(request, RetentionForm(initial={"months": _kept()}))
+    return _page(request, RetentionForm(initial={"months": _retention_months()}))
 
 
 @account_page(Role.ADMIN)
@@ -51,35 +51,35 @@ def retention(request: AccountRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, status=422)
     months: int | None = form.cleaned_data["months"]
-    doomed, first = _doomed(request, months)
-    if doomed and not form.cleaned_data["confirmed"]:
-        return _page(request, form, {"doomed": doomed, "first_kept": first, "months_asked": months})
+    deleted_events, first = _count_deletions(request, months)
+    if deleted_events and not form.cleaned_data["confirmed"]:
+        return _page(request, form, {"doomed": deleted_events, "first_kept": first, "months_asked": months})
     try:
         services.set_usage_retention(account=request.account, actor=request.actor, months=months)
     except ValidationError as error:
         take_error(form, error)
         return _page(request, form, status=422)
-    messages.success(request, _said(months, doomed))
+    messages.success(request, _retention_message(months, deleted_events))
     return redirect("usage_billing", slug=request.account.slug)
 
 
-def _said(months: int | None, doomed: int) -> str:
+def _retention_message(months: int | None, deleted_events: int) -> str:
     if months is None:
         return "Raw usage is kept for ever."
-    kept = "1 whole month" if months == 1 else f"{months} whole months"
-    some = "1 event is" if doomed == 1 else f"{doomed:,} events are"
-    then = f" {some} deleted in the coming night." if doomed else ""
-    return f"Raw usage is kept for {kept} and the running one.{then}"
+    months_text = "1 whole month" if months == 1 else f"{months} whole months"
+    some = "1 event is" if deleted_events == 1 else f"{deleted_events:,} events are"
+    then = f" {some} deleted in the coming night." if deleted_events else ""
+    return f"Raw usage is kept for {months_text} and the running one.{then}"
 
 
-def _doomed(request: AccountRequest, months: int | None) -> tuple[int, date | None]:
+def _count_deletions(request: AccountRequest, months: int | None) -> tuple[int, date | None]:
     if months is None:
         return 0, None
-    first = first_kept(clock.today(), months)
+    first = retention_start(clock.today(), months)
     return billing.events_before(request.account, first), first
 
 
-def _kept() -> int | None:
+def _retention_months() -> int | None:
     row = UsageRetention.objects.first()
     return row.months if row else None
 
@@ -88,7 +88,7 @@ def _page(
     request: AccountRequest, form: RetentionForm, more: dict[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
     every = billing.metered_months(request.account)
-    months, kept = every[: billing.MONTHS], _kept()
+    months, retention_months = every[: billing.MONTHS], _retention_months()
     context = {
         "form": form,
         "months": months,
@@ -98,8 +98,8 @@ def _page(
         "chart": billing.meter_chart(months),
         "by_source": billing.month_by_source(request.account),
         "storage": billing.usage_storage(request.account),
-        "kept": kept,
-        "kept_from": first_kept(clock.today(), kept) if kept else None,
+        "kept": retention_months,
+        "kept_from": retention_start(clock.today(), retention_months) if retention_months else None,
         **(more or {}),
     }
     return render(request, "ingestion/billing.html", context, status=status)

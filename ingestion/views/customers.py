@@ -41,18 +41,18 @@ LISTED_DAYS = 30
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """The list; `?id=` goes on to the page of the customer with this id."""
-    if asked := request.GET.get("id"):
-        customer = get_object_or_404(Customer.objects.all(), customer_id=asked.replace("\x00", ""))
+    if customer_id := request.GET.get("id"):
+        customer = get_object_or_404(Customer.objects.all(), customer_id=customer_id.replace("\x00", ""))
         return redirect("customer", request.account.slug, customer.pk)
     metrics = metrics_of(request.account)
     if not metrics:
         return render(request, "ingestion/usage_empty.html", {"customers": True})
     try:
-        found = list_customers(request.account, _days(), metrics)
+        rows = list_customers(request.account, _days(), metrics)
     except UserError as problem:
         return render(request, "ingestion/customers.html", {"error": problem.message}, status=400)
     columns = _columns(metrics)
-    shown = listing(request, found, columns, order="id")
+    shown = listing(request, rows, columns, order="id")
     if wants_csv(request):
         return csv_of("customers", columns, shown.rows)
     paginator = Paginator(shown.rows, PAGE_ROWS)
@@ -80,7 +80,11 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
         Column("name", "Name", lambda row: row.name),
         *[
             Column(
-                f"m{metric.pk}", str(metric), _used(metric.name), numeric=True, shown=index < METRICS_SHOWN
+                f"m{metric.pk}",
+                str(metric),
+                _usage_cell(metric.name),
+                numeric=True,
+                shown=index < METRICS_SHOWN,
             )
             for index, metric in enumerate(metrics)
         ],
@@ -89,7 +93,7 @@ def _columns(metrics: list[UsageMetric]) -> list[Column[CustomerUsage]]:
     ]
 
 
-def _used(metric: str) -> Callable[[CustomerUsage], Decimal | None]:
+def _usage_cell(metric: str) -> Callable[[CustomerUsage], Decimal | None]:
     return lambda row: row.used.get(metric)
 
 
@@ -107,35 +111,36 @@ def customer(request: AccountRequest, customer_pk: int) -> HttpResponseBase:
     """Every metric the customer has events of: its usage over time. A bad query: 400 with what to mend."""
     row = get_object_or_404(Customer.objects.all(), pk=customer_pk)
     try:
-        found = customer_metrics(request.account, row.customer_id)
+        metrics = customer_metrics(request.account, row.customer_id)
         if wants_csv(request):
-            return csv_of(f"metrics-{row.customer_id}", METRIC_COLUMNS, found)
-        status, context = 200, _charts(request, row, found)
+            return csv_of(f"metrics-{row.customer_id}", METRIC_COLUMNS, metrics)
+        status, context = 200, _charts(request, row, metrics)
     except UserError as problem:
         status, context = 400, {"error": problem.message}
     choices = {"customer": row, "periods": PERIODS, "granularities": GRANULARITIES[1:]}
     return render(request, "ingestion/customer.html", choices | context, status=status)
 
 
-def _charts(request: AccountRequest, row: Customer, found: list[CustomerMetric]) -> dict[str, Any]:
+def _charts(request: AccountRequest, row: Customer, metrics: list[CustomerMetric]) -> dict[str, Any]:
     """A chart for each of the metrics with the most events. Two queries and a lake query for each."""
     query = _customer_query(request, row)
     listed = _days()
     days = {} if query.names_days else {"start_date": listed.start, "end_date": listed.end}
-    asked = [structs.replace(query, metric=metric.metric, **days) for metric in found[:CHARTS]]
-    answers = [query_usage(request.account, one) for one in asked]
+    queries = [structs.replace(query, metric=metric.metric, **days) for metric in metrics[:CHARTS]]
+    answers = [query_usage(request.account, one) for one in queries]
     return {
-        "found": found,
+        "found": metrics,
         "query": query,
-        "more_metrics": len(found) - CHARTS,
+        "more_metrics": len(metrics) - CHARTS,
         "shown": [
-            (answer, usage_table(answer), one.to_params()) for answer, one in zip(answers, asked, strict=True)
+            (answer, usage_table(answer), one.to_params())
+            for answer, one in zip(answers, queries, strict=True)
         ],
     }
 
 
 def _customer_query(request: AccountRequest, row: Customer) -> UsageQuery:
-    said = {name: request.GET.getlist(name) for name in ("period", "granularity")}
-    query = UsageQuery.from_params(said)
+    params = {name: request.GET.getlist(name) for name in ("period", "granularity")}
+    query = UsageQuery.from_params(params)
     granularity = "day" if query.granularity == "none" else query.granularity
     return structs.replace(query, granularity=granularity, customers=[row.customer_id])

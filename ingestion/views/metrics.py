@@ -70,10 +70,10 @@ EXAMPLES: Final = (
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     try:
-        found, problem = usage_metrics(request.account), ""
+        infos, problem = usage_metrics(request.account), ""
     except UserError as error:  # the lake cannot answer: what is set is in PostgreSQL
-        found, problem = [_without_days(metric) for metric in metrics_of(request.account)], error.message
-    shown = listing(request, found, METRICS, order="metric")
+        infos, problem = [_without_days(metric) for metric in metrics_of(request.account)], error.message
+    shown = listing(request, infos, METRICS, order="metric")
     if wants_csv(request):
         return csv_of("usage-metrics", METRICS, shown.rows)
     ids = {metric.name: metric.pk for metric in metrics_of(request.account)}
@@ -105,12 +105,12 @@ def metric(request: AccountRequest, usage_metric_id: int) -> HttpResponse:
         except (UserError, ValidationError) as error:
             take_error(form, error)
         else:
-            messages.success(request, _said(row, form.cleaned_data["aggregation"]))
+            messages.success(request, _saved_message(row, form.cleaned_data["aggregation"]))
             return redirect("usage_metrics", slug=request.account.slug)
     return _page(request, row, form)
 
 
-def _said(before: UsageMetric, aggregation: str) -> str:
+def _saved_message(before: UsageMetric, aggregation: str) -> str:
     if before.aggregation == aggregation:
         return f"{before.name} is saved."
     label = UsageMetric.Aggregation(aggregation).label

@@ -24,10 +24,10 @@ from rest_framework.views import APIView
 
 from finops.lib.unavailable import RETRY_SECONDS, is_unavailable
 from finops.web.admission import BUSY, TENANT, tenant
-from ingestion.body import Refused, read_body
+from ingestion.body import PushError, read_body
 from ingestion.keys import PushCredential, authenticate_usage_key
-from ingestion.parsing import Malformed, check_batch
-from ingestion.services import KeyEnded, OtherBody, Retry, accept_events
+from ingestion.parsing import MalformedBody, check_batch
+from ingestion.services import IdempotencyKeyReused, KeyRevoked, Retry, accept_events
 from ingestion.throttle import AccountThrottle, headers_of
 
 PATH = "/api/usage/events"
@@ -42,19 +42,19 @@ class UsageKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[AnonymousUser, PushCredential]:
         header: str = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
-            raise _unauthorized("Send the key of a usage source: Authorization: Bearer <usage key>")
+            raise _unauthorized_error("Send the key of a usage source: Authorization: Bearer <usage key>")
         bearer = _BEARER.fullmatch(header)
         credential = authenticate_usage_key(bearer[1]) if bearer else None
         if credential is None:
-            raise _unauthorized(
+            raise _unauthorized_error(
                 "This is not a living usage key: it is unknown, revoked or replaced by another."
             )
         request.META[TENANT] = tenant(credential.account.pk)
         return AnonymousUser(), credential
 
 
-def _unauthorized(message: str) -> Refused:
-    return Refused(HTTPStatus.UNAUTHORIZED, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
+def _unauthorized_error(message: str) -> PushError:
+    return PushError(HTTPStatus.UNAUTHORIZED, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
 
 
 class AnyAccept(BaseContentNegotiation):
@@ -75,11 +75,11 @@ class UsageEvents(APIView):
     content_negotiation_class = AnyAccept
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        made = super().initialize_request(request, *args, **kwargs)
+        drf_request = super().initialize_request(request, *args, **kwargs)
         # For parsers, of which there is none. It names the request and the view, and they it: a circle that would keep
         # each push (20 KB) until Python's next full collection, thousands of pushes later.
-        made.parser_context.clear()
-        return made
+        drf_request.parser_context.clear()
+        return drf_request
 
     def post(self, request: Request) -> HttpResponse:
         # The body is read here and not by DRF's parsers: they choose by content type, and take a chunked one for none.
@@ -94,7 +94,7 @@ class UsageEvents(APIView):
         return _json(HTTPStatus.OK, receipt.body, receipt.headers)
 
     def throttled(self, request: Request, wait: float | None) -> None:
-        raise Refused(
+        raise PushError(
             HTTPStatus.TOO_MANY_REQUESTS,
             "rate_limited",
             f"More than {settings.USAGE_RATE_LIMIT_PER_MINUTE:,} requests of the account in 60 seconds; nothing is stored.",
@@ -102,8 +102,8 @@ class UsageEvents(APIView):
         )
 
     def handle_exception(self, exc: Exception) -> HttpResponse:
-        refused = _refusal(exc)
-        return _json(refused.status, _problem(refused), refused.headers)
+        error = _to_push_error(exc)
+        return _json(error.status, _error_body(error), error.headers)
 
     def finalize_response(
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
@@ -123,55 +123,55 @@ def _idempotency_key(request: Request) -> str:
         return ""
     if not _KEY.fullmatch(key):
         message = "Idempotency-Key must be 1 to 255 visible ASCII characters."
-        raise Refused(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", message)
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_idempotency_key", message)
     return key
 
 
 def _dry_run(request: Request) -> bool:
     # Without a word it is no answer: whoever writes `?dry_run` means it, and storing would surprise.
-    said = request._request.GET.get("dry_run", "false").lower()
-    if said not in _FLAGS:
-        raise Refused(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
-    return _FLAGS[said]
+    flag = request._request.GET.get("dry_run", "false").lower()
+    if flag not in _FLAGS:
+        raise PushError(HTTPStatus.BAD_REQUEST, "invalid_parameter", "dry_run must be true or false.")
+    return _FLAGS[flag]
 
 
-def _refusal(error: Exception) -> Refused:
-    if isinstance(error, Refused):
+def _to_push_error(error: Exception) -> PushError:
+    if isinstance(error, PushError):
         return error
-    if isinstance(error, Malformed):
-        return Refused(HTTPStatus.BAD_REQUEST, error.code, error.message)
-    if isinstance(error, KeyEnded):
-        return _unauthorized(
+    if isinstance(error, MalformedBody):
+        return PushError(HTTPStatus.BAD_REQUEST, error.code, error.message)
+    if isinstance(error, KeyRevoked):
+        return _unauthorized_error(
             "The key was revoked or replaced while this request was under way; nothing is stored."
         )
-    if isinstance(error, OtherBody):
+    if isinstance(error, IdempotencyKeyReused):
         message = "This Idempotency-Key was sent with another body in the last 24 hours; nothing is stored."
-        return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
+        return PushError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
     if isinstance(error, MethodNotAllowed):
-        return Refused(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Only POST.", {"Allow": "POST"})
-    return _failure(error)
+        return PushError(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "Only POST.", {"Allow": "POST"})
+    return _internal_error(error)
 
 
-def _failure(error: Exception) -> Refused:
+def _internal_error(error: Exception) -> PushError:
     incident = secrets.token_hex(4)
     log.error("incident %s at %s", incident, PATH, exc_info=error)
     if is_unavailable(error):
         # Nothing is said of what is stored: the commit may have been on its way.
         message = f"Storage is not available; send it again (incident {incident})."
-        return Refused(
+        return PushError(
             HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(RETRY_SECONDS)}
         )
     message = f"Internal error, nothing is stored (incident {incident})."
-    return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
+    return PushError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", message)
 
 
-def _busy(seconds: int) -> Refused:
+def _busy_error(seconds: int) -> PushError:
     message = "Too many requests are waiting; nothing is stored. Send it again."
-    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
+    return PushError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, {"Retry-After": str(seconds)})
 
 
-def _problem(refused: Refused) -> bytes:
-    return msgspec.json.encode({"error": {"code": refused.code, "message": refused.message}})
+def _error_body(error: PushError) -> bytes:
+    return msgspec.json.encode({"error": {"code": error.code, "message": error.message}})
 
 
 def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpResponse:
@@ -191,8 +191,8 @@ def _json(status: HTTPStatus, content: bytes, headers: dict[str, str]) -> HttpRe
 def push(request: HttpRequest) -> HttpResponse:
     """The view, with a type."""
     if BUSY in request.META:
-        refused = _busy(request.META[BUSY])
-        return _json(refused.status, _problem(refused), refused.headers)
+        error = _busy_error(request.META[BUSY])
+        return _json(error.status, _error_body(error), error.headers)
     response: HttpResponse = _view(request)
     return response
 

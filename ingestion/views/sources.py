@@ -21,7 +21,7 @@ from finops.lib.params import id_of
 from ingestion import services
 from ingestion.forms import UsageSourceForm
 from ingestion.models import UsageKey, UsageSource
-from ingestion.queries.activity import events_held
+from ingestion.queries.activity import count_live_events
 from ingestion.snippets import snippets_for
 from ingestion.views.batches import recent
 from ingestion.views.push import PATH
@@ -123,8 +123,8 @@ def generate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
 def regenerate_key(request: AccountRequest, usage_source_id: int) -> HttpResponse:
     """As on generating. The form names the key that it replaces, so a reload replaces no second one."""
     row = source_of(usage_source_id)
-    said = request.POST.get("replaces", "")
-    replaces = (id_of(said) or 0) if said else None  # 0 is no key's, so that what is no id replaces none
+    text = request.POST.get("replaces", "")
+    replaces = (id_of(text) or 0) if text else None  # 0 is no key's, so that what is no id replaces none
     try:
         key, plaintext = services.regenerate_usage_key(source=row, actor=request.actor, replaces=replaces)
     except UserError as error:
@@ -170,7 +170,7 @@ def source_page(
         "push_url": push_url(),
         "form": form or UsageSourceForm(initial={"name": row.name}),
         "problem": problem,
-        "events_held": events_held(row) if request.membership.may(Role.MEMBER) else 0,
+        "events_held": count_live_events(row) if request.membership.may(Role.MEMBER) else 0,
         **recent(request, row),
         "max_bytes": settings.UPLOAD_MAX_BYTES,
     }

@@ -21,7 +21,7 @@ from ingestion import services
 from ingestion.csvfile import COLUMNS, DIMENSION
 from ingestion.forms import UploadForm
 from ingestion.models import RejectedLine, UsageBatch, UsageUpload
-from ingestion.services.pieces import LINES_KEPT
+from ingestion.services.chunks import MAX_REJECTED_LINES
 from ingestion.views.sources import source_of, source_page
 
 LISTED = 500
@@ -71,7 +71,7 @@ def upload(request: AccountRequest, usage_upload_id: int) -> HttpResponseBase:
         "source": row.source,
         "batch": UsageBatch.objects.filter(pk=row.batch).first(),
         "listing": listing(request, lines[:LISTED], LINES, order="line"),
-        "kept": LINES_KEPT,
+        "kept": MAX_REJECTED_LINES,
         "low_disk": disk.low_disk() if row.is_unfinished else "",
     }
     polled = request.htmx and request.htmx.target == "upload-state"

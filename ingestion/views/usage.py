@@ -17,13 +17,13 @@ from finops.lib.choices import GRANULARITIES, PERIODS, TOPS
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 from ingestion.answers import UsageAnswer
 from ingestion.charts import row_name, usage_table
 from ingestion.choices import dimension_choices, field_value
 from ingestion.models import UsageMetric
 from ingestion.queries import find_metric, first_metric, metrics_of, query_usage, suggest_values
-from ingestion.queries.asked import PREFIX
+from ingestion.queries.resolution import PREFIX
 from ingestion.usage_query import CUSTOMER, UsageQuery
 
 SUGGESTIONS = 20
@@ -41,7 +41,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     status, answer, error = 200, None, ""
     query = FIRST_QUESTION
     try:
-        query = _asked(dict(request.GET.lists()), metrics)
+        query = _query_from_params(dict(request.GET.lists()), metrics)
         if wants_csv(request):
             return _csv(query_usage(request.account, query, all_groups=True))
         answer = query_usage(request.account, query)
@@ -50,7 +50,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
         context |= {"table": usage_table(answer), "mcp_arguments": as_arguments(query)}
-    return answer_page(
+    return render_query_page(
         request,
         page="ingestion/usage.html",
         result="ingestion/_usage_result.html",
@@ -60,11 +60,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
     )
 
 
-def _asked(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQuery:
+def _query_from_params(params: dict[str, list[str]], metrics: list[UsageMetric]) -> UsageQuery:
     """The question of the URL, its metric said: the form has to show which one is meant."""
-    said = {name: [value for value in values if value != CUSTOM] for name, values in params.items()}
-    known = any(name in UsageQuery.__struct_fields__ or name == "f0" for name in said)
-    query = UsageQuery.from_params(said) if known else FIRST_QUESTION
+    values_by_name = {name: [value for value in values if value != CUSTOM] for name, values in params.items()}
+    has_query = any(name in UsageQuery.__struct_fields__ or name == "f0" for name in values_by_name)
+    query = UsageQuery.from_params(values_by_name) if has_query else FIRST_QUESTION
     return query if query.metric else structs.replace(query, metric=first_metric(metrics))
 
 
@@ -87,9 +87,9 @@ def _choices(request: AccountRequest, query: UsageQuery, metrics: list[UsageMetr
     }
 
 
-def _name_of(asked: str, metrics: list[UsageMetric]) -> str:
+def _name_of(name: str, metrics: list[UsageMetric]) -> str:
     try:
-        return find_metric(metrics, asked).name
+        return find_metric(metrics, name).name
     except UserError:
         return ""
 
@@ -102,10 +102,12 @@ def values(request: AccountRequest) -> HttpResponse:
     if not dimension:
         return JsonResponse({"values": []})
     try:
-        found = suggest_values(request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS)
+        suggestions = suggest_values(
+            request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS
+        )
     except UserError as problem:
         return JsonResponse({"values": [], "error": problem.message}, status=400)
-    return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in found]})
+    return JsonResponse({"values": [{"value": each.value, "hint": each.hint} for each in suggestions]})
 
 
 def _csv(answer: UsageAnswer) -> HttpResponseBase:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mcpserver.prompting.arguments import CURRENCY, SOURCE, amount
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import month, recent_days
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+from mcpserver.prompt_builder.arguments import CURRENCY, SOURCE, amount
+from mcpserver.prompt_builder.days import month, recent_days
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 DAYS = 30
 MONTH = month(f"the last {DAYS} days")
@@ -23,34 +23,40 @@ MINIMUM_IMPACT = amount(
     description="Open anomalies, worst first: what each costs by month end, its likely cause, and whether the data is sound.",
     arguments=(MONTH, SOURCE, MINIMUM_IMPACT, CURRENCY),
 )
-def anomaly_check(asked: Asked) -> Script:
-    days = asked.value(MONTH) or recent_days(asked, DAYS)
-    source = asked.value(SOURCE)
-    currency = asked.value(CURRENCY)
-    size = {"min_impact": asked.value(MINIMUM_IMPACT), "currency": currency, "source": source}
-    filters = equal(source=source, currency=currency)
+def anomaly_check(ctx: PromptContext) -> Script:
+    days = ctx.value(MONTH) or recent_days(ctx, DAYS)
+    source = ctx.value(SOURCE)
+    currency = ctx.value(CURRENCY)
+    size = {"min_impact": ctx.value(MINIMUM_IMPACT), "currency": currency, "source": source}
+    filters = equality_filters(source=source, currency=currency)
     return Script(
         task=f"Check the cost from {days.start} to {days.end} for anomalies.",
         only=only(source=source, currency=currency),
         steps=[
             Step(
                 "listAnomalies",
-                {"state": "open", **dates(days), **size, "limit": 10},
+                {"state": "open", **date_arguments(days), **size, "limit": 10},
                 "What nobody has explained yet, worst first, with impact so far, impact at month end and root causes.",
             ),
             Step(
                 "listAnomalies",
-                {"state": "expected", **dates(days), **size, "limit": 5},
+                {"state": "expected", **date_arguments(days), **size, "limit": 5},
                 "What people marked as expected, with their notes: no news, but it may explain an open one.",
             ),
             Step(
                 "explainSpendChange",
-                {**dates(days), "group_by": ["service"], "filters": filters, "top": 5},
+                {**date_arguments(days), "group_by": ["service"], "filters": filters, "top": 5},
                 "How large the anomalies are beside the whole change, and which change events stand beside them.",
             ),
             Step(
                 "querySpend",
-                {**dates(days), "granularity": "day", "group_by": ["service"], "filters": filters, "top": 5},
+                {
+                    **date_arguments(days),
+                    "granularity": "day",
+                    "group_by": ["service"],
+                    "filters": filters,
+                    "top": 5,
+                },
                 "The days of the largest services, to see when it began and whether it is over.",
             ),
             Step(

@@ -11,11 +11,19 @@ from finops.budgets.models import Budget
 from finops.budgets.scopes import filters_of
 from finops.costs.queries import currencies_of
 from finops.lib.periods import DateRange
-from mcpserver.prompting.arguments import BUDGET, SCOPE
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import month_of
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, quoted
+from mcpserver.prompt_builder.arguments import BUDGET, SCOPE
+from mcpserver.prompt_builder.days import month_of
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import (
+    LINKS,
+    NEXT,
+    Script,
+    Step,
+    date_arguments,
+    equality_filters,
+    json_text,
+)
 
 EACH_AT_RISK = (
     "For each budget that is exceeded or in warning call `querySpend` with its own `start_date` and `end_date`, its scope as "
@@ -30,23 +38,23 @@ FORECAST_PERIODS = {"monthly": "month", "quarterly": "quarter", "yearly": "year"
     description="Which budgets are exceeded or will be, when, what drives them, and which cost no budget watches.",
     arguments=(BUDGET, SCOPE),
 )
-def budget_health(asked: Asked) -> Script:
-    scope, budget = asked.value(SCOPE), asked.value(BUDGET)
-    period = _period(asked, budget)
-    filters = _filters(asked, budget) if budget else []
-    basis = asked.sources.view.planning_basis  # what budgets are counted in
-    cost = {**dates(period), "group_by": ["service"], "filters": filters, "basis": basis}
-    chosen = budget.scope if budget else scope
-    by = _dimension(asked, scope)
+def budget_health(ctx: PromptContext) -> Script:
+    scope, budget = ctx.value(SCOPE), ctx.value(BUDGET)
+    period = _period(ctx, budget)
+    filters = _filters(ctx, budget) if budget else []
+    basis = ctx.sources.view.planning_basis  # what budgets are counted in
+    cost = {**date_arguments(period), "group_by": ["service"], "filters": filters, "basis": basis}
+    scope_name = budget.scope if budget else scope
+    by = _dimension(ctx, scope)
     return Script(
         task=(
-            f"Check the health of {f'the budget {quoted(budget.name)}' if budget else 'our budgets'} in the period from "
+            f"Check the health of {f'the budget {json_text(budget.name)}' if budget else 'our budgets'} in the period from "
             f"{period.start} to {period.end}."
         ),
         steps=[
             Step(
                 "listBudgets",
-                {"scope": [chosen] if chosen else []},
+                {"scope": [scope_name] if scope_name else []},
                 "Each budget in its current period, worst first: spent, forecast, status and why."
                 + (f" Read the one with id {budget.pk} out of it." if budget else ""),
             ),
@@ -67,7 +75,7 @@ def budget_health(asked: Asked) -> Script:
             Step(
                 "explainSpendChange", {**cost, "top": 5}, "What drives it: new, gone, price against volume."
             ),
-            *([] if budget else [_unwatched(period, by, basis)]),
+            *([] if budget else [_spend_without_budget_step(period, by, basis)]),
             Step(
                 "listAlertSubscriptions",
                 {"trigger": ["budget"], "budget_id": budget.pk if budget else None},
@@ -101,31 +109,31 @@ def budget_health(asked: Asked) -> Script:
     )
 
 
-def _filters(asked: Asked, budget: Budget) -> list[dict[str, Any]]:
+def _filters(ctx: PromptContext, budget: Budget) -> list[dict[str, Any]]:
     """The budget's cost. A currency that no line has is left out: tools refuse it."""
-    has_lines = budget.currency in currencies_of(asked.account, asked.sources, asked.call.deadline)
-    currency = equal(currency=budget.currency) if has_lines else []
+    has_lines = budget.currency in currencies_of(ctx.account, ctx.sources, ctx.call.deadline)
+    currency = equality_filters(currency=budget.currency) if has_lines else []
     return [*msgspec.to_builtins(filters_of(budget)), *currency]
 
 
-def _dimension(asked: Asked, scope: str | None) -> str:
+def _dimension(ctx: PromptContext, scope: str | None) -> str:
     """What budgets of the scope are of; of any scope: teams, where the account has some."""
-    if scope == "cost_tag" and asked.cost_tags:
-        return f"cost_tag:{asked.cost_tags[0]}"
-    if scope == "cost_source" or not (scope == "team" or asked.teams):
+    if scope == "cost_tag" and ctx.cost_tags:
+        return f"cost_tag:{ctx.cost_tags[0]}"
+    if scope == "cost_source" or not (scope == "team" or ctx.teams):
         return "source"
     return "team"
 
 
-def _unwatched(period: DateRange, by: str, basis: str) -> Step:
+def _spend_without_budget_step(period: DateRange, by: str, basis: str) -> Step:
     return Step(
         "querySpend",
-        {**dates(period), "group_by": [by], "basis": basis, "top": 10},
+        {**date_arguments(period), "group_by": [by], "basis": basis, "top": 10},
         f"Who spends it, by {by}: one that spends much and has no budget stands out.",
     )
 
 
-def _period(asked: Asked, budget: Budget | None) -> DateRange:
+def _period(ctx: PromptContext, budget: Budget | None) -> DateRange:
     if budget is None:
-        return month_of(asked.today)
-    return period_of(budget.period, asked.today, asked.account.fiscal_start_month)
+        return month_of(ctx.today)
+    return period_of(budget.period, ctx.today, ctx.account.fiscal_start_month)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from finops.lib.periods import DateRange, add_months
-from mcpserver.prompting.arguments import PROVIDER
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import complete_month, month
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+from mcpserver.prompt_builder.arguments import PROVIDER
+from mcpserver.prompt_builder.days import complete_month, month
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 MONTH = month("the last complete month")
 TREND_MONTHS = 6
@@ -19,10 +19,10 @@ TREND_MONTHS = 6
     description="How reserved instances and savings plans are used: waste, coverage, what expires, whether to buy or let go.",
     arguments=(MONTH, PROVIDER),
 )
-def commitment_review(asked: Asked) -> Script:
-    days = asked.value(MONTH) or complete_month(asked)
-    provider = asked.value(PROVIDER)
-    filters = equal(provider=provider)
+def commitment_review(ctx: PromptContext) -> Script:
+    days = ctx.value(MONTH) or complete_month(ctx)
+    provider = ctx.value(PROVIDER)
+    filters = equality_filters(provider=provider)
     trend = DateRange(add_months(days.start, 1 - TREND_MONTHS), days.end)
     return Script(
         task=f"Review our commitments from {days.start} to {days.end}.",
@@ -30,18 +30,18 @@ def commitment_review(asked: Asked) -> Script:
         steps=[
             Step(
                 "getCommitmentUtilization",
-                {**dates(days), "by": "commitment", "filters": filters, "top": 15},
+                {**date_arguments(days), "by": "commitment", "filters": filters, "top": 15},
                 "Each commitment: utilization, waste, commitment_savings_rate, expiry, most waste first; totals: effective_savings_rate of all eligible usage.",
             ),
             Step(
                 "getCommitmentUtilization",
-                {**dates(trend), "by": "type", "granularity": "month", "filters": filters},
+                {**date_arguments(trend), "by": "type", "granularity": "month", "filters": filters},
                 f"Utilization and coverage by type, month by month over {TREND_MONTHS} months.",
             ),
             Step(
                 "querySpend",
                 {
-                    **dates(days),
+                    **date_arguments(days),
                     "group_by": ["pricing_category", "service"],
                     "filters": filters,
                     "basis": "amortized",

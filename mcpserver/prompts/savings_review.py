@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mcpserver.prompting.arguments import CURRENCY, RULE, amount
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import complete_month
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+from mcpserver.prompt_builder.arguments import CURRENCY, RULE, amount
+from mcpserver.prompt_builder.days import complete_month
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 MINIMUM_SAVING = amount(
     "minimum_saving", "Minimum saving", "Only savings of this much a month or more, in their own currency."
@@ -19,32 +19,44 @@ MINIMUM_SAVING = amount(
     description="What could be saved a month, proven by cost lines: what to do first by saving, effort and risk.",
     arguments=(RULE, MINIMUM_SAVING, CURRENCY),
 )
-def savings_review(asked: Asked) -> Script:
-    rule, currency, least = asked.value(RULE), asked.value(CURRENCY), asked.value(MINIMUM_SAVING)
-    month = complete_month(asked)
-    filters = equal(currency=currency)
+def savings_review(ctx: PromptContext) -> Script:
+    rule, currency, minimum_saving = ctx.value(RULE), ctx.value(CURRENCY), ctx.value(MINIMUM_SAVING)
+    month = complete_month(ctx)
+    filters = equality_filters(currency=currency)
     return Script(
         task="Review what we could save.",
         only=only(currency=currency),
         steps=[
             Step(
                 "listSavingsRecommendations",
-                {"status": "open", "rule": rule, "min_saving": least, "currency": currency, "limit": 20},
+                {
+                    "status": "open",
+                    "rule": rule,
+                    "min_saving": minimum_saving,
+                    "currency": currency,
+                    "limit": 20,
+                },
                 "What cost lines prove could be saved a month, largest first, with formula, effort and risk.",
             ),
             Step(
                 "listSavingsRecommendations",
-                {"status": "acted", "rule": rule, "min_saving": least, "currency": currency, "limit": 10},
+                {
+                    "status": "acted",
+                    "rule": rule,
+                    "min_saving": minimum_saving,
+                    "currency": currency,
+                    "limit": 10,
+                },
                 "What was acted on, and what that really saved.",
             ),
             Step(
                 "querySpend",
-                {**dates(month), "group_by": ["service"], "filters": filters, "top": 10},
+                {**date_arguments(month), "group_by": ["service"], "filters": filters, "top": 10},
                 "The last complete month by service, to weigh the savings against.",
             ),
             Step(
                 "getCommitmentUtilization",
-                {**dates(month), "by": "type", "filters": filters},
+                {**date_arguments(month), "by": "type", "filters": filters},
                 "How well commitments of that month were used: nobody buys more of what lies idle.",
             ),
         ],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from finops.lib.errors import UserError
-from mcpserver.prompting.arguments import BASIS, FILTER_BY, GROUP_BY, VALUE
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import month, month_of, this_month
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+from mcpserver.prompt_builder.arguments import BASIS, FILTER_BY, GROUP_BY, VALUE
+from mcpserver.prompt_builder.days import month, month_of, this_month
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 MONTH = month("this month so far")
 
@@ -18,17 +18,19 @@ MONTH = month("this month so far")
     description="What most of the money goes to this month, what drives it up or down, and what the month will cost.",
     arguments=(MONTH, GROUP_BY, FILTER_BY, VALUE, BASIS),
 )
-def top_cost_drivers(asked: Asked) -> Script:
-    days = asked.value(MONTH) or this_month(asked)
-    group, narrowed = asked.value(GROUP_BY), asked.value(FILTER_BY)
-    value = asked.value(VALUE)
-    if narrowed and not value:
-        raise UserError(f"value: say which {narrowed.name} is meant, or leave filter_by out.", field="value")
+def top_cost_drivers(ctx: PromptContext) -> Script:
+    days = ctx.value(MONTH) or this_month(ctx)
+    group, filter_dimension = ctx.value(GROUP_BY), ctx.value(FILTER_BY)
+    value = ctx.value(VALUE)
+    if filter_dimension and not value:
+        raise UserError(
+            f"value: say which {filter_dimension.name} is meant, or leave filter_by out.", field="value"
+        )
     by = group.name if group else "service"
-    inside = "service" if by != "service" else "usage_type"
-    filters = equal(**{narrowed.name: value}) if narrowed else []
-    cost = {"filters": filters, "basis": asked.value(BASIS)}
-    is_this_month = days == month_of(asked.today)
+    detail = "service" if by != "service" else "usage_type"
+    filters = equality_filters(**{filter_dimension.name: value}) if filter_dimension else []
+    cost = {"filters": filters, "basis": ctx.value(BASIS)}
+    is_this_month = days == month_of(ctx.today)
     forecast = Step(
         "forecastSpend",
         {"period": "month", "group_by": [by], **cost},
@@ -36,22 +38,28 @@ def top_cost_drivers(asked: Asked) -> Script:
     )
     return Script(
         task=f"Show me the top cost drivers of the month from {days.start} to {days.end}.",
-        only=only(**{narrowed.name: value}) if narrowed else [],
+        only=only(**{filter_dimension.name: value}) if filter_dimension else [],
         steps=[
             Step(
                 "querySpend",
-                {**dates(days), "group_by": [by], **cost, "compare_to": "previous_period", "top": 10},
+                {
+                    **date_arguments(days),
+                    "group_by": [by],
+                    **cost,
+                    "compare_to": "previous_period",
+                    "top": 10,
+                },
                 f"What the month cost by {by}, with shares, against the month before.",
             ),
             Step(
                 "explainSpendChange",
-                {**dates(days), "group_by": [by], **cost, "top": 10},
+                {**date_arguments(days), "group_by": [by], **cost, "top": 10},
                 "What rose and fell most, what is new or gone, and whether price or volume did it.",
             ),
             Step(
                 "querySpend",
-                {**dates(days), "group_by": [by, inside], **cost, "top": 15},
-                f"What is inside them: the same by {inside}.",
+                {**date_arguments(days), "group_by": [by, detail], **cost, "top": 15},
+                f"What is inside them: the same by {detail}.",
             ),
             *([forecast] if is_this_month else []),
         ],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mcpserver.prompting.arguments import BASIS, GROUP_BY, SOURCE, TEAM
-from mcpserver.prompting.asked import Asked
-from mcpserver.prompting.days import WEEK, last_week, said
-from mcpserver.prompting.registering import prompt
-from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, only
+from mcpserver.prompt_builder.arguments import BASIS, GROUP_BY, SOURCE, TEAM
+from mcpserver.prompt_builder.days import WEEK, format_range, last_week
+from mcpserver.prompt_builder.prompt_context import PromptContext
+from mcpserver.prompt_builder.registration import prompt
+from mcpserver.prompt_builder.script import LINKS, NEXT, Script, Step, date_arguments, equality_filters, only
 
 
 @prompt(
@@ -15,21 +15,21 @@ from mcpserver.prompting.script import LINKS, NEXT, Script, Step, dates, equal, 
     description="What a week cost, what moved against the week before, and what to watch: anomalies, budgets, month end.",
     arguments=(WEEK, TEAM, SOURCE, GROUP_BY, BASIS),
 )
-def weekly_cost_digest(asked: Asked) -> Script:
-    week = asked.value(WEEK) or last_week(asked)
-    team, source, basis = asked.value(TEAM), asked.value(SOURCE), asked.value(BASIS)
-    group = asked.value(GROUP_BY)
+def weekly_cost_digest(ctx: PromptContext) -> Script:
+    week = ctx.value(WEEK) or last_week(ctx)
+    team, source, basis = ctx.value(TEAM), ctx.value(SOURCE), ctx.value(BASIS)
+    group = ctx.value(GROUP_BY)
     by = group.name if group else "service"
-    cost = {"filters": equal(team=team, source=source), "basis": basis}
+    cost = {"filters": equality_filters(team=team, source=source), "basis": basis}
     scope = [name for name, value in {"team": team, "cost_source": source}.items() if value]
     return Script(
-        task=f"Write my cost digest of the week from {said(week)}.",
+        task=f"Write my cost digest of the week from {format_range(week)}.",
         only=only(team=team, source=source),
         steps=[
             Step(
                 "querySpend",
                 {
-                    **dates(week),
+                    **date_arguments(week),
                     "granularity": "day",
                     "group_by": [by],
                     **cost,
@@ -40,12 +40,12 @@ def weekly_cost_digest(asked: Asked) -> Script:
             ),
             Step(
                 "explainSpendChange",
-                {**dates(week), "group_by": [by], **cost, "top": 5},
+                {**date_arguments(week), "group_by": [by], **cost, "top": 5},
                 "What moved most: new, gone, price against volume, and what happened beside it.",
             ),
             Step(
                 "listAnomalies",
-                {"state": "all", **dates(week), "team": team, "source": source, "limit": 5},
+                {"state": "all", **date_arguments(week), "team": team, "source": source, "limit": 5},
                 "Days that cost something else than expected, also those marked as expected.",
             ),
             Step(

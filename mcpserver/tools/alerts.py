@@ -17,7 +17,7 @@ from finops.alerts.answers import (
     AlertSubscriptionsAnswer,
 )
 from finops.alerts.deliveries_query import DeliveriesQuery
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.alerts.subscriptions_query import SubscriptionsQuery, TriggerName
 from finops.budgets.budgets_query import ScopeName
 from finops.budgets.scopes import ScopeRows, named_scope
@@ -44,13 +44,13 @@ class ListAlertChannelsArguments(msgspec.Struct, frozen=True, kw_only=True):
     examples=[{}, {"search": "ops", "limit": 5}],
 )
 def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -> AlertChannelsAnswer:
-    def made(limit: int) -> AlertChannelsAnswer:
+    def make_answer(limit: int) -> AlertChannelsAnswer:
         answer = queries.list_alert_channels(
             call.account, search=arguments.search, limit=limit, cursor=arguments.cursor
         )
         return replace(answer, console_url=call.console_url(f"{PAGE}channels/"))
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return largest_that_fits(make_answer, arguments.limit, fits)
 
 
 @tool(
@@ -63,11 +63,11 @@ def list_alert_channels(call: ToolCall, arguments: ListAlertChannelsArguments) -
 def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
     url = call.console_url(PAGE, {"trigger": arguments.trigger[0]} if len(arguments.trigger) == 1 else None)
 
-    def made(limit: int) -> AlertSubscriptionsAnswer:
+    def make_answer(limit: int) -> AlertSubscriptionsAnswer:
         answer = queries.list_alert_subscriptions(call.account, replace(arguments, limit=limit))
         return replace(answer, console_url=url)
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return largest_that_fits(make_answer, arguments.limit, fits)
 
 
 @tool(
@@ -80,16 +80,16 @@ def list_alert_subscriptions(call: ToolCall, arguments: SubscriptionsQuery) -> A
     examples=[{}, {"status": ["failed", "waiting"], "include_tests": False, "limit": 5}],
 )
 def list_alert_deliveries(call: ToolCall, arguments: DeliveriesQuery) -> AlertDeliveriesAnswer:
-    narrowed: dict[str, str] = {"status": arguments.status[0]} if len(arguments.status) == 1 else {}
+    params: dict[str, str] = {"status": arguments.status[0]} if len(arguments.status) == 1 else {}
     if arguments.channel_id is not None:
-        narrowed["channel"] = str(arguments.channel_id)
-    url = call.console_url(f"{PAGE}deliveries/", narrowed)
+        params["channel"] = str(arguments.channel_id)
+    url = call.console_url(f"{PAGE}deliveries/", params)
 
-    def made(limit: int) -> AlertDeliveriesAnswer:
+    def make_answer(limit: int) -> AlertDeliveriesAnswer:
         answer = queries.list_alert_deliveries(call.account, replace(arguments, limit=limit))
         return replace(answer, console_url=url)
 
-    return largest_that_fits(made, arguments.limit, fits)
+    return largest_that_fits(make_answer, arguments.limit, fits)
 
 
 class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,29 +126,29 @@ class CreateAlertSubscriptionArguments(msgspec.Struct, frozen=True, kw_only=True
 def create_alert_subscription(
     call: ToolCall, arguments: CreateAlertSubscriptionArguments
 ) -> AlertSubscriptionAnswer:
-    made = services.create_alert_subscription(
+    created = services.create_alert_subscription(
         account=call.account, actor=call.credential.actor, draft=_draft(arguments)
     )
-    answer = queries.new_subscription_answer(call.account, made.subscription.pk, made.notes)
-    return replace(answer, console_url=call.console_url(f"{PAGE}subscriptions/{made.subscription.pk}/"))
+    answer = queries.new_subscription_answer(call.account, created.subscription.pk, created.notes)
+    return replace(answer, console_url=call.console_url(f"{PAGE}subscriptions/{created.subscription.pk}/"))
 
 
-def _draft(asked: CreateAlertSubscriptionArguments) -> SubscriptionDraft:
+def _draft(arguments: CreateAlertSubscriptionArguments) -> SubscriptionDraft:
     rows: ScopeRows = {
-        "cost_source": asked.cost_source,
-        "team": asked.team,
-        "cost_tag": asked.cost_tag,
-        "cost_tag_value": asked.cost_tag_value,
+        "cost_source": arguments.cost_source,
+        "team": arguments.team,
+        "cost_tag": arguments.cost_tag,
+        "cost_tag_value": arguments.cost_tag_value,
     }
     return SubscriptionDraft(
-        channel=asked.channel,
-        trigger=asked.trigger,
-        budget=asked.budget,
-        thresholds=asked.thresholds,
-        measure=asked.measure or "",
-        scope=asked.scope or (named_scope(**rows) if asked.trigger == "anomaly" else ""),
+        channel=arguments.channel,
+        trigger=arguments.trigger,
+        budget=arguments.budget,
+        thresholds=arguments.thresholds,
+        measure=arguments.measure or "",
+        scope=arguments.scope or (named_scope(**rows) if arguments.trigger == "anomaly" else ""),
         **rows,
-        minimum_impact=asked.minimum_impact,
-        currency=asked.currency,
-        frequency=asked.frequency or "",
+        minimum_impact=arguments.minimum_impact,
+        currency=arguments.currency,
+        frequency=arguments.frequency or "",
     )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from finops.insights import queries
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import page_that_fits
@@ -29,23 +29,23 @@ MAX_TEXT = 300
 def list_anomalies(call: ToolCall, arguments: AnomaliesQuery) -> AnomaliesAnswer:
     url = call.console_url(PAGE, {"state": arguments.state, **arguments.scope_values})
 
-    def made(limit: int) -> AnomaliesAnswer:
+    def make_answer(limit: int) -> AnomaliesAnswer:
         answer = queries.list_anomalies(call.account, replace(arguments, limit=limit), deadline=call.deadline)
-        return _short(replace(answer, console_url=url))
+        return _truncate_answer(replace(answer, console_url=url))
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
-def _short(answer: AnomaliesAnswer) -> AnomaliesAnswer:
+def _truncate_answer(answer: AnomaliesAnswer) -> AnomaliesAnswer:
     """Bills may name things at any length."""
     rows = [
         replace(
             row,
-            value=cut(row.value, MAX_TEXT),
-            name=cut(row.name, MAX_TEXT),
-            note=cut(row.note, MAX_TEXT),
+            value=truncate(row.value, MAX_TEXT),
+            name=truncate(row.name, MAX_TEXT),
+            note=truncate(row.note, MAX_TEXT),
             root_causes=[
-                replace(cause, value=cut(cause.value, MAX_TEXT), name=cut(cause.name, MAX_TEXT))
+                replace(cause, value=truncate(cause.value, MAX_TEXT), name=truncate(cause.name, MAX_TEXT))
                 for cause in row.root_causes
             ],
         )

@@ -35,17 +35,17 @@ PAGE = "budgets/"
 def list_budgets(call: ToolCall, arguments: BudgetsQuery) -> BudgetsAnswer:
     url = _page(call, arguments)
 
-    def made(limit: int) -> BudgetsAnswer:
-        asked = replace(arguments, limit=limit)
-        return replace(queries.list_budgets(call.account, asked, deadline=call.deadline), console_url=url)
+    def make_answer(limit: int) -> BudgetsAnswer:
+        query = replace(arguments, limit=limit)
+        return replace(queries.list_budgets(call.account, query, deadline=call.deadline), console_url=url)
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
-def _page(call: ToolCall, asked: BudgetsQuery) -> str:
+def _page(call: ToolCall, query: BudgetsQuery) -> str:
     """The page narrows by one status and one scope."""
-    chosen = (("status", asked.status), ("scope", asked.scope))
-    return call.console_url(PAGE, {name: values[0] for name, values in chosen if len(values) == 1})
+    page_filters = (("status", query.status), ("scope", query.scope))
+    return call.console_url(PAGE, {name: values[0] for name, values in page_filters if len(values) == 1})
 
 
 class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,24 +83,26 @@ class CreateBudgetArguments(msgspec.Struct, frozen=True, kw_only=True):
     examples=[{"name": "Walk", "amount": 100, "currency": "USD"}],
 )
 def create_budget(call: ToolCall, arguments: CreateBudgetArguments) -> BudgetAnswer:
-    made = services.create_budget(account=call.account, actor=call.credential.actor, draft=_draft(arguments))
-    answer = queries.new_budget_answer(call.account, made, deadline=call.deadline)
-    return replace(answer, console_url=call.console_url(f"{PAGE}{made.pk}/"))
+    budget = services.create_budget(
+        account=call.account, actor=call.credential.actor, draft=_draft(arguments)
+    )
+    answer = queries.new_budget_answer(call.account, budget, deadline=call.deadline)
+    return replace(answer, console_url=call.console_url(f"{PAGE}{budget.pk}/"))
 
 
-def _draft(asked: CreateBudgetArguments) -> BudgetDraft:
+def _draft(arguments: CreateBudgetArguments) -> BudgetDraft:
     rows: ScopeRows = {
-        "cost_source": asked.cost_source,
-        "team": asked.team,
-        "cost_tag": asked.cost_tag,
-        "cost_tag_value": asked.cost_tag_value,
+        "cost_source": arguments.cost_source,
+        "team": arguments.team,
+        "cost_tag": arguments.cost_tag,
+        "cost_tag_value": arguments.cost_tag_value,
     }
     return BudgetDraft(
-        name=asked.name,
-        amount=asked.amount,
-        currency=asked.currency,
-        period=asked.period,
-        scope=ScopeDraft(scope=asked.scope or named_scope(**rows) or "account", **rows),
-        warning_percent=asked.warning_percent,
-        amounts=asked.amounts,
+        name=arguments.name,
+        amount=arguments.amount,
+        currency=arguments.currency,
+        period=arguments.period,
+        scope=ScopeDraft(scope=arguments.scope or named_scope(**rows) or "account", **rows),
+        warning_percent=arguments.warning_percent,
+        amounts=arguments.amounts,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from finops.insights.commitments.answers import CommitmentAnswer
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
-from finops.insights.commitments.question import CommitmentQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits
@@ -31,6 +31,6 @@ def get_commitment_utilization(call: ToolCall, arguments: CommitmentQuery) -> Co
         call.account,
         arguments,
         deadline=call.deadline,
-        fits=lambda tried: fits(replace(tried, console_url=url)),
+        fits=lambda candidate: fits(replace(candidate, console_url=url)),
     )
     return replace(answer, console_url=url)

@@ -9,7 +9,7 @@ from finops.allocation.queries.teams import team_names
 from finops.costs import queries
 from finops.costs.answers import ContextAnswer
 from finops.lake import queries as lake_queries
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from finops.unitcosts.queries import customer_key
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
 from ingestion.queries import MetricInfo, usage_metrics
@@ -52,27 +52,29 @@ class AccountContext(ContextAnswer, frozen=True, kw_only=True):
 )
 def get_account_context(call: ToolCall, arguments: GetAccountContextArguments) -> AccountContext:
     answer = queries.account_context(call.account, call.credential, deadline=call.deadline)
-    known = {name: getattr(answer, name) for name in answer.__struct_fields__}
+    base_fields = {name: getattr(answer, name) for name in answer.__struct_fields__}
     metrics = usage_metrics(call.account, deadline=call.deadline)
     dimensions = lake_queries.dimension_keys(call.account)
     return AccountContext(
         **{
-            **known,
+            **base_fields,
             "cost_tags": cost_tag_keys(call.account)[:SHOWN_NAMES],
             "teams": team_names(call.account)[:SHOWN_NAMES],
             "unit_metrics": [metric.name for metric in unit_metrics_of(call.account)[:SHOWN_NAMES]],
-            "usage_metrics": [_short(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],
-            "usage_dimensions": [cut(key, MAX_TEXT) for key in dimensions[:SHOWN_DIMENSIONS]],
+            "usage_metrics": [_truncate_metric(metric) for metric in _newest_first(metrics)[:SHOWN_METRICS]],
+            "usage_dimensions": [truncate(key, MAX_TEXT) for key in dimensions[:SHOWN_DIMENSIONS]],
             "customer_key": customer_key(call.account),
-            "truncated": f"{answer.truncated} {_left_out(metrics, dimensions)}".strip(),
+            "truncated": f"{answer.truncated} {_truncation_note(metrics, dimensions)}".strip(),
             "console_url": call.console_url(),
         }
     )
 
 
-def _short(metric: MetricInfo) -> MetricInfo:
+def _truncate_metric(metric: MetricInfo) -> MetricInfo:
     """Whoever pushes may send units of any length, and any number of them."""
-    return msgspec.structs.replace(metric, units=[cut(unit, MAX_TEXT) for unit in metric.units[:SHOWN_UNITS]])
+    return msgspec.structs.replace(
+        metric, units=[truncate(unit, MAX_TEXT) for unit in metric.units[:SHOWN_UNITS]]
+    )
 
 
 def _newest_first(metrics: list[MetricInfo]) -> list[MetricInfo]:
@@ -80,12 +82,12 @@ def _newest_first(metrics: list[MetricInfo]) -> list[MetricInfo]:
     return sorted(metrics, key=lambda metric: (-days[metric.name], metric.name))
 
 
-def _left_out(metrics: list[MetricInfo], dimensions: list[str]) -> str:
-    said = []
+def _truncation_note(metrics: list[MetricInfo], dimensions: list[str]) -> str:
+    notes = []
     if len(metrics) > SHOWN_METRICS:
-        said.append(
+        notes.append(
             f"{SHOWN_METRICS} of {len(metrics)} usage metrics are listed, those of the newest events."
         )
     if len(dimensions) > SHOWN_DIMENSIONS:
-        said.append(f"{SHOWN_DIMENSIONS} of {len(dimensions)} usage dimensions are listed.")
-    return " ".join(said)
+        notes.append(f"{SHOWN_DIMENSIONS} of {len(dimensions)} usage dimensions are listed.")
+    return " ".join(notes)

@@ -38,13 +38,13 @@ class ListCostTagsArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTagsAnswer:
-    def made(limit: int) -> CostTagsAnswer:
+    def make_answer(limit: int) -> CostTagsAnswer:
         answer = queries.cost_tags_answer(
             call.account, cost_tag=arguments.cost_tag, cursor=arguments.cursor, limit=limit
         )
         return replace(answer, console_url=call.console_url(PAGE))
 
-    return largest_that_fits(made, queries.MAX_LINES, fits)
+    return largest_that_fits(make_answer, queries.MAX_LINES, fits)
 
 
 @tool(
@@ -58,11 +58,11 @@ def list_cost_tags(call: ToolCall, arguments: ListCostTagsArguments) -> CostTags
     examples=[{}, {"by": "account", "period": "last_month", "splits": "after"}],
 )
 def query_cost_tag(call: ToolCall, arguments: CostTagQuery) -> CostTagAnswer:
-    def made(top: int) -> CostTagAnswer:
+    def make_answer(top: int) -> CostTagAnswer:
         answer = queries.query_cost_tag(call.account, replace(arguments, top=top), deadline=call.deadline)
         return replace(answer, console_url=_page(call, answer, arguments))
 
-    return largest_that_fits(made, arguments.top, fits)
+    return largest_that_fits(make_answer, arguments.top, fits)
 
 
 def _page(call: ToolCall, answer: CostTagAnswer, query: CostTagQuery) -> str:

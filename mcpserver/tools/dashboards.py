@@ -22,7 +22,7 @@ from finops.dashboards.layouts import MAX_WIDGETS, WidgetDraft
 from finops.dashboards.models import Dashboard
 from finops.dashboards.placement import COLUMNS, Place
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from mcpserver.coerce import decode_arguments
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
@@ -52,14 +52,14 @@ class ListDashboardsArguments(msgspec.Struct, frozen=True, kw_only=True):
     examples=[{}, {"search": "week", "limit": 5}],
 )
 def list_dashboards(call: ToolCall, arguments: ListDashboardsArguments) -> DashboardsAnswer:
-    def made(limit: int) -> DashboardsAnswer:
+    def make_answer(limit: int) -> DashboardsAnswer:
         answer = queries.list_dashboards(
             call.account, search=arguments.search, limit=limit, cursor=arguments.cursor
         )
         rows = [replace(row, console_url=_url(call, row.id)) for row in answer.dashboards]
         return replace(answer, dashboards=rows, console_url=call.console_url(PAGE))
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
 class GetDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,13 +123,13 @@ class ListWidgetTypesArguments(msgspec.Struct, frozen=True, kw_only=True):
     examples=[{}, {"type": "spend_by"}],
 )
 def list_widget_types(call: ToolCall, arguments: ListWidgetTypesArguments) -> WidgetTypesAnswer:
-    found = [find_type(arguments.type)] if arguments.type.strip() else list(CATALOGUE.values())
+    types = [find_type(arguments.type)] if arguments.type.strip() else list(CATALOGUE.values())
     return WidgetTypesAnswer(
         account=AccountRef(slug=call.account.slug, name=call.account.name),
-        summary=f"{len(found)} of {len(CATALOGUE)} widget types.",
+        summary=f"{len(types)} of {len(CATALOGUE)} widget types.",
         columns=COLUMNS,
         max_widgets=MAX_WIDGETS,
-        widget_types=[_type_info(each) for each in found],
+        widget_types=[_type_info(each) for each in types],
         warnings=[],
         hint="Dimensions and filters are those of querySpend; a board's own days and filters are set on its page.",
         console_url=call.console_url(PAGE),
@@ -169,13 +169,15 @@ class CreateDashboardArguments(msgspec.Struct, frozen=True, kw_only=True):
     ],
 )
 def create_dashboard(call: ToolCall, arguments: CreateDashboardArguments) -> BoardAnswer:
-    made = services.create_dashboard(
+    dashboard = services.create_dashboard(
         account=call.account,
         actor=call.credential.actor,
         name=arguments.name,
         widgets=_drafts(arguments.widgets),
     )
-    return _answer(call, made, said=f"Dashboard {cut(made.name, 60)!r} is made, with id {made.pk}")
+    return _answer(
+        call, dashboard, done=f"Dashboard {truncate(dashboard.name, 60)!r} is made, with id {dashboard.pk}"
+    )
 
 
 class SetDashboardWidgetsArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +225,7 @@ def delete_dashboard(call: ToolCall, arguments: DeleteDashboardArguments) -> Del
     deleted = services.delete_dashboard(dashboard=dashboard, actor=call.credential.actor)
     return DeletedAnswer(
         account=AccountRef(slug=call.account.slug, name=call.account.name),
-        summary=f"Dashboard {cut(dashboard.name, 60)!r}, id {deleted}, is deleted.",
+        summary=f"Dashboard {truncate(dashboard.name, 60)!r}, id {deleted}, is deleted.",
         deleted_id=deleted,
         warnings=[],
         hint="listDashboards has those that are left.",
@@ -231,8 +233,8 @@ def delete_dashboard(call: ToolCall, arguments: DeleteDashboardArguments) -> Del
     )
 
 
-def _answer(call: ToolCall, dashboard: Dashboard, *, said: str = "") -> BoardAnswer:
-    answer = queries.board_answer(dashboard, said=said)
+def _answer(call: ToolCall, dashboard: Dashboard, *, done: str = "") -> BoardAnswer:
+    answer = queries.board_answer(dashboard, done=done)
     return replace(answer, console_url=_url(call, dashboard.pk))
 
 
@@ -252,8 +254,8 @@ def _drafts(widgets: Sequence[WidgetLayout]) -> list[WidgetDraft]:
         raise problems[0]
     if problems:
         shown = [problem.message for problem in problems[:SHOWN_PROBLEMS]]
-        left = len(problems) - len(shown)
-        more = [f"{left} more widgets are refused."] if left else []
+        hidden_count = len(problems) - len(shown)
+        more = [f"{hidden_count} more widgets are refused."] if hidden_count else []
         raise UserError(" ".join([*shown, *more]), field="widgets")
     return drafts
 

@@ -37,15 +37,15 @@ MAX_URL = 4_000
     ],
 )
 def forecast_spend(call: ToolCall, arguments: ForecastQuery) -> ForecastAnswer:
-    def made(top: int) -> ForecastAnswer:
-        asked = replace(arguments, top=top)
-        answer = queries.forecast_spend(call.account, asked, deadline=call.deadline)
-        return _linked(call, arguments, answer)
+    def make_answer(top: int) -> ForecastAnswer:
+        query = replace(arguments, top=top)
+        answer = queries.forecast_spend(call.account, query, deadline=call.deadline)
+        return _with_console_url(call, arguments, answer)
 
-    return largest_that_fits(made, arguments.top, fits)
+    return largest_that_fits(make_answer, arguments.top, fits)
 
 
-def _linked(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:
+def _with_console_url(call: ToolCall, query: ForecastQuery, answer: ForecastAnswer) -> ForecastAnswer:
     """With the page of the same query; browsers and proxies take so much."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:

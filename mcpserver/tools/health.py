@@ -27,8 +27,8 @@ class GetDataHealthArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def get_data_health(call: ToolCall, arguments: GetDataHealthArguments) -> HealthAnswer:
-    def made(shown: int) -> HealthAnswer:
+    def make_answer(shown: int) -> HealthAnswer:
         answer = data_health(call.account, deadline=call.deadline, shown=shown)
         return msgspec.structs.replace(answer, console_url=call.console_url("connections/health/"))
 
-    return largest_that_fits(made, SHOWN, fits)
+    return largest_that_fits(make_answer, SHOWN, fits)

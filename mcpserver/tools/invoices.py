@@ -26,6 +26,6 @@ def get_invoice_reconciliation(call: ToolCall, arguments: InvoiceQuery) -> Invoi
         call.account,
         arguments,
         deadline=call.deadline,
-        fits=lambda tried: fits(replace(tried, console_url=url)),
+        fits=lambda candidate: fits(replace(candidate, console_url=url)),
     )
     return replace(answer, console_url=url)

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from finops.insights.savings.answers import SavingsAnswer
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.question import SavingsQuery
-from finops.lib.spoken import cut
+from finops.insights.savings.savings_query import SavingsQuery
+from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import page_that_fits
@@ -31,29 +31,29 @@ def list_savings_recommendations(call: ToolCall, arguments: SavingsQuery) -> Sav
     rule = {"rule": arguments.rule} if arguments.rule else {}
     url = call.console_url(PAGE, {"status": arguments.status, **rule, **arguments.scope_values})
 
-    def made(limit: int) -> SavingsAnswer:
+    def make_answer(limit: int) -> SavingsAnswer:
         answer = list_savings(
             call.account, replace(arguments, limit=limit), deadline=call.deadline, evidence=EVIDENCE
         )
-        return _short(replace(answer, console_url=url))
+        return _truncate_answer(replace(answer, console_url=url))
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
-def _short(answer: SavingsAnswer) -> SavingsAnswer:
+def _truncate_answer(answer: SavingsAnswer) -> SavingsAnswer:
     """Bills may name things at any length."""
     rows = [
         replace(
             row,
-            title=cut(row.title, MAX_TEXT),
-            note=cut(row.note, MAX_TEXT),
-            account=cut(row.account, MAX_TEXT),
+            title=truncate(row.title, MAX_TEXT),
+            note=truncate(row.note, MAX_TEXT),
+            account=truncate(row.account, MAX_TEXT),
             evidence=[
                 replace(
                     each,
-                    resource=cut(each.resource, MAX_TEXT),
-                    name=cut(each.name, MAX_TEXT),
-                    usage_type=cut(each.usage_type, MAX_TEXT),
+                    resource=truncate(each.resource, MAX_TEXT),
+                    name=truncate(each.name, MAX_TEXT),
+                    usage_type=truncate(each.usage_type, MAX_TEXT),
                 )
                 for each in row.evidence
             ],

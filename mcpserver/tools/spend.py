@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from finops.costs import queries
 from finops.costs.answers import DimensionValuesAnswer, SpendAnswer
 from finops.costs.spend_query import Filter, SpendQuery, read_period
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits, page_that_fits
@@ -48,11 +48,11 @@ MAX_LINKED_TEXT = 200
     ],
 )
 def query_spend(call: ToolCall, arguments: SpendQuery) -> SpendAnswer:
-    answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_beside=True)
-    return queries.shortened(_linked(call, arguments, answer), fits, arguments.order_by)
+    answer = queries.query_spend(call.account, arguments, deadline=call.deadline, with_notes=True)
+    return queries.fit_to_size(_with_console_url(call, arguments, answer), fits, arguments.order_by)
 
 
-def _linked(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
+def _with_console_url(call: ToolCall, query: SpendQuery, answer: SpendAnswer) -> SpendAnswer:
     """With the page of the same query; browsers and proxies take so much."""
     url = call.console_url(EXPLORER, query.to_params())
     if len(url) <= MAX_URL:
@@ -93,11 +93,11 @@ class ListDimensionValuesArguments(msgspec.Struct, kw_only=True):
     ],
 )
 def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArguments) -> DimensionValuesAnswer:
-    days = queries.given_days(
+    days = queries.days_from_arguments(
         call.account, arguments.start_date, arguments.end_date, read_period(arguments.period)
     )
 
-    def made(limit: int) -> DimensionValuesAnswer:
+    def make_answer(limit: int) -> DimensionValuesAnswer:
         answer = queries.list_dimension_values(
             call.account,
             arguments.dimension,
@@ -109,18 +109,22 @@ def list_dimension_values(call: ToolCall, arguments: ListDimensionValuesArgument
         )
         return replace(answer, console_url=_values_url(call, arguments, answer))
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
-def _values_url(call: ToolCall, asked: ListDimensionValuesArguments, answer: DimensionValuesAnswer) -> str:
+def _values_url(
+    call: ToolCall, arguments: ListDimensionValuesArguments, answer: DimensionValuesAnswer
+) -> str:
     """The cost of the same days by this dimension; after a search, of the first values that it found."""
-    found = (
-        [cut(value.value, MAX_LINKED_TEXT) for value in answer.values[:MAX_LINKED]] if asked.search else []
+    linked_values = (
+        [truncate(value.value, MAX_LINKED_TEXT) for value in answer.values[:MAX_LINKED]]
+        if arguments.search
+        else []
     )
     query = SpendQuery(
         start_date=answer.start_date,
         end_date=answer.end_date,
         group_by=[answer.dimension],
-        filters=[Filter(dimension=answer.dimension, values=found)] if found else [],
+        filters=[Filter(dimension=answer.dimension, values=linked_values)] if linked_values else [],
     )
     return call.console_url(EXPLORER, query.to_params())

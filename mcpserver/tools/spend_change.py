@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from finops.costs.spend_query import DEFAULT_PERIOD
 from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change as explain
-from finops.insights.spend_change.question import SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits
@@ -39,12 +39,17 @@ def explain_spend_change(call: ToolCall, arguments: SpendChangeQuery) -> SpendCh
     # Without any parameter the page opens with a question of its own.
     url = call.console_url(PAGE, arguments.to_params() or {"period": [DEFAULT_PERIOD]})
 
-    def linked(answer: SpendChangeAnswer) -> SpendChangeAnswer:
+    def with_console_urls(answer: SpendChangeAnswer) -> SpendChangeAnswer:
         beside = [
             replace(each, console_url=call.console_url(each.console_url)) if each.console_url else each
             for each in answer.beside
         ]
         return replace(answer, console_url=url, beside=beside)
 
-    answer = explain(call.account, arguments, deadline=call.deadline, fits=lambda tried: fits(linked(tried)))
-    return linked(answer)
+    answer = explain(
+        call.account,
+        arguments,
+        deadline=call.deadline,
+        fits=lambda candidate: fits(with_console_urls(candidate)),
+    )
+    return with_console_urls(answer)

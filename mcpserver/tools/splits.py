@@ -33,10 +33,10 @@ class ListSharedCostSplitsArguments(msgspec.Struct, kw_only=True):
 )
 def list_shared_cost_splits(call: ToolCall, arguments: ListSharedCostSplitsArguments) -> SplitsAnswer:
     answer = list_splits(call.account, search=arguments.search, deadline=call.deadline)
-    return _shortened(replace(answer, console_url=call.console_url(PAGE)))
+    return _fit_to_size(replace(answer, console_url=call.console_url(PAGE)))
 
 
-def _shortened(answer: SplitsAnswer) -> SplitsAnswer:
+def _fit_to_size(answer: SplitsAnswer) -> SplitsAnswer:
     """With fewer targets, then fewer splits, until it fits."""
     targets, count = 20, len(answer.splits)
     shown = answer

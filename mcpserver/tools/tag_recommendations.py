@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from finops.insights.tag_recommendations.answers import TagRecommendationsAnswer
 from finops.insights.tag_recommendations.queries import tag_recommendations
-from finops.insights.tag_recommendations.question import TagRecommendationsQuery
+from finops.insights.tag_recommendations.tag_recommendations_query import TagRecommendationsQuery
 from mcpserver.context import ToolCall
 from mcpserver.registry import Access, tool
 from mcpserver.results import fits
@@ -27,7 +27,7 @@ def list_tag_recommendations(call: ToolCall, arguments: TagRecommendationsQuery)
     kind = "" if arguments.kind == "all" else arguments.kind
     url = call.console_url(PAGE, {"kind": kind})
 
-    def linked(answer: TagRecommendationsAnswer) -> TagRecommendationsAnswer:
+    def with_console_urls(answer: TagRecommendationsAnswer) -> TagRecommendationsAnswer:
         rows = [
             replace(row, console_url=call.console_url(f"{PAGE}draft/", {"id": row.id}))
             for row in answer.recommendations
@@ -35,6 +35,9 @@ def list_tag_recommendations(call: ToolCall, arguments: TagRecommendationsQuery)
         return replace(answer, recommendations=rows, console_url=url)
 
     answer = tag_recommendations(
-        call.account, arguments, deadline=call.deadline, fits=lambda tried: fits(linked(tried))
+        call.account,
+        arguments,
+        deadline=call.deadline,
+        fits=lambda candidate: fits(with_console_urls(candidate)),
     )
-    return linked(answer)
+    return with_console_urls(answer)

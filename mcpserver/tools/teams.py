@@ -16,7 +16,7 @@ from mcpserver.registry import Access, tool
 from mcpserver.results import fits
 
 PAGE = "teams/"
-MOST = 50
+MAX_TEAMS = 50
 
 
 class ListTeamsArguments(msgspec.Struct, kw_only=True):
@@ -35,7 +35,7 @@ class ListTeamsArguments(msgspec.Struct, kw_only=True):
     examples=[{}, {"search": "a"}],
 )
 def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
-    def made(limit: int) -> TeamsAnswer:
+    def make_answer(limit: int) -> TeamsAnswer:
         answer = read_teams(
             call.account,
             search=arguments.search,
@@ -45,4 +45,4 @@ def list_teams(call: ToolCall, arguments: ListTeamsArguments) -> TeamsAnswer:
         )
         return replace(answer, console_url=call.console_url(PAGE, {"q": arguments.search}))
 
-    return largest_that_fits(made, MOST, fits)
+    return largest_that_fits(make_answer, MAX_TEAMS, fits)

@@ -46,10 +46,10 @@ MAX_URL = 4_000
 )
 def query_unit_cost(call: ToolCall, arguments: UnitCostQuery) -> UnitCostAnswer:
     answer = queries.query_unit_cost(call.account, arguments, deadline=call.deadline)
-    return queries.shortened(_linked(call, arguments, answer), fits, arguments.top)
+    return queries.fit_to_size(_with_console_url(call, arguments, answer), fits, arguments.top)
 
 
-def _linked(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
+def _with_console_url(call: ToolCall, query: UnitCostQuery, answer: UnitCostAnswer) -> UnitCostAnswer:
     """With the page of the same query; browsers and proxies take so much."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
@@ -76,10 +76,10 @@ class ListUnitMetricsArguments(msgspec.Struct, kw_only=True):
     examples=[{}],
 )
 def list_unit_metrics(call: ToolCall, arguments: ListUnitMetricsArguments) -> UnitMetricsAnswer:
-    def made(limit: int) -> UnitMetricsAnswer:
+    def make_answer(limit: int) -> UnitMetricsAnswer:
         answer = read_unit_metrics(
             call.account, search=arguments.search, cursor=arguments.cursor, limit=limit
         )
         return replace(answer, console_url=call.console_url(SAVED, {"q": arguments.search}))
 
-    return largest_that_fits(made, MAX_LISTED, fits)
+    return largest_that_fits(make_answer, MAX_LISTED, fits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from ingestion import queries
 from ingestion.answers import EventsAnswer, UsageAnswer, UsageEvent, UsageRow
 from ingestion.usage_query import EventsQuery, UsageQuery
@@ -22,25 +22,27 @@ SHOWN_DIMENSIONS = 50
 
 
 def _fits(answer: UsageAnswer) -> bool:
-    return fits(_short(answer))
+    return fits(_truncate_answer(answer))
 
 
-def _short(answer: UsageAnswer) -> UsageAnswer:
-    units = [cut(unit, MAX_TEXT) for unit in answer.units[:SHOWN_UNITS]]
-    unit = cut(answer.unit, MAX_TEXT) if answer.unit else answer.unit
-    return replace(answer, unit=unit, units=units, rows=[_short_row(row) for row in answer.rows])
+def _truncate_answer(answer: UsageAnswer) -> UsageAnswer:
+    units = [truncate(unit, MAX_TEXT) for unit in answer.units[:SHOWN_UNITS]]
+    unit = truncate(answer.unit, MAX_TEXT) if answer.unit else answer.unit
+    return replace(answer, unit=unit, units=units, rows=[_truncate_row(row) for row in answer.rows])
 
 
-def _short_row(row: UsageRow) -> UsageRow:
-    return replace(row, value=cut(row.value, MAX_TEXT), name=cut(row.name, MAX_TEXT))
+def _truncate_row(row: UsageRow) -> UsageRow:
+    return replace(row, value=truncate(row.value, MAX_TEXT), name=truncate(row.name, MAX_TEXT))
 
 
-def _short_event(event: UsageEvent) -> UsageEvent:
-    dimensions = [(cut(key, MAX_TEXT), cut(value, MAX_TEXT)) for key, value in event.dimensions.items()]
+def _truncate_event(event: UsageEvent) -> UsageEvent:
+    dimensions = [
+        (truncate(key, MAX_TEXT), truncate(value, MAX_TEXT)) for key, value in event.dimensions.items()
+    ]
     return replace(
         event,
-        unit=cut(event.unit, MAX_TEXT) if event.unit else event.unit,
-        customer_name=cut(event.customer_name, MAX_TEXT),
+        unit=truncate(event.unit, MAX_TEXT) if event.unit else event.unit,
+        customer_name=truncate(event.customer_name, MAX_TEXT),
         dimensions=dict(dimensions[:SHOWN_DIMENSIONS]),
     )
 
@@ -62,11 +64,15 @@ def _short_event(event: UsageEvent) -> UsageEvent:
     ],
 )
 def query_usage(call: ToolCall, arguments: UsageQuery) -> UsageAnswer:
-    answer = _linked(call, arguments, queries.query_usage(call.account, arguments, deadline=call.deadline))
-    return _short(queries.shortened(call.account, arguments, answer, _fits, deadline=call.deadline))
+    answer = _with_console_url(
+        call, arguments, queries.query_usage(call.account, arguments, deadline=call.deadline)
+    )
+    return _truncate_answer(
+        queries.fit_to_size(call.account, arguments, answer, _fits, deadline=call.deadline)
+    )
 
 
-def _linked(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnswer:
+def _with_console_url(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnswer:
     """With the page of the same query; browsers and proxies take so much."""
     url = call.console_url(PAGE, query.to_params())
     if len(url) <= MAX_URL:
@@ -88,26 +94,26 @@ def _linked(call: ToolCall, query: UsageQuery, answer: UsageAnswer) -> UsageAnsw
     examples=[{}, {"period": "last_30_days", "limit": 2}],
 )
 def list_usage_events(call: ToolCall, arguments: EventsQuery) -> EventsAnswer:
-    def made(limit: int) -> EventsAnswer:
+    def make_answer(limit: int) -> EventsAnswer:
         answer = queries.list_usage_events(
             call.account, replace(arguments, limit=limit), deadline=call.deadline
         )
         return replace(
             answer,
-            events=[_short_event(event) for event in answer.events],
+            events=[_truncate_event(event) for event in answer.events],
             console_url=_events_url(call, arguments),
         )
 
-    return page_that_fits(made, arguments.limit)
+    return page_that_fits(make_answer, arguments.limit)
 
 
 def _events_url(call: ToolCall, query: EventsQuery) -> str:
     """The Usage page of the same metric and customer."""
-    asked = {
+    params = {
         "metric": query.metric,
         "customers": query.customer,
         "period": query.period or "",
         "start_date": str(query.start_date or ""),
         "end_date": str(query.end_date or ""),
     }
-    return call.console_url(PAGE, asked)
+    return call.console_url(PAGE, params)

@@ -13,12 +13,12 @@ def test_signing_up_leads_to_an_account_of_ones_own(db: None) -> None:
     client = Client()
 
     signed_up = client.post("/auth/signup/", {"email": "ana@example.com", "password1": PASSWORD}, follow=True)
-    made = client.post("/accounts/new/", {"name": "Ana & Co"}, follow=True)
+    response = client.post("/accounts/new/", {"name": "Ana & Co"}, follow=True)
 
     assert "New account" in signed_up.content.decode()
     account = Account.objects.get(name="Ana & Co")
     assert account.memberships.get().role == Role.OWNER
-    assert made.redirect_chain[-1][0] == f"/a/{account.slug}/connections/"
+    assert response.redirect_chain[-1][0] == f"/a/{account.slug}/connections/"
 
 
 def test_signing_in_leads_to_the_overview(cast: Cast) -> None:
@@ -85,7 +85,7 @@ def test_the_audit_log_filters_sorts_pages_and_exports(cast: Cast) -> None:
 
     first, last = client.get(url).content.decode(), client.get(url, {"page": "3"}).content.decode()
     oldest = client.get(url, {"sort": "at"}).content.decode()
-    found = client.get(url, {"q": "ANA 007"}).content.decode()
+    page = client.get(url, {"q": "ANA 007"}).content.decode()
     other = client.get(url, {"action": "member.add"}).content.decode()
     exported = b"".join(client.get(url, {"format": "csv"})).decode()
 
@@ -93,8 +93,8 @@ def test_the_audit_log_filters_sorts_pages_and_exports(cast: Cast) -> None:
     assert "key 000" not in first
     assert "key 000" in last
     assert "key 000" in oldest
-    assert "key 007" in found
-    assert "key 008" not in found
+    assert "key 007" in page
+    assert "key 008" not in page
     assert "Nothing matches." in other
     assert len(exported.splitlines()) == 121
 

@@ -31,9 +31,9 @@ def verifying(settings: object) -> None:
 
 
 def link(containing: str) -> str:
-    found = re.search(rf"https?://[^/]+(/auth/{containing}\S+)", str(mail.outbox[-1].body))
-    assert found, mail.outbox[-1].body
-    return found[1]
+    match = re.search(rf"https?://[^/]+(/auth/{containing}\S+)", str(mail.outbox[-1].body))
+    assert match, mail.outbox[-1].body
+    return match[1]
 
 
 def sign_up(client: Client, email: str = EMAIL, password: str = PASSWORD) -> None:

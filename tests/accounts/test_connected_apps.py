@@ -64,14 +64,19 @@ def test_everybody_sees_his_own_and_an_admin_all(cast: Cast) -> None:
     for person in ("viewer", "member", "owner"):
         connect(cast.person(person), name=f"App of the {person}")
 
-    seen = {
+    clients_by_person = {
         person: [each for each in ("viewer", "member", "owner") if f"App of the {each}" in page]
         for person in ("viewer", "member", "admin", "owner")
         for page in [page_for(cast.person(person))]
     }
 
     everybody = ["viewer", "member", "owner"]
-    assert seen == {"viewer": ["viewer"], "member": ["member"], "admin": everybody, "owner": everybody}
+    assert clients_by_person == {
+        "viewer": ["viewer"],
+        "member": ["member"],
+        "admin": everybody,
+        "owner": everybody,
+    }
 
 
 def test_the_connections_to_another_account_are_not_there(cast: Cast) -> None:
@@ -135,9 +140,9 @@ def test_connecting_and_disconnecting_are_in_the_audit_log(cast: Cast) -> None:
 
     with account_scope(cast.account):
         entries = AuditEntry.objects.filter(action__startswith="connected_app.").order_by("pk")
-        found = [(entry.action, entry.actor_label, entry.detail["of"]) for entry in entries]
+        actions = [(entry.action, entry.actor_label, entry.detail["of"]) for entry in entries]
 
-    assert found == [
+    assert actions == [
         ("connected_app.connect", "member@example.com", "member@example.com"),
         ("connected_app.disconnect", "admin@example.com", "member@example.com"),
     ]
@@ -174,12 +179,12 @@ def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:
     client = signed_in(cast.owner)
 
     page = page_for(cast.owner, sort="name")
-    found = page_for(cast.owner, q="alp")
+    listing_page = page_for(cast.owner, q="alp")
     exported = b"".join(client.get(LIST, {"sort": "name", "format": "csv"})).decode()
 
     assert page.index("“Alpha”") < page.index("“beta”")
-    assert "“Alpha”" in found
-    assert "“beta”" not in found
+    assert "“Alpha”" in listing_page
+    assert "“beta”" not in listing_page
     assert [line.split(",")[1] for line in exported.splitlines()] == [
         "Calls itself",
         "'=cmd()",

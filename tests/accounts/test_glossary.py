@@ -28,7 +28,7 @@ def test_an_admin_writes_the_glossary_and_an_assistant_is_told_it(cast: Cast) ->
     )
     _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="reads")
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "getAccountContext"}}
-    told = signed_in(cast.viewer).post(
+    response = signed_in(cast.viewer).post(
         "/api/mcp",
         json.dumps(message),
         content_type="application/json",
@@ -36,7 +36,7 @@ def test_an_admin_writes_the_glossary_and_an_assistant_is_told_it(cast: Cast) ->
     )
 
     assert answer.status_code == 302
-    assert told.json()["result"]["structuredContent"]["glossary"] == [
+    assert response.json()["result"]["structuredContent"]["glossary"] == [
         {"term": "GMV", "meaning": "sales"},
         {"term": "seat", "meaning": "a paid user: see metric seats"},
     ]

@@ -46,12 +46,12 @@ def sent() -> str:
     """The path of the newest mail's link, after the worker sent what was due."""
     for account_id, pk in due_invitations():
         assert send_invitation(account=Account.objects.get(pk=account_id), invitation_id=pk)
-    found = re.search(r"http\S+?(/accounts/invitations/\S+/)", str(mail.outbox[-1].body))
-    assert found
-    return found[1]
+    match = re.search(r"http\S+?(/accounts/invitations/\S+/)", str(mail.outbox[-1].body))
+    assert match
+    return match[1]
 
 
-def invited(cast: Cast, email: str = EMAIL, role: str = "member") -> str:
+def invite_and_send(cast: Cast, email: str = EMAIL, role: str = "member") -> str:
     invite(account=cast.account, email=email, role=role, actor=Actor.of_user(cast.admin))
     return sent()
 
@@ -89,7 +89,7 @@ def test_the_answer_is_the_same_whether_or_not_the_person_has_signed_up(cast: Ca
 def test_a_signed_in_person_with_that_verified_address_sees_who_invites_to_what_and_accepts(
     cast: Cast,
 ) -> None:
-    user, url = person(EMAIL), invited(cast)
+    user, url = person(EMAIL), invite_and_send(cast)
     client = signed_in(user)
 
     page = client.get(url).content.decode()
@@ -103,7 +103,7 @@ def test_a_signed_in_person_with_that_verified_address_sees_who_invites_to_what_
 
 
 def test_a_person_with_another_address_does_not_accept(cast: Cast) -> None:
-    url, client = invited(cast), signed_in(cast.stranger)
+    url, client = invite_and_send(cast), signed_in(cast.stranger)
 
     page = client.get(url).content.decode()
     answer = client.post(f"{url}accept/", follow=True).content.decode()
@@ -114,7 +114,7 @@ def test_a_person_with_another_address_does_not_accept(cast: Cast) -> None:
 
 
 def test_an_unverified_sign_up_of_that_address_does_not_accept(cast: Cast) -> None:
-    squatter, url = person(EMAIL, verified=False), invited(cast)
+    squatter, url = person(EMAIL, verified=False), invite_and_send(cast)
     EmailAddress.objects.create(user=cast.stranger, email=EMAIL, verified=False)
 
     for user in (squatter, cast.stranger):
@@ -126,7 +126,7 @@ def test_an_unverified_sign_up_of_that_address_does_not_accept(cast: Cast) -> No
 
 def test_where_nothing_is_verified_the_mail_alone_makes_a_member(cast: Cast, settings: object) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "none"  # type: ignore[attr-defined]
-    squatter, url = person(EMAIL, verified=False), invited(cast)
+    squatter, url = person(EMAIL, verified=False), invite_and_send(cast)
     squatters = signed_in(squatter)
 
     guessed = squatters.post(url.replace(url.split("/")[-2], "x" * 43) + "accept/", follow=True)
@@ -139,7 +139,7 @@ def test_where_nothing_is_verified_the_mail_alone_makes_a_member(cast: Cast, set
 
 
 def test_who_signs_up_by_the_mails_link_needs_no_second_mail(cast: Cast) -> None:
-    client, url = Client(), invited(cast)
+    client, url = Client(), invite_and_send(cast)
     shown = client.get(url).content.decode()
     assert "Sign up" in shown
     assert "Accept</button>" not in shown
@@ -154,7 +154,7 @@ def test_who_signs_up_by_the_mails_link_needs_no_second_mail(cast: Cast) -> None
 
 
 def test_the_link_verifies_no_other_address(cast: Cast) -> None:
-    client, url = Client(), invited(cast)
+    client, url = Client(), invite_and_send(cast)
     client.get(url)
 
     client.post("/auth/signup/", {"email": "else@example.com", "password1": PASSWORD})
@@ -163,7 +163,7 @@ def test_the_link_verifies_no_other_address(cast: Cast) -> None:
 
 
 def test_who_holds_the_mail_may_decline(cast: Cast) -> None:
-    url = invited(cast)
+    url = invite_and_send(cast)
 
     page = Client().post(f"{url}decline/").content.decode()
 
@@ -175,7 +175,7 @@ def test_who_holds_the_mail_may_decline(cast: Cast) -> None:
 def test_an_invitation_expires_and_is_resent_with_another_link(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user, old = person(EMAIL), invited(cast)
+    user, old = person(EMAIL), invite_and_send(cast)
     later = clock.now() + timedelta(days=7)
     monkeypatch.setattr(clock, "now", lambda: later)
     admin = signed_in(cast.admin)
@@ -192,8 +192,8 @@ def test_an_invitation_expires_and_is_resent_with_another_link(
 
 
 def test_inviting_again_replaces_role_and_link(cast: Cast) -> None:
-    user, old = person(EMAIL), invited(cast, EMAIL.upper(), role="admin")
-    new = invited(cast, role="viewer")
+    user, old = person(EMAIL), invite_and_send(cast, EMAIL.upper(), role="admin")
+    new = invite_and_send(cast, role="viewer")
 
     assert signed_in(user).get(old).status_code == 404
     signed_in(user).post(f"{new}accept/")
@@ -203,7 +203,7 @@ def test_inviting_again_replaces_role_and_link(cast: Cast) -> None:
 
 
 def test_a_withdrawn_invitation_leads_nowhere(cast: Cast) -> None:
-    user, url = person(EMAIL), invited(cast)
+    user, url = person(EMAIL), invite_and_send(cast)
 
     signed_in(cast.admin).post(f"/a/acme/settings/invitations/{invitation().pk}/withdraw/")
 
@@ -214,7 +214,7 @@ def test_a_withdrawn_invitation_leads_nowhere(cast: Cast) -> None:
 
 @pytest.mark.parametrize("how", ["demoted", "removed"])
 def test_what_an_admin_invited_to_ends_with_her_role(cast: Cast, how: str) -> None:
-    user, url, owner = person(EMAIL), invited(cast), Actor.of_user(cast.owner)
+    user, url, owner = person(EMAIL), invite_and_send(cast), Actor.of_user(cast.owner)
     hers = Membership.objects.get(account=cast.account, user=cast.admin)
 
     if how == "demoted":
@@ -230,10 +230,10 @@ def test_a_member_is_not_invited_and_a_viewer_invites_nobody(cast: Cast) -> None
     again = signed_in(cast.admin).post(
         f"{LIST}invite/", {"email": cast.viewer.email.upper(), "role": "admin"}
     )
-    seen = signed_in(cast.member).get(LIST).content.decode()
+    page = signed_in(cast.member).get(LIST).content.decode()
 
     assert "is a member already" in again.content.decode()
-    assert "Invite a member" not in seen
+    assert "Invite a member" not in page
     assert (
         signed_in(cast.member).post(f"{LIST}invite/", {"email": EMAIL, "role": "viewer"}).status_code == 403
     )
@@ -282,7 +282,7 @@ def test_a_mail_server_that_is_away_gets_it_later_and_once(
 def test_names_that_others_chose_are_not_in_the_subject_and_the_token_is_in_no_row(cast: Cast) -> None:
     Account.objects.filter(pk=cast.account.pk).update(name="Win a prize\r\nBcc: x@example.com")
     cast.account.refresh_from_db()
-    token = invited(cast).split("/")[-2]
+    token = invite_and_send(cast).split("/")[-2]
 
     assert "the account “Win a prize Bcc: x@example.com” in" in mail.outbox[-1].body
     assert mail.outbox[-1].subject == "You are invited to an account in the FinOps Console"

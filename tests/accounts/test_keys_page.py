@@ -23,9 +23,9 @@ KEY = re.compile(r"fmcp_[0-9A-Za-z]{48}")
 
 def form_of(client: Client, **fields: str) -> dict[str, str]:
     page = client.get(NEW).content.decode()
-    found = re.search(r'name="form_token" value="([^"]+)"', page)
-    assert found
-    return {"name": "Cursor", "scope": "read", "form_token": found.group(1), **fields}
+    match = re.search(r'name="form_token" value="([^"]+)"', page)
+    assert match
+    return {"name": "Cursor", "scope": "read", "form_token": match.group(1), **fields}
 
 
 def keys_of(cast: Cast) -> list[MCPKey]:
@@ -170,12 +170,12 @@ def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:
     client = signed_in(cast.viewer)
 
     page = client.get(LIST, {"sort": "name"}).content.decode()
-    found = client.get(LIST, {"q": "alp"}).content.decode()
+    listing_page = client.get(LIST, {"q": "alp"}).content.decode()
     exported = b"".join(client.get(LIST, {"sort": "name", "format": "csv"})).decode()
 
     assert page.index("Alpha") < page.index("beta")
-    assert "Alpha" in found
-    assert "beta" not in found
+    assert "Alpha" in listing_page
+    assert "beta" not in listing_page
     assert [line.split(",")[0] for line in exported.splitlines()] == ["Name", "'=cmd()", "Alpha", "beta"]
 
 

@@ -56,10 +56,10 @@ def test_the_plaintext_reaches_no_log_and_no_sql_text(cast: Cast, caplog: pytest
     with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
         _key, plaintext = mint_mcp_key(account=cast.account, actor=cast.actor, name="Claude")
         authenticate_mcp_key(plaintext)
-    said = caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
+    logged = caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
 
-    assert plaintext not in said
-    assert plaintext[len(PREFIX) + 10 :] not in said
+    assert plaintext not in logged
+    assert plaintext[len(PREFIX) + 10 :] not in logged
 
 
 def test_every_use_updates_last_used_and_the_client_and_costs_one_query(cast: Cast) -> None:

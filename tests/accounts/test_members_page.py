@@ -14,8 +14,8 @@ def membership(cast: Cast, name: str) -> Membership:
 
 
 def role_of(cast: Cast, name: str) -> str | None:
-    found = Membership.objects.filter(account=cast.account, user=cast.person(name)).first()
-    return found.role if found else None
+    row = Membership.objects.filter(account=cast.account, user=cast.person(name)).first()
+    return row.role if row else None
 
 
 def test_everybody_sees_who_is_in_and_only_admins_the_buttons(cast: Cast) -> None:

@@ -143,19 +143,19 @@ def test_an_upgrade_keeps_the_offers_of_owners_alone(cast: Cast) -> None:
 
 def test_a_viewer_is_not_named_and_the_password_is_asked_for(cast: Cast) -> None:
     page = offer(cast, fresh(cast.owner), "viewer").content.decode()
-    asked = offer(cast, signed_in(cast.owner), "admin")
+    response = offer(cast, signed_in(cast.owner), "admin")
 
     assert "Choose a member or admin" in page
-    assert asked.redirect_chain[-1][0].startswith("/auth/reauthenticate/")
+    assert response.redirect_chain[-1][0].startswith("/auth/reauthenticate/")
     assert Account.objects.get(pk=cast.account.pk).transfer_to is None
 
 
 def test_an_owner_deletes_by_name_and_password_and_restores(cast: Cast) -> None:
     owner = fresh(cast.owner)
 
-    asked = signed_in(cast.owner).post(f"{SETTINGS}delete/", {"name": "Acme"}, follow=True)
+    response = signed_in(cast.owner).post(f"{SETTINGS}delete/", {"name": "Acme"}, follow=True)
     wrong = owner.post(f"{SETTINGS}delete/", {"name": "acme"})
-    assert asked.redirect_chain[-1][0].startswith("/auth/reauthenticate/")
+    assert response.redirect_chain[-1][0].startswith("/auth/reauthenticate/")
     assert "exactly as it is" in wrong.content.decode()
     assert Account.objects.get(pk=cast.account.pk).delete_after is None
 
@@ -177,12 +177,12 @@ def test_an_admin_neither_deletes_nor_hands_over(cast: Cast) -> None:
 
 def rows_of(account_id: int) -> dict[str, int]:
     """Rows of an account by table, of every table that has such rows."""
-    found = {}
+    counts = {}
     with connection.cursor() as cursor:
         for table in deletion._tables():
             cursor.execute(f"SELECT count(*) FROM {table} WHERE account_id = %s", [account_id])
-            found[table] = cursor.fetchone()[0]
-    return found
+            counts[table] = cursor.fetchone()[0]
+    return counts
 
 
 def files_of(account_id: int) -> list[str]:
@@ -222,7 +222,7 @@ def test_everything_of_a_deleted_account_is_gone_and_nothing_of_another(
     assert sum(map(bool, before.values())) > 30
     assert len(files_of(cast.account.pk)) == 3
     Account.objects.filter(pk=cast.account.pk).update(delete_after=timezone.now())
-    monkeypatch.setattr(deletion, "PIECE", 2)
+    monkeypatch.setattr(deletion, "CHUNK_ROWS", 2)
 
     assert due_deletions() == [cast.account.pk]
     assert delete_account(account_id=cast.account.pk)

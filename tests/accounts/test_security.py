@@ -51,7 +51,7 @@ def sign_in(
     return client
 
 
-def audited(cast: Cast, action: str) -> list[AuditEntry]:
+def audit_entries(cast: Cast, action: str) -> list[AuditEntry]:
     with account_scope(cast.account):
         return list(AuditEntry.objects.filter(action=action))
 
@@ -65,10 +65,10 @@ def test_a_sign_in_and_a_failure_are_in_both_logs_with_address_and_client(cast: 
     client = sign_in(member.email.upper())
 
     assert kinds(member) == ["fail_sign_in", "sign_in"]
-    (entry,) = audited(cast, "user.sign_in")
+    (entry,) = audit_entries(cast, "user.sign_in")
     assert entry.actor_user == member
     assert entry.detail == {"address": "192.0.2.7", "client": "Firefox on Linux", "detail": "password"}
-    (failure,) = audited(cast, "user.fail_sign_in")
+    (failure,) = audit_entries(cast, "user.fail_sign_in")
     assert (failure.actor_user, failure.actor_label, failure.target) == (None, "Not signed in", member.email)
     with account_scope(cast.other_account):
         assert not AuditEntry.objects.filter(action__startswith="user.").exists()
@@ -142,7 +142,7 @@ def test_a_new_password_is_logged_told_and_ends_other_sessions(cast: Cast, membe
 
     assert kinds(member)[-2:] == ["change_password", "end_session"]
     assert [sent.subject for sent in mail.outbox] == ["Password Changed"]
-    assert audited(cast, "user.change_password")
+    assert audit_entries(cast, "user.change_password")
     assert elsewhere.get("/auth/sessions/").status_code == 302
     assert client.get("/auth/sessions/").status_code == 200
     assert Session.objects.filter(user=member).count() == 1
@@ -161,11 +161,11 @@ def test_an_address_needs_a_fresh_password_and_is_logged_and_told(cast: Cast, me
 
     assert EmailAddress.objects.filter(user=member, email="mine@example.org").exists()
     assert "add_email" in kinds(member)
-    (entry,) = audited(cast, "user.add_email")
+    (entry,) = audit_entries(cast, "user.add_email")
     assert entry.detail["detail"] == "mine@example.org"
-    told = next(sent for sent in mail.outbox if sent.subject == "E-mail address added")
-    assert told.to == [member.email]
-    assert "mine@example.org" in told.body
+    response = next(sent for sent in mail.outbox if sent.subject == "E-mail address added")
+    assert response.to == [member.email]
+    assert "mine@example.org" in response.body
 
 
 def test_a_second_factor_is_sealed_logged_told_and_works(
@@ -185,7 +185,7 @@ def test_a_second_factor_is_sealed_logged_told_and_works(
     row = Authenticator.objects.get(user=member, type="totp")
     assert secret not in str(row.data)
     assert {"add_second_factor", "generate_recovery_codes"} <= set(kinds(member))
-    assert audited(cast, "user.add_second_factor")
+    assert audit_entries(cast, "user.add_second_factor")
     assert "Authenticator App Activated" in [sent.subject for sent in mail.outbox]
     cache.clear()
     challenged = Client()
@@ -223,7 +223,7 @@ def test_factors_of_an_earlier_key_are_sealed_anew_and_still_work(member: User) 
     rows = {row.type: row for row in Authenticator.objects.filter(user=member)}
     assert TOTP(rows["totp"]).validate_code(_code(secret))
     assert RecoveryCodes(rows["recovery_codes"]).get_unused_codes() == codes
-    assert mfa.sealed({"secret": "PLAIN", "used_mask": 3})["used_mask"] == 3
+    assert mfa.seal_secrets({"secret": "PLAIN", "used_mask": 3})["used_mask"] == 3
 
 
 def test_the_database_holds_no_key_and_no_content_of_a_session(member: User) -> None:
@@ -257,7 +257,7 @@ def test_sessions_are_listed_and_ended_at_once(cast: Cast, member: User) -> None
 
     assert phone.get("/auth/sessions/").status_code == 302
     assert kinds(member)[-1] == "end_session"
-    (entry,) = audited(cast, "user.end_session")
+    (entry,) = audit_entries(cast, "user.end_session")
     assert entry.detail["detail"] == "Safari on iPhone, 198.51.100.3"
     third = sign_in(member.email)
     client.post("/auth/sessions/end/")
@@ -346,11 +346,11 @@ def test_a_refreshed_token_says_what_it_may_do_now(cast: Cast) -> None:
 
     second = tokens_of(client.refresh(first.refresh))
     again = tokens_of(client.refresh(first.refresh))
-    asked = tokens_of(client.refresh(second.refresh, scope="mcp:read mcp:write"))
+    narrowed_tokens = tokens_of(client.refresh(second.refresh, scope="mcp:read mcp:write"))
 
-    assert (second.scope, again.scope, asked.scope) == ("mcp:read",) * 3
+    assert (second.scope, again.scope, narrowed_tokens.scope) == ("mcp:read",) * 3
     Membership.objects.filter(user=cast.member).update(role="member")
-    assert tokens_of(client.refresh(asked.refresh)).scope == "mcp:read mcp:write"
+    assert tokens_of(client.refresh(narrowed_tokens.refresh)).scope == "mcp:read mcp:write"
 
 
 def test_a_key_that_may_write_asks_for_the_password_and_then_is_made_once(cast: Cast, member: User) -> None:
@@ -362,9 +362,9 @@ def test_a_key_that_may_write_asks_for_the_password_and_then_is_made_once(cast: 
     sent_off = client.post("/a/acme/settings/mcp-keys/new/", form)
     assert sent_off.headers["Location"].startswith("/auth/reauthenticate/")
     assert not MCPKey.objects.unscoped().exists()
-    made = client.post(sent_off.headers["Location"], {"password": PASSWORD})
+    response = client.post(sent_off.headers["Location"], {"password": PASSWORD})
 
-    assert "fmcp_" in made.content.decode()
+    assert "fmcp_" in response.content.decode()
     assert MCPKey.objects.unscoped().get().scope == "read_write"
     member.refresh_from_db()
     read = {**form, "scope": "read", "form_token": "another"}

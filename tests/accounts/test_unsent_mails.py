@@ -94,7 +94,7 @@ def test_who_comes_next_waits_for_no_mail_server(
 
 def test_a_mail_whose_links_are_dead_is_dropped(away: None, client: Client) -> None:
     sign_up(client)
-    UnsentMail.objects.update(created_at=timezone.now() - mails.KEPT - timedelta(seconds=1))
+    UnsentMail.objects.update(created_at=timezone.now() - mails.MAX_AGE - timedelta(seconds=1))
     send_unsent_mails()
     assert not UnsentMail.objects.exists()
 

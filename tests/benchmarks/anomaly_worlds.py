@@ -28,7 +28,7 @@ Noise = Callable[[random.Random], Callable[[], float]]
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedAnomaly:
     """What was done to a series, and when."""
 
     kind: str
@@ -43,7 +43,7 @@ class Case:
     name: str
     start: date
     values: Sequence[float]
-    planted: Planted | None
+    planted: PlantedAnomaly | None
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class World:
     start: date
     shapes: dict[str, Shape]
     noises: dict[str, Noise]
-    plant: Callable[[random.Random, str, list[float]], Planted]
+    plant: Callable[[random.Random, str, list[float]], PlantedAnomaly]
 
 
 def cases(world: World, count: int) -> list[Case]:
     """So many series of a world: a third without anomaly, the others of every kind in turn."""
-    found = []
+    result = []
     for number in range(count):
         rng = random.Random(world.first_seed + number)
         start = world.start + timedelta(days=rng.randrange(0, 60))
@@ -73,13 +73,13 @@ def cases(world: World, count: int) -> list[Case]:
         kind = [*KINDS, "", "", ""][rng.randrange(8)]
         before = list(values)
         planted = world.plant(rng, kind, values) if kind else None
-        if planted and _moved(before, values, planted) < VISIBLE * sum(before) / len(before):
+        if planted and _measured_change(before, values, planted) < VISIBLE * sum(before) / len(before):
             planted = None  # such as a drop of a day that cost nothing anyway
-        found.append(Case(f"{shape_name}, {noise_name} {number}", start, values, planted))
-    return found
+        result.append(Case(f"{shape_name}, {noise_name} {number}", start, values, planted))
+    return result
 
 
-def _moved(before: Sequence[float], after: Sequence[float], planted: Planted) -> float:
+def _measured_change(before: Sequence[float], after: Sequence[float], planted: PlantedAnomaly) -> float:
     """Money from the first planted day on; of what is new, all of it."""
     if planted.kind == "new":
         return sum(after)
@@ -164,7 +164,7 @@ def _wandering(rng: random.Random) -> Callable[[], float]:
     return value
 
 
-def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Planted:
+def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> PlantedAnomaly:
     first = rng.randrange(QUIET_DAYS, DAYS - 35)
     level = sum(values[first - 28 : first]) / 28
     if kind == "spike":
@@ -182,7 +182,7 @@ def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Plante
     else:
         last = DAYS - 1
         values[:first] = [0.0] * first
-    return Planted(kind, first, last)
+    return PlantedAnomaly(kind, first, last)
 
 
 def _add(values: list[float], first: int, last: int, more: Callable[[int], float]) -> None:
@@ -233,8 +233,8 @@ def _payday(rng: random.Random) -> Callable[[date, int], float]:
     more, weekend = rng.uniform(0.8, 3.0), rng.uniform(0.6, 1.0)
 
     def value(day: date, index: int) -> float:
-        left = [day + timedelta(days=n) for n in range(1, 6)]
-        ahead = [each for each in left if each.month == day.month and each.weekday() < 5]
+        days_ahead = [day + timedelta(days=n) for n in range(1, 6)]
+        ahead = [each for each in days_ahead if each.month == day.month and each.weekday() < 5]
         extra = more if (day.weekday() < 5 and len(ahead) < 2) or day.day == 15 else 0.0
         return (weekend if day.weekday() > 4 else 1.0) + extra
 
@@ -289,7 +289,7 @@ def _dependent(rng: random.Random) -> Callable[[], float]:
     return value
 
 
-def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> Planted:
+def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> PlantedAnomaly:
     first = rng.randrange(QUIET_DAYS, DAYS - 42)
     level = sum(values[first - 28 : first]) / 28
     if kind == "spike":
@@ -303,13 +303,13 @@ def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> Plant
         last, rate = first + days, rng.uniform(0.015, 0.04)
         _multiply(values, first, DAYS - 1, lambda index: (1 + rate) ** min(days, index - first))
     elif kind == "drop":
-        last, left = first + rng.choice([0, 2, 5, 9]), rng.uniform(0.0, 0.55)
-        _multiply(values, first, last, lambda index: left)
+        last, share_left = first + rng.choice([0, 2, 5, 9]), rng.uniform(0.0, 0.55)
+        _multiply(values, first, last, lambda index: share_left)
     else:
         last = DAYS - 1
         values[:first] = [0.0] * first
         _multiply(values, first, last, lambda index: min(1.0, (index - first + 1) / 5))
-    return Planted(kind, first, last)
+    return PlantedAnomaly(kind, first, last)
 
 
 JUDGING = World(

@@ -21,8 +21,8 @@ from accounts.keys import mint_mcp_key
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity import queries, services
+from finops.activity.activity_query import ActivityQuery, Reader
 from finops.activity.models import AssistantCall
-from finops.activity.question import ActivityQuery, Reader
 from finops.activity.recorder import recorder
 from finops.lib import clock
 from mcpserver import methods
@@ -30,7 +30,7 @@ from mcpserver.results import Outcome
 from mcpserver.server import make_server
 from mcpserver.views import PATH, make_endpoint
 from tests.benchmarks.cpu import cpu_seconds, postmaster
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 from tests.cast import Cast, make_cast, signed_in
 from tests.live_settings import STORAGES
 from tests.mcpserver.toys import make_toys
@@ -55,10 +55,10 @@ def measure() -> list[Row]:
 # The hot path
 
 
-class _Nothing:
+class _NullRecorder:
     """In the place of a note."""
 
-    def __enter__(self) -> _Nothing:
+    def __enter__(self) -> _NullRecorder:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -69,12 +69,12 @@ class _Nothing:
 
 
 @contextmanager
-def _unrecorded() -> Iterator[None]:
-    original, methods._noted = methods._noted, lambda ask, kind: _Nothing()  # type: ignore[assignment,return-value]
+def _recording_off() -> Iterator[None]:
+    original, methods._record_call = methods._record_call, lambda ask, kind: _NullRecorder()  # type: ignore[assignment,return-value]
     try:
         yield
     finally:
-        methods._noted = original
+        methods._record_call = original
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def _by_the_call() -> Iterator[None]:
 
 
 WAYS: Mapping[str, Callable[[], Any]] = {
-    "not recorded": _unrecorded,
+    "not recorded": _recording_off,
     "by the writer's thread, as it is": _by_the_writer,
     "by an INSERT in the call": _by_the_call,
 }
@@ -123,9 +123,9 @@ def _calls(cast: Cast) -> Iterator[Row]:
     turns: dict[str, list[tuple[float, float, float]]] = {name: [] for name in WAYS}
     for turn in range(ROUNDS + 1):
         for name, way in WAYS.items():
-            found = _round(send, way)
+            seconds = _round(send, way)
             if turn:
-                turns[name].append(found)
+                turns[name].append(seconds)
     base = [median(turn[part] for turn in turns["not recorded"]) for part in range(3)]
     for name, rounds in turns.items():
         clock_ms, cpu, database = (median(turn[part] for turn in rounds) for part in range(3))
@@ -193,19 +193,19 @@ def _pages(cast: Cast) -> Iterator[Row]:
         "a word in no call (reads all)": "?q=nowhere",
         "slowest first (reads all)": "?sort=-milliseconds",
     }.items():
-        asked = taken(5, page=lambda query=query: _get(client, url + query))["page"]  # type: ignore[misc]
+        timing = timings(5, page=lambda query=query: _get(client, url + query))["page"]  # type: ignore[misc]
         yield {
             "the page": f"{name}, of {ROWS:,} calls",
-            "ms": asked.clock,
-            "ms of the web process's CPU": asked.cpu,
+            "ms": timing.clock,
+            "ms of the web process's CPU": timing.cpu,
         }
     small = f"/a/{cast.other_account.slug}/assistant-activity/"
     stranger = signed_in(cast.stranger)
-    asked = taken(5, page=lambda: _get(stranger, small))["page"]
+    timing = timings(5, page=lambda: _get(stranger, small))["page"]
     yield {
         "the page": f"newest, of {ROWS // 100:,} calls",
-        "ms": asked.clock,
-        "ms of the web process's CPU": asked.cpu,
+        "ms": timing.clock,
+        "ms of the web process's CPU": timing.cpu,
     }
     yield from _sweep(cast)
 

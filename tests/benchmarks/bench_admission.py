@@ -30,7 +30,7 @@ from ingestion import services
 from tests.benchmarks.cpu import cpu_seconds, web_server
 from tests.benchmarks.http_load import load
 from tests.benchmarks.push_events import BATCH, bodies
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 from tests.finops.web.slow_clients import idle_clients
 from tests.servers import ROOT, LiveServer, _wait_until_ready, free_port, serve
 
@@ -100,11 +100,11 @@ def _in_process() -> Iterator[Row]:
                 }
                 through(environ | {"CONTENT_LENGTH": str(len(body)), "HTTP_AUTHORIZATION": "Bearer x"}, None)
 
-        found = taken(5, without=lambda: ask(application), admission=lambda: ask(admission))
+        by_action = timings(5, without=lambda: ask(application), admission=lambda: ask(admission))
         yield {
             "body, bytes": size,
             "µs of CPU that admission adds": round(
-                (found["admission"].cpu - found["without"].cpu) * 1_000 / times, 1
+                (by_action["admission"].cpu - by_action["without"].cpu) * 1_000 / times, 1
             ),
         }
 
@@ -118,10 +118,10 @@ def _over_http(servers: dict[str, LiveServer], cases: list[Case]) -> Iterator[Ro
                 names = list(servers)
                 for name in names if turn % 2 else names[::-1]:
                     before = _cpu_of(servers[name])
-                    found = _load(servers[name], case, connections, TURN_SECONDS)
+                    load = _load(servers[name], case, connections, TURN_SECONDS)
                     if turn:
-                        rates[name].append(found.rate)
-                        cpu[name].append((_cpu_of(servers[name]) - before) * 1_000 / len(found.taken))
+                        rates[name].append(load.rate)
+                        cpu[name].append((_cpu_of(servers[name]) - before) * 1_000 / len(load.timings))
             yield {
                 "request": case.name,
                 "connections": connections,
@@ -144,12 +144,12 @@ def _beside_slow_clients(server: LiveServer, cases: list[Case]) -> Iterator[Row]
     for case in cases:
         rest = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
         with idle_clients(server.url, SLOW, "127.0.0.9"):
-            beside = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
+            latencies = [_load(server, case, 2).percentile(99) for _ in range(ROUNDS)]
         yield {
             f"beside {SLOW} slow clients": case.name,
             "p99 at rest, ms": round(median(rest), 1),
-            "p99, ms": round(median(beside), 1),
-            "ratio": round(median(beside) / median(rest), 2),
+            "p99, ms": round(median(latencies), 1),
+            "ratio": round(median(latencies) / median(rest), 2),
         }
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import fmean, median, pstdev
 from time import process_time
 
-from finops.insights.anomalies.detector import find
-from finops.insights.anomalies.series import Found, Series
+from finops.insights.anomalies.detector import detect
+from finops.insights.anomalies.series import Detection, Series
 from finops.insights.anomalies.severity import default_minimum, exact
 from tests.benchmarks import unseen_worlds
 from tests.benchmarks.anomaly_worlds import JUDGING, KINDS, QUIET_DAYS, Case, cases
@@ -34,65 +34,68 @@ LATEST = 3
 
 
 @dataclass(frozen=True)
-class Said:
+class Alarm:
     """A run that a rule would show: its days, when it was first said, which way."""
 
     first: int
     last: int
-    said: int
+    detected_on: int
     up: bool
 
 
-Rule = Callable[[date, Sequence[float | None]], list[Said]]
+Rule = Callable[[date, Sequence[float | None]], list[Alarm]]
 
 
-def ours(start: date, values: Sequence[float | None]) -> list[Said]:
+def ours(start: date, values: Sequence[float | None]) -> list[Alarm]:
     series = Series(start, values)
     smallest = _smallest(values)
     return [
-        Said(series.index(each.first), series.index(each.last), series.index(each.said), each.is_up)
-        for each in find(series).found
+        Alarm(series.index(each.first), series.index(each.last), series.index(each.detected_on), each.is_up)
+        for each in detect(series).detections
         if abs(each.excess) >= smallest
     ]
 
 
-def seven_day_mean(start: date, values: Sequence[float | None]) -> list[Said]:
+def seven_day_mean(start: date, values: Sequence[float | None]) -> list[Alarm]:
     """OptScale's default: a day must not differ from the mean of the last 7 by more than 30 %."""
-    return _runs(values, lambda known, index: fmean(known[-7:]), lambda known, was: 0.3 * was, 7)
+    return _runs(values, lambda history, index: fmean(history[-7:]), lambda history, was: 0.3 * was, 7)
 
 
-def three_sigma(start: date, values: Sequence[float | None]) -> list[Said]:
+def three_sigma(start: date, values: Sequence[float | None]) -> list[Alarm]:
     """The textbook's: mean and three standard deviations of the last 28 days."""
     return _runs(
-        values, lambda known, index: fmean(known[-28:]), lambda known, was: 3 * pstdev(known[-28:]), 14
+        values,
+        lambda history, index: fmean(history[-28:]),
+        lambda history, was: 3 * pstdev(history[-28:]),
+        14,
     )
 
 
-def same_weekday(start: date, values: Sequence[float | None]) -> list[Said]:
+def same_weekday(start: date, values: Sequence[float | None]) -> list[Alarm]:
     """The median of the last four same weekdays, and 30 %."""
     return _runs(
         values,
-        lambda known, index: median([known[index - 7 * week] for week in (1, 2, 3, 4)]),
-        lambda known, was: 0.3 * was,
+        lambda history, index: median([history[index - 7 * week] for week in (1, 2, 3, 4)]),
+        lambda history, was: 0.3 * was,
         28,
     )
 
 
-def smallest_difference(start: date, values: Sequence[float | None]) -> list[Said]:
+def smallest_difference(start: date, values: Sequence[float | None]) -> list[Alarm]:
     """Yotascale's: of yesterday, the 7-day mean, four same weekdays, days of the month and month ends, the nearest;
     tolerance 1.14 % of the 30-day mean."""
 
-    def nearest(known: Sequence[float], index: int) -> float:
+    def nearest(history: Sequence[float], index: int) -> float:
         day, value = start + timedelta(days=index), values[index] or 0.0
-        alike = [known[-1], fmean(known[-7:]), *(known[index - 7 * week] for week in (1, 2, 3, 4))]
+        alike = [history[-1], fmean(history[-7:]), *(history[index - 7 * week] for week in (1, 2, 3, 4))]
         for back in range(1, index + 1):
             other = day - timedelta(days=back)
             ends = (other + timedelta(days=1)).day == 1 and (day + timedelta(days=1)).day == 1
             if back <= 124 and (other.day == day.day or ends):
-                alike.append(known[index - back])
+                alike.append(history[index - back])
         return min(alike, key=lambda each: abs(each - value))
 
-    return _runs(values, nearest, lambda known, was: 0.0114 * fmean(known[-30:]), 30)
+    return _runs(values, nearest, lambda history, was: 0.0114 * fmean(history[-30:]), 30)
 
 
 RULES: dict[str, Rule] = {
@@ -109,30 +112,30 @@ def _runs(
     expect: Callable[[Sequence[float], int], float],
     tolerate: Callable[[Sequence[float], float], float],
     warm: int,
-) -> list[Said]:
+) -> list[Alarm]:
     """Odd days of one direction, at most two calm days apart, as one run."""
-    known: list[float] = []
-    found: list[tuple[Said, float]] = []
+    history: list[float] = []
+    alarms: list[tuple[Alarm, float]] = []
     for index, each in enumerate(values):
-        value = (known[-1] if known else 0.0) if each is None else each
+        value = (history[-1] if history else 0.0) if each is None else each
         if index >= warm and each is not None:
-            was = expect(known, index)
-            if abs(value - was) > tolerate(known, was):
-                up, last = value > was, found[-1] if found else None
+            was = expect(history, index)
+            if abs(value - was) > tolerate(history, was):
+                up, last = value > was, alarms[-1] if alarms else None
                 if last and last[0].up == up and index - last[0].last <= 3:
-                    found[-1] = (
-                        Said(last[0].first, index, last[0].said, up),
+                    alarms[-1] = (
+                        Alarm(last[0].first, index, last[0].detected_on, up),
                         last[1] + value - was,
                     )
                 else:
-                    found.append((Said(index, index, index, up), value - was))
-        known.append(value)
-    return [said for said, excess in found if abs(excess) >= _smallest(values)]
+                    alarms.append((Alarm(index, index, index, up), value - was))
+        history.append(value)
+    return [alarm for alarm, excess in alarms if abs(excess) >= _smallest(values)]
 
 
 def _smallest(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return SMALLEST * 30 * fmean(known)
+    present = [value for value in values if value is not None]
+    return SMALLEST * 30 * fmean(present)
 
 
 @dataclass
@@ -141,7 +144,7 @@ class Score:
 
     planted: int = 0
     hit: int = 0
-    said: int = 0
+    detected_on: int = 0
     right: int = 0
     clean_days: int = 0
     false_on_clean: int = 0
@@ -149,7 +152,7 @@ class Score:
 
     @property
     def precision(self) -> float:
-        return self.right / self.said if self.said else 0.0
+        return self.right / self.detected_on if self.detected_on else 0.0
 
     @property
     def recall(self) -> float:
@@ -161,7 +164,7 @@ class Score:
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
-def young(given: Sequence[Case]) -> list[Case]:
+def young(cases_given: Sequence[Case]) -> list[Case]:
     """The same series for an account that has 45 days of them instead of 180."""
     cut = QUIET_DAYS - YOUNG_DAYS
     return [
@@ -172,36 +175,36 @@ def young(given: Sequence[Case]) -> list[Case]:
             planted=case.planted
             and replace(case.planted, first=case.planted.first - cut, last=case.planted.last - cut),
         )
-        for case in given
+        for case in cases_given
     ]
 
 
-def score(rule: Rule, given: Sequence[Case], quiet: int = QUIET_DAYS) -> dict[str, Score]:
+def score(rule: Rule, cases_given: Sequence[Case], quiet: int = QUIET_DAYS) -> dict[str, Score]:
     """By kind, and over all under an empty name. A run is right when it overlaps what was planted, in its direction."""
-    found = {name: Score(late=[]) for name in ("", *KINDS)}
-    for case in given:
+    scores = {name: Score(late=[]) for name in ("", *KINDS)}
+    for case in cases_given:
         runs = [run for run in rule(case.start, case.values) if run.last >= quiet]
-        planted, everything = case.planted, found[""]
+        planted, everything = case.planted, scores[""]
         right = [run for run in runs if planted and run.first <= planted.last and run.last >= planted.first
                  and (run.up == (planted.kind != "drop"))]  # fmt: skip
         after = [run for run in runs if planted and run not in right and _is_aftermath(case, run)]
         counted = [run for run in runs if run not in after]
-        everything.said += len(counted)
+        everything.detected_on += len(counted)
         everything.right += len(right)
         if planted is None:
             everything.clean_days += len(case.values) - quiet
             everything.false_on_clean += len(runs)
             continue
-        for part in (everything, found[planted.kind]):
+        for part in (everything, scores[planted.kind]):
             part.planted += 1
             part.hit += bool(right)
             if right:
                 assert part.late is not None
-                part.late.append(max(0, min(run.said for run in right) - planted.first))
-    return found
+                part.late.append(max(0, min(run.detected_on for run in right) - planted.first))
+    return scores
 
 
-def _is_aftermath(case: Case, run: Said) -> bool:
+def _is_aftermath(case: Case, run: Alarm) -> bool:
     """The way back within ten days of a planted end, in the other direction: neither right nor wrong."""
     planted = case.planted
     return bool(
@@ -210,110 +213,119 @@ def _is_aftermath(case: Case, run: Said) -> bool:
 
 
 def measure() -> list[Row]:
-    given = cases(JUDGING, SERIES)
-    scores, taken = {}, {}
+    cases_given = cases(JUDGING, SERIES)
+    scores, milliseconds = {}, {}
     for name, rule in RULES.items():
         began = process_time()
-        scores[name] = score(rule, given)
-        taken[name] = (process_time() - began) * 1_000 / sum(len(case.values) for case in given)
+        scores[name] = score(rule, cases_given)
+        milliseconds[name] = (process_time() - began) * 1_000 / sum(len(case.values) for case in cases_given)
     return [
-        *[_overall(name, scores[name][""], taken[name]) for name in RULES],
+        *[_overall(name, scores[name][""], milliseconds[name]) for name in RULES],
         *[_kinds(name, scores[name]) for name in RULES],
-        *[_short(name, score(rule, young(given), YOUNG_DAYS)[""]) for name, rule in RULES.items()],
+        *[_short(name, score(rule, young(cases_given), YOUNG_DAYS)[""]) for name, rule in RULES.items()],
         *[_public(name, rule) for name, rule in RULES.items()],
         *[_accounts(name, unseen_worlds.WORLDS[name]) for name in unseen_worlds.WORLDS],
     ]
 
 
-def _overall(name: str, found: Score, milliseconds: float) -> Row:
+def _overall(name: str, score_of_rule: Score, milliseconds: float) -> Row:
     return {
         "rule": name,
-        "precision": round(found.precision, 3),
-        "recall": round(found.recall, 3),
-        "F1": round(found.f1, 3),
-        "false a year of a clean series": round(found.false_on_clean * 365 / found.clean_days, 2),
-        "median days until said": float(median(found.late or [0])),
+        "precision": round(score_of_rule.precision, 3),
+        "recall": round(score_of_rule.recall, 3),
+        "F1": round(score_of_rule.f1, 3),
+        "false a year of a clean series": round(
+            score_of_rule.false_on_clean * 365 / score_of_rule.clean_days, 2
+        ),
+        "median days until said": float(median(score_of_rule.late or [0])),
         "us of CPU a day": milliseconds * 1_000,
     }
 
 
-def _kinds(name: str, found: dict[str, Score]) -> Row:
+def _kinds(name: str, scores: dict[str, Score]) -> Row:
     cells = {
-        f"{kind} ({found[kind].planted})": f"{found[kind].recall:.2f}, {median(found[kind].late or [0]):.0f} d"
+        f"{kind} ({scores[kind].planted})": f"{scores[kind].recall:.2f}, {median(scores[kind].late or [0]):.0f} d"
         for kind in KINDS
     }
     return {"recall, days until said": name, **cells}
 
 
-def _short(name: str, found: Score) -> Row:
+def _short(name: str, score_of_rule: Score) -> Row:
     return {
         "45 days of history": name,
-        "precision": round(found.precision, 3),
-        "recall": round(found.recall, 3),
-        "F1": round(found.f1, 3),
+        "precision": round(score_of_rule.precision, 3),
+        "recall": round(score_of_rule.recall, 3),
+        "F1": round(score_of_rule.f1, 3),
     }
 
 
 def _public(name: str, rule: Rule) -> Row:
     """Labels from the fourth week on count: before, no rule knows enough."""
-    labelled = hit = said = right = 0
+    labelled = hit = alarm_count = right = 0
     for each in json.loads(NAB.read_text()).values():
         start = date.fromisoformat(each["start"])
         labels = [(date.fromisoformat(day) - start).days for day in each["labels"]]
         labels = [label for label in labels if 28 <= label < len(each["values"])]
         runs = [run for run in rule(start, each["values"]) if run.last >= 28]
         near = [[label for label in labels if run.first - LATEST <= label <= run.last + 1] for run in runs]
-        said, right = said + len(runs), right + sum(bool(found) for found in near)
-        labelled, hit = labelled + len(labels), hit + len({label for found in near for label in found})
+        alarm_count, right = alarm_count + len(runs), right + sum(bool(labels_near) for labels_near in near)
+        labelled, hit = (
+            labelled + len(labels),
+            hit + len({label for labels_near in near for label in labels_near}),
+        )
     return {
         "on 21 public series (NAB)": name,
         "labels": labelled,
         "recall": round(hit / labelled, 3),
-        "said": said,
-        "precision": round(right / said, 3) if said else 0.0,
+        "said": alarm_count,
+        "precision": round(right / alarm_count, 3) if alarm_count else 0.0,
     }
 
 
-def shown(account: unseen_worlds.AccountCase, service: unseen_worlds.Service) -> list[Found]:
+def visible_detections(account: unseen_worlds.AccountCase, service: unseen_worlds.Service) -> list[Detection]:
     """What the product would show of a service where the account set no smallest impact."""
     month = sum(sum(each.values[-30:]) for each in account.services)
     smallest = default_minimum(exact(month), exact(sum(service.values[-30:])))
     begin = account.start + timedelta(days=unseen_worlds.DAYS - unseen_worlds.WATCHED)
     return [
-        found
-        for found in find(Series(account.start, service.values)).found
-        if found.last >= begin and Decimal(abs(found.excess)) >= smallest
+        detection
+        for detection in detect(Series(account.start, service.values)).detections
+        if detection.last >= begin and Decimal(abs(detection.excess)) >= smallest
     ]
 
 
 def _accounts(name: str, world: unseen_worlds.World) -> Row:
     planted, hit = dict.fromkeys(unseen_worlds.KINDS, 0), dict.fromkeys(unseen_worlds.KINDS, 0)
-    said = right = 0
+    alarm_count = right = 0
     for account in unseen_worlds.accounts(world):
         for service in account.services:
-            given, runs = service.planted, shown(account, service)
-            ours = [run for run in runs if given and _means(account, run, given)]
+            planted_here, runs = service.planted, visible_detections(account, service)
+            ours = [run for run in runs if planted_here and _means(account, run, planted_here)]
             counted = [
-                run for run in runs if not (given and run not in ours and _goes_back(account, run, given))
+                run
+                for run in runs
+                if not (planted_here and run not in ours and _goes_back(account, run, planted_here))
             ]
-            said, right = said + len(counted), right + len(ours)
-            if given:
-                planted[given.kind] += 1
-                hit[given.kind] += bool(ours)
+            alarm_count, right = alarm_count + len(counted), right + len(ours)
+            if planted_here:
+                planted[planted_here.kind] += 1
+                hit[planted_here.kind] += bool(ours)
     return {
         "accounts of 120 services, at the default": name,
         "planted": sum(planted.values()),
-        "precision": round(right / said, 3),
+        "precision": round(right / alarm_count, 3),
         "recall": round(sum(hit.values()) / sum(planted.values()), 3),
         **{kind: round(hit[kind] / planted[kind], 2) for kind in planted},
     }
 
 
-def _means(account: unseen_worlds.AccountCase, run: Found, planted: unseen_worlds.Planted) -> bool:
+def _means(account: unseen_worlds.AccountCase, run: Detection, planted: unseen_worlds.PlantedAnomaly) -> bool:
     first, last = ((day - account.start).days for day in (run.first, run.last))
     return first <= planted.last and last >= planted.first and run.is_up == planted.up
 
 
-def _goes_back(account: unseen_worlds.AccountCase, run: Found, planted: unseen_worlds.Planted) -> bool:
+def _goes_back(
+    account: unseen_worlds.AccountCase, run: Detection, planted: unseen_worlds.PlantedAnomaly
+) -> bool:
     first = (run.first - account.start).days
     return planted.first <= first <= planted.last + 10 and run.is_up != planted.up

@@ -20,14 +20,14 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag, Team, TeamKey, TeamValue
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures, budget_statuses, budgets_of
-from finops.budgets.queries.spent import Wanted, daily_costs
+from finops.budgets.queries.actual_costs import CostRequest, daily_costs
 from finops.costs.models import CostSource
 from finops.costs.queries.sources import load_sources
 from finops.lake import engine
 from finops.lib import clock
 from finops.lib.periods import DateRange
 from tests.benchmarks import lake_data
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 
 TURNS = 2
 NOW = datetime(2025, 12, 20, 12, tzinfo=UTC)
@@ -42,7 +42,7 @@ def measure() -> list[Row]:
     lake_data.make_year(account, 2025, lake_data.FEW_TAGS)
     with account_scope(account), clock.frozen(NOW):
         _fill(account)
-        return [_counted(account), *_times(account)]
+        return [_count_queries(account), *_times(account)]
 
 
 def _fill(account: Account) -> None:
@@ -83,16 +83,16 @@ def _rules(number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _counted(account: Account) -> Row:
-    asked = patch.object(engine, "run", wraps=engine.run)
-    with asked as lake, CaptureQueriesContext(connection) as rows:
-        found = budget_statuses(account, _budgets(account))
+def _count_queries(account: Account) -> Row:
+    run_patch = patch.object(engine, "run", wraps=engine.run)
+    with run_patch as lake, CaptureQueriesContext(connection) as rows:
+        statuses = budget_statuses(account, _budgets(account))
     return {
-        "budgets": len(found),
+        "budgets": len(statuses),
         "lake queries": lake.call_count,
         "PostgreSQL queries": len(rows),
-        "with cost": sum(bool(each.spent) for each in found),
-        "with a forecast": sum(each.forecast is not None for each in found),
+        "with cost": sum(bool(each.spent) for each in statuses),
+        "with a forecast": sum(each.forecast is not None for each in statuses),
     }
 
 
@@ -108,15 +108,15 @@ def _times(account: Account) -> list[Row]:
     budgets = _budgets(account)
     tagged = [budget for budget in budgets if budget.cost_tag is not None]
     whole = [budget for budget in budgets if budget.scope == Budget.Scope.ACCOUNT]
-    found = taken(
+    by_action = timings(
         TURNS,
         one=lambda: _sums_of(account, tagged[:1]),
         whole=lambda: _sums_of(account, whole[:1]),
         lake=lambda: _sums_of(account, budgets),
         fifty=lambda: budget_statuses(account, budgets),
     )
-    alone = taken(1, alone=lambda: [budget_figures(account, [budget]) for budget in budgets])["alone"]
-    one = found["one"].clock
+    alone = timings(1, alone=lambda: [budget_figures(account, [budget]) for budget in budgets])["alone"]
+    one = by_action["one"].clock
     return [
         {
             "what": what,
@@ -125,10 +125,10 @@ def _times(account: Account) -> list[Row]:
             "against one query": each.clock / one,
         }
         for what, each in (
-            ("one query: a cost tag value by day", found["one"]),
-            ("one query: the whole account by day", found["whole"]),
-            ("daily cost of all fifty scopes", found["lake"]),
-            ("statuses of fifty budgets", found["fifty"]),
+            ("one query: a cost tag value by day", by_action["one"]),
+            ("one query: the whole account by day", by_action["whole"]),
+            ("daily cost of all fifty scopes", by_action["lake"]),
+            ("statuses of fifty budgets", by_action["fifty"]),
             ("the fifty one by one (one turn)", alone),
         )
     ]
@@ -137,5 +137,5 @@ def _times(account: Account) -> list[Row]:
 def _sums_of(account: Account, budgets: list[Budget]) -> object:
     """The lake's part alone."""
     year = DateRange(date(2025, 1, 1), date(2025, 12, 31))
-    wanted = [Wanted(budget, year) for budget in budgets]
-    return daily_costs(account, wanted, load_sources(account))
+    requests = [CostRequest(budget, year) for budget in budgets]
+    return daily_costs(account, requests, load_sources(account))

@@ -24,7 +24,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import read_costs
 from finops.costs.spend_query import SpendQuery
 from tests.benchmarks import lake_data
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 
 LINES = int(os.environ.get("BENCH_COST_TAG_LINES", "1_200_000"))
 TURNS = int(os.environ.get("BENCH_COST_TAG_TURNS", "5"))
@@ -118,24 +118,24 @@ def mixed_rules() -> list[dict[str, Any]]:
 
 
 def _spend(account: Account, name: str, rest: dict[str, Any]) -> list[Row]:
-    def asked(*group_by: str) -> Callable[[], object]:
+    def question(*group_by: str) -> Callable[[], object]:
         return lambda: query_spend(account, SpendQuery(**YEAR, group_by=list(group_by), **rest))
 
-    found = taken(
+    by_action = timings(
         TURNS,
-        untagged=asked(),
-        tag=asked("tag:team"),
-        equal=asked("cost_tag:equal"),
-        mixed=asked("cost_tag:mixed"),
+        untagged=question(),
+        tag=question("tag:team"),
+        equal=question("cost_tag:equal"),
+        mixed=question("cost_tag:mixed"),
     )
     return [
         {
             "question": f"{name} {what}",
             "lines": f"{LINES:,}",
-            "ms": found[key].clock,
-            "CPU ms": found[key].cpu,
-            "÷ untagged": found[key].cpu / found["untagged"].cpu,
-            "÷ by a tag": found[key].cpu / found["tag"].cpu,
+            "ms": by_action[key].clock,
+            "CPU ms": by_action[key].cpu,
+            "÷ untagged": by_action[key].cpu / by_action["untagged"].cpu,
+            "÷ by a tag": by_action[key].cpu / by_action["tag"].cpu,
         }
         for key, what in (
             ("untagged", "nothing"),
@@ -151,35 +151,37 @@ def _first_question(account: Account) -> list[Row]:
     day: dict[str, Any] = {"start_date": date(2020, 1, 1), "end_date": date(2020, 1, 1)}
     again = SpendQuery(**day, group_by=["cost_tag:mixed"])
     tops = iter(range(1, 50))
-    found = taken(
+    by_action = timings(
         TURNS,
         first=lambda: query_spend(account, SpendQuery(**day, group_by=["cost_tag:mixed"], top=next(tops))),
         again=lambda: query_spend(account, again),
         plain=lambda: query_spend(account, SpendQuery(**day, group_by=["tag:team"])),
     )
     return [
-        {"without lines": name, "ms": found[key].clock, "CPU ms": found[key].cpu}
+        {"without lines": name, "ms": by_action[key].clock, "CPU ms": by_action[key].cpu}
         for key, name in (("first", "asked first"), ("again", "asked again"), ("plain", "by a tag, again"))
     ]
 
 
 def _sums(account: Account) -> list[Row]:
     """What every value and day of a cost tag takes, as splits and unit costs read them."""
-    asked = {
+    queries = {
         name: SpendQuery(**YEAR, granularity="day", group_by=[dimension])
         for name, dimension in (("tag", "tag:team"), ("mixed", "cost_tag:mixed"))
     }
-    found = taken(TURNS, **{name: partial(read_costs, account, query) for name, query in asked.items()})
+    by_action = timings(
+        TURNS, **{name: partial(read_costs, account, query) for name, query in queries.items()}
+    )
     began = perf_counter()
-    count = len(read_costs(account, asked["mixed"]).sums)
+    count = len(read_costs(account, queries["mixed"]).sums)
     return [
         {
             "every value by day": name,
             "sums": count,
-            "ms": found[name].clock,
-            "CPU ms": found[name].cpu,
-            "÷ by a tag": found[name].cpu / found["tag"].cpu,
+            "ms": by_action[name].clock,
+            "CPU ms": by_action[name].cpu,
+            "÷ by a tag": by_action[name].cpu / by_action["tag"].cpu,
             "last ms": (perf_counter() - began) * 1_000,
         }
-        for name in asked
+        for name in queries
     ]

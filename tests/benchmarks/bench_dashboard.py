@@ -85,14 +85,14 @@ def measure() -> list[Row]:
     with account_scope(account):
         CostSource.objects.create(account=account, pk=1, name="Bills")
         urls = _board(account)
-    over_lines = _painted(viewer, urls)
+    over_lines = _draw(viewer, urls)
     began = process_time()
     lake_data.summarise(account, lake_data.FEW_TAGS)
-    made = process_time() - began
+    setup_seconds = process_time() - began
     painted, typed = [], []
     for _ in range(TURNS):
-        painted.append(_painted(viewer, urls))
-        typed.append(_typed(account))
+        painted.append(_draw(viewer, urls))
+        typed.append(_bare_seconds(account))
     return [
         _row("typed into DuckDB, over the lines", typed, typed),
         _row("cold, over the lines (no summary yet)", [over_lines["cold"]], typed),
@@ -100,13 +100,13 @@ def measure() -> list[Row]:
         _row("then all of them: last 30 days", [each["days"] for each in painted], typed, limit=True),
         _row("warm, nothing kept", [each["warm"] for each in painted], typed, limit=True),
         _row("again, answers kept", [each["kept"] for each in painted], typed, limit=True),
-        *_alone(painted),
-        _summaries(account, made),
+        *_idle_rows(painted),
+        _summaries(account, setup_seconds),
     ]
 
 
-def _row(what: str, taken: list[list[float]], typed: list[list[float]], *, limit: bool = False) -> Row:
-    seconds, cpu = (statistics.median(values) for values in zip(*taken, strict=True))
+def _row(what: str, timings: list[list[float]], typed: list[list[float]], *, limit: bool = False) -> Row:
+    seconds, cpu = (statistics.median(values) for values in zip(*timings, strict=True))
     beside, beside_cpu = (statistics.median(values) for values in zip(*typed, strict=True))
     return {
         "12 widgets": what,
@@ -118,7 +118,7 @@ def _row(what: str, taken: list[list[float]], typed: list[list[float]], *, limit
     }
 
 
-def _alone(painted: list[Any]) -> list[Row]:
+def _idle_rows(painted: list[Any]) -> list[Row]:
     return [
         {
             "alone, warm, nothing kept": name,
@@ -131,17 +131,17 @@ def _alone(painted: list[Any]) -> list[Row]:
 
 def _summaries(account: Account, cpu: float) -> Row:
     lines = list(LakeSegment.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
-    made = list(LakeSummary.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
+    rollups = list(LakeSummary.objects.unscoped().filter(account=account).values_list("rows", "bytes"))
     return {
         "lines": f"{sum(rows for rows, _ in lines):,}",
         "MB": round(sum(size for _, size in lines) / 10**6),
-        "rows of their summaries": f"{sum(rows for rows, _ in made):,}",
-        "MB of summaries": round(sum(size for _, size in made) / 10**6),
+        "rows of their summaries": f"{sum(rows for rows, _ in rollups):,}",
+        "MB of summaries": round(sum(size for _, size in rollups) / 10**6),
         "CPU s to make (0: kept of an earlier run)": round(cpu, 1),
     }
 
 
-def _painted(viewer: User, urls: list[str]) -> Any:
+def _draw(viewer: User, urls: list[str]) -> Any:
     """What `board_process` says, in a process that nothing has warmed up."""
     script = Path(__file__).with_name("board_process.py")
     ran = subprocess.run(
@@ -156,7 +156,7 @@ def _painted(viewer: User, urls: list[str]) -> Any:
     return msgspec.json.decode(ran.stdout.splitlines()[-1])
 
 
-def _typed(account: Account) -> list[float]:
+def _bare_seconds(account: Account) -> list[float]:
     """Seconds and processor seconds of the questions as one script."""
     store, year = storage(), (date(2024, 12, 1), date(2025, 12, 31))
     paths = [
@@ -173,7 +173,7 @@ def _board(account: Account) -> list[str]:
     for number in range(6):
         Budget.objects.create(name=f"Budget {number}", amount=Decimal(10**7), currency="USD")
     places = [((number % 3) * 4, (number // 3) * 5, 4, 5) for number in range(12)]
-    made = create_dashboard(
+    dashboard = create_dashboard(
         account=account,
         actor=ACTOR,
         name="Twelve",
@@ -192,4 +192,4 @@ def _board(account: Account) -> list[str]:
             draft("text", places[11], text="What this board is about."),
         ],
     )
-    return [f"/a/{account.slug}/dashboards/widgets/{each.pk}/" for each in made.widgets.all()]
+    return [f"/a/{account.slug}/dashboards/widgets/{each.pk}/" for each in dashboard.widgets.all()]

@@ -35,7 +35,7 @@ Means = Sequence[float]
 
 def measure() -> list[Row]:
     rows: list[Row] = []
-    held: list[Row] = []
+    held_out_rows: list[Row] = []
     sets: dict[str, Mapping[str, Days]] = {"demo": demo_series(), "public": public_series()}
     sets[SECOND] = second_series()
     sets |= {f"ramps, {name}": ramps(name) for name in SETS}
@@ -44,44 +44,50 @@ def measure() -> list[Row]:
         if not cases:
             continue
         own, cpu, covered = _own(cases)
-        found = {
-            "last day": ([_repeated(case, 1) for case in cases], 0.0),
-            "last week (seasonal naive)": ([_repeated(case, 7) for case in cases], 0.0),
+        forecasts = {
+            "last day": ([_repeat_last_week(case, 1) for case in cases], 0.0),
+            "last week (seasonal naive)": ([_repeat_last_week(case, 7) for case in cases], 0.0),
             "mean of 28 days": ([_mean(case) for case in cases], 0.0),
             "finops.lib.forecasting": (own, cpu),
             **_peers(cases),
         }
-        seasonal = _errors(cases, found["last week (seasonal naive)"][0])
+        seasonal = _errors(cases, forecasts["last week (seasonal naive)"][0])
         rows += [
             _row(name, model, _errors(cases, means), seasonal, 1000 * cpu / len(cases))
-            for model, (means, cpu) in found.items()
+            for model, (means, cpu) in forecasts.items()
         ]
-        held += [
+        held_out_rows += [
             {"series": f"{name}, {len(series)}", "horizon": key, **value} for key, value in covered.items()
         ]
-    return [*rows, *held, *_import_rows()]
+    return [*rows, *held_out_rows, *_import_rows()]
 
 
 def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str, float]]]:
     """The product's forecasts with their back-tests and bands, CPU seconds, and how often bands held, by horizon."""
     hits: dict[str, list[bool]] = {key: [] for key in (*HORIZONS, BY_DAY)}
     widths: dict[str, list[float]] = {key: [] for key in (*HORIZONS, BY_DAY)}
-    found: list[Means] = []
+    means: list[Means] = []
     began = process_time()
     for case in cases:
         start = max(case.history) + timedelta(days=1)
-        made = forecast(case.history, DateRange(start, start + timedelta(days=DAYS - 1)), level=LEVEL)
-        assert isinstance(made, Forecast)
-        found.append([float(mean) for mean in made.means])
-        days = [DateRange(day.day, day.day) for day in made.daily[:30]] if "30 days" in case.horizons else []
+        forecast_result = forecast(
+            case.history, DateRange(start, start + timedelta(days=DAYS - 1)), level=LEVEL
+        )
+        assert isinstance(forecast_result, Forecast)
+        means.append([float(mean) for mean in forecast_result.means])
+        days = (
+            [DateRange(day.day, day.day) for day in forecast_result.daily[:30]]
+            if "30 days" in case.horizons
+            else []
+        )
         for key, span in [*case.horizons.items(), *((BY_DAY, day) for day in days)]:
-            band, came = made.total(span), _came(case, span)
-            slack = 1e-6 * abs(came)
-            hits[key].append(float(band.lower) - slack <= came <= float(band.upper) + slack)
-            widths[key].append(float(band.upper - band.lower) / abs(came) if came else 0.0)
+            band, actual = forecast_result.total(span), _actual(case, span)
+            slack = 1e-6 * abs(actual)
+            hits[key].append(float(band.lower) - slack <= actual <= float(band.upper) + slack)
+            widths[key].append(float(band.upper - band.lower) / abs(actual) if actual else 0.0)
     cpu = process_time() - began
     return (
-        found,
+        means,
         cpu,
         {
             key: {
@@ -95,7 +101,7 @@ def _own(cases: Sequence[Case]) -> tuple[list[Means], float, dict[str, dict[str,
     )
 
 
-def _repeated(case: Case, days: int) -> Means:
+def _repeat_last_week(case: Case, days: int) -> Means:
     last = list(case.history.values())[-days:]
     return [last[index % days] for index in range(DAYS)]
 
@@ -105,14 +111,14 @@ def _mean(case: Case) -> Means:
 
 
 def _peers(cases: Sequence[Case]) -> dict[str, tuple[list[Means], float]]:
-    found: dict[str, tuple[list[Means], float]] = {}
+    by_model: dict[str, tuple[list[Means], float]] = {}
     for library in ("statsforecast", "statsmodels"):
-        for name, each in _asked(library, [_filled(case) for case in cases]).items():
-            found[name] = (each["forecasts"], each["cpu_seconds"])
-    return found
+        for name, each in _query_library(library, [_fill_gaps(case) for case in cases]).items():
+            by_model[name] = (each["forecasts"], each["cpu_seconds"])
+    return by_model
 
 
-def _asked(library: str, series: Sequence[Sequence[float]]) -> dict[str, dict[str, Any]]:
+def _query_library(library: str, series: Sequence[Sequence[float]]) -> dict[str, dict[str, Any]]:
     python = os.environ.get(PEERS)
     if not python:
         return {}
@@ -126,39 +132,39 @@ def _asked(library: str, series: Sequence[Sequence[float]]) -> dict[str, dict[st
         check=True,
         env={**os.environ, **threads},
     )
-    found: dict[str, dict[str, Any]] = json.loads(answer.stdout)
-    return found
+    answers: dict[str, dict[str, Any]] = json.loads(answer.stdout)
+    return answers
 
 
-def _filled(case: Case) -> list[float]:
+def _fill_gaps(case: Case) -> list[float]:
     """The libraries take no gaps: the day before stands in."""
-    day, last, found = min(case.history), 0.0, []
+    day, last, values = min(case.history), 0.0, []
     while day <= max(case.history):
         last = case.history.get(day, last)
-        found.append(last)
+        values.append(last)
         day += timedelta(days=1)
-    return found
+    return values
 
 
-def _came(case: Case, span: DateRange) -> float:
+def _actual(case: Case, span: DateRange) -> float:
     return sum(case.future[span.start + timedelta(days=index)] for index in range(span.days))
 
 
-def _errors(cases: Sequence[Case], found: Sequence[Means]) -> dict[str, dict[str, float]]:
+def _errors(cases: Sequence[Case], forecasts: Sequence[Means]) -> dict[str, dict[str, float]]:
     """By horizon the weighted error (WAPE) of totals and of days: sizes of the errors ÷ sizes of what came."""
-    return {key: _wape(cases, found, key) for key in HORIZONS}
+    return {key: _wape(cases, forecasts, key) for key in HORIZONS}
 
 
-def _wape(cases: Sequence[Case], found: Sequence[Means], key: str) -> dict[str, float]:
+def _wape(cases: Sequence[Case], forecasts: Sequence[Means], key: str) -> dict[str, float]:
     total = whole = day = days = 0.0
-    for case, means in zip(cases, found, strict=True):
+    for case, means in zip(cases, forecasts, strict=True):
         if key in case.horizons:
             span = case.horizons[key]
-            came = [case.future[span.start + timedelta(days=index)] for index in range(span.days)]
-            total += abs(sum(means[: span.days]) - sum(came))
-            whole += abs(sum(came))
-            day += sum(abs(mean - value) for mean, value in zip(means, came, strict=False))
-            days += sum(abs(value) for value in came)
+            actuals = [case.future[span.start + timedelta(days=index)] for index in range(span.days)]
+            total += abs(sum(means[: span.days]) - sum(actuals))
+            whole += abs(sum(actuals))
+            day += sum(abs(mean - value) for mean, value in zip(means, actuals, strict=False))
+            days += sum(abs(value) for value in actuals)
     return {"total": total / whole, "day": day / days}
 
 
@@ -182,7 +188,7 @@ def _import_rows() -> list[Row]:
     """What importing costs a process, seconds of CPU and MB."""
     rows: list[Row] = []
     for library in ("statsforecast", "statsmodels"):
-        for each in list(_asked(library, []).values())[:1]:
+        for each in list(_query_library(library, []).values())[:1]:
             rows.append(
                 {
                     "import": library,

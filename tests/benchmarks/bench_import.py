@@ -28,7 +28,7 @@ from accounts.services import create_account
 from finops.costs import services
 from finops.costs.models import CostSource
 from tests.benchmarks.focus_files import write_csv, write_parquet
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 
 ROWS = int(os.environ.get("BENCH_IMPORT_ROWS", "600000"))
 TURNS = 3
@@ -62,24 +62,24 @@ def _row(account: Account, source: CostSource, form: str, file: Path, folder: Pa
         done = services.import_file(account=account, source=source, path=file, actor=ACTOR)
         assert done.rows == ROWS
 
-    found = taken(
+    by_action = timings(
         TURNS,
         finops=through_finops,
         pyarrow=_by_pyarrow(form, file, folder),
         duckdb=_by_duckdb(form, file, folder),
     )
-    speed = ROWS / found["finops"].clock * 1_000
+    speed = ROWS / by_action["finops"].clock * 1_000
     return {
         "file": form,
         "MB": round(file.stat().st_size / 10**6),
         "rows/s": round(speed),
         "wanted": WANTED[form],
         "reached": speed >= WANTED[form],
-        "rows per CPU s": round(ROWS / found["finops"].cpu * 1_000),
-        "pyarrow rows/s": round(ROWS / found["pyarrow"].clock * 1_000),
-        "of pyarrow": found["pyarrow"].clock / found["finops"].clock,
-        "DuckDB COPY rows/s": round(ROWS / found["duckdb"].clock * 1_000),
-        "of DuckDB": found["duckdb"].clock / found["finops"].clock,
+        "rows per CPU s": round(ROWS / by_action["finops"].cpu * 1_000),
+        "pyarrow rows/s": round(ROWS / by_action["pyarrow"].clock * 1_000),
+        "of pyarrow": by_action["pyarrow"].clock / by_action["finops"].clock,
+        "DuckDB COPY rows/s": round(ROWS / by_action["duckdb"].clock * 1_000),
+        "of DuckDB": by_action["duckdb"].clock / by_action["finops"].clock,
     }
 
 

@@ -20,7 +20,7 @@ from finops.lake.compiler import Build
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from tests.benchmarks import lake_data
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 
 TURNS = 5
 YEAR = (date(2025, 1, 1), date(2025, 12, 31))
@@ -83,16 +83,16 @@ QUESTIONS = [
 def measure() -> list[Row]:
     settings.LAKE_ANSWERS_BYTES = 0  # each turn is run
     few, many, five_years = (Account.objects.create(name=name, slug=name) for name in ("few", "many", "five"))
-    rows = [_written(few, lake_data.FEW_TAGS), _written(many, lake_data.MANY_TAGS)]
+    rows = [_rollup_bytes(few, lake_data.FEW_TAGS), _rollup_bytes(many, lake_data.MANY_TAGS)]
     lake_data.link_earlier_years(five_years, few, 5)
     for label, account in (("41 columns", few), ("238 columns", many)):
-        rows += [_against_bare(question, label, account) for question in QUESTIONS]
+        rows += [_compare_with_bare(question, label, account) for question in QUESTIONS]
     rows.append(_five_years_against_one(five_years, few))
     rows += _scales(few)
     return rows
 
 
-def _written(account: Account, keys: list[str]) -> Row:
+def _rollup_bytes(account: Account, keys: list[str]) -> Row:
     began = perf_counter()
     lake_data.make_year(account, YEAR[0].year, keys)
     seconds = perf_counter() - began
@@ -111,22 +111,24 @@ def _files(account: Account, days: tuple[date, date]) -> list[str]:
     return [store.local(s.path, s.checksum) for s in queries.live_segments(account, Kind.COST, *days)]
 
 
-def _asked(question: Question, account: Account) -> Callable[[], pa.Table]:
+def _question_action(question: Question, account: Account) -> Callable[[], pa.Table]:
     return lambda: engine.run(account, Kind.COST, *question.days, question.build, tag_keys=question.keys)
 
 
-def _typed(question: Question, account: Account, bare: duckdb.DuckDBPyConnection) -> Callable[[], pa.Table]:
+def _bare_action(
+    question: Question, account: Account, bare: duckdb.DuckDBPyConnection
+) -> Callable[[], pa.Table]:
     start, end = question.days
     sql = question.typed.format(files=_files(account, question.days), start=start, end=end)
     return lambda: bare.execute(sql).to_arrow_table()
 
 
-def _against_bare(question: Question, label: str, account: Account) -> Row:
+def _compare_with_bare(question: Question, label: str, account: Account) -> Row:
     with duckdb.connect() as bare:
-        asked, typed = _asked(question, account), _typed(question, account, bare)
-        same = _sorted(asked()) == _sorted(typed())
-        found = taken(TURNS, bare=typed, lake=asked)
-    bare_took, lake_took = found["bare"], found["lake"]
+        lake_action, typed = _question_action(question, account), _bare_action(question, account, bare)
+        same = _sort_rows(lake_action()) == _sort_rows(typed())
+        by_action = timings(TURNS, bare=typed, lake=lake_action)
+    bare_took, lake_took = by_action["bare"], by_action["lake"]
     limit = bare_took.clock * SHARE + ALLOWANCE
     return {
         "question": question.name,
@@ -142,7 +144,7 @@ def _against_bare(question: Question, label: str, account: Account) -> Row:
     }
 
 
-def _sorted(table: pa.Table) -> list[tuple[Any, ...]]:
+def _sort_rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return sorted(
         (tuple(str(value)[:40] for value in row.values()) for row in _dates(table).to_pylist()), key=str
     )
@@ -156,15 +158,15 @@ def _dates(table: pa.Table) -> pa.Table:
 
 def _five_years_against_one(five: Account, one: Account) -> Row:
     question = QUESTIONS[1]
-    found = taken(TURNS, one=_asked(question, one), five=_asked(question, five))
+    by_action = timings(TURNS, one=_question_action(question, one), five=_question_action(question, five))
     return {
         "question": question.name,
-        "of one year ms": found["one"].clock,
-        "of five years ms": found["five"].clock,
-        "ratio": found["five"].clock / found["one"].clock,
-        "within 1.5": found["five"].clock <= found["one"].clock * 1.5,
-        "one year CPU ms": found["one"].cpu,
-        "five years CPU ms": found["five"].cpu,
+        "of one year ms": by_action["one"].clock,
+        "of five years ms": by_action["five"].clock,
+        "ratio": by_action["five"].clock / by_action["one"].clock,
+        "within 1.5": by_action["five"].clock <= by_action["one"].clock * 1.5,
+        "one year CPU ms": by_action["one"].cpu,
+        "five years CPU ms": by_action["five"].cpu,
     }
 
 
@@ -183,12 +185,12 @@ def _scales(account: Account) -> list[Row]:
             sql = f"SELECT service, sum(billed_cost) FROM read_parquet('{copy}') GROUP BY ALL"
             actions[type_] = lambda sql=sql: bare.execute(sql).to_arrow_table()
             sizes[type_] = copy.stat().st_size
-        found = taken(TURNS, **actions)
+        by_action = timings(TURNS, **actions)
     return [
         {
             "money as": type_,
-            "a year by service ms": found[type_].clock,
-            "CPU ms": found[type_].cpu,
+            "a year by service ms": by_action[type_].clock,
+            "CPU ms": by_action[type_].cpu,
             "MB of three columns": round(sizes[type_] / 10**6),
         }
         for type_ in actions

@@ -26,8 +26,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.lake import inbox
-from finops.lake.flush import waiting
-from finops.lake.flushing import due_accounts
+from finops.lake.flush import count_pending
+from finops.lake.flush_scheduler import due_accounts
 from finops.lake.usage_segments import live_usage
 from finops.lib import clock
 from finops.worker.programs import worker_commands
@@ -108,7 +108,7 @@ def _push(account: Account, events: int) -> None:
 def _flush_seconds(tenant: Account) -> float:
     _push(tenant, EVENTS)
     began = time.perf_counter()
-    _wait(lambda: not waiting(tenant))
+    _wait(lambda: not count_pending(tenant))
     return time.perf_counter() - began
 
 
@@ -130,7 +130,7 @@ def _begin_merges(accounts: list[Account]) -> None:
     for account in accounts:
         live_usage(account).update(month="2026-11-01")
         _push(account, MORE_EVENTS)
-    _wait(lambda: not any(waiting(account) for account in accounts))
+    _wait(lambda: not any(count_pending(account) for account in accounts))
 
 
 def _settle(accounts: list[Account]) -> None:

@@ -14,9 +14,9 @@ from decimal import Decimal
 from random import Random
 from statistics import fmean, median
 
-from finops.budgets.lateness import Part, filled, together
-from finops.budgets.projection import projected
-from finops.costs.comparison import compared_by_source
+from finops.budgets.lateness import Part, complete_late_days, total_by_day
+from finops.budgets.projection import project_period
+from finops.costs.comparison import comparison_ranges_by_source
 from finops.costs.completeness import (
     DOCUMENTED,
     LEARNT,
@@ -26,7 +26,7 @@ from finops.costs.completeness import (
     partial_days,
 )
 from finops.costs.coverage import Coverage, coverage_of
-from finops.insights.anomalies.detector import find
+from finops.insights.anomalies.detector import detect
 from finops.insights.anomalies.series import Series
 from finops.lib.periods import DateRange, month_end, month_start
 from tests.benchmarks.table import Row
@@ -55,7 +55,7 @@ class World:
     def newest(self) -> date:
         return self.today - DAY
 
-    def seen(self, source: int, on: date) -> Costs:
+    def observed_costs(self, source: int, on: date) -> Costs:
         """What a source has after an import on a day."""
         return {
             service: {day: cost * self._share(source, on, day) for day, cost in days.items() if day < on}
@@ -108,12 +108,12 @@ class Outcome:
 
 def _outcome(world: World, way: str) -> Outcome:
     coverage = _coverage(world, way)
-    late = coverage.throughs[LATE]
-    forecast, held = _forecast(world, coverage)
+    late = coverage.last_complete_days[LATE]
+    forecast, is_within_band = _forecast(world, coverage)
     return Outcome(
         comparison=_comparison(world, coverage),
         forecast=forecast,
-        held=held,
+        held=is_within_band,
         anomalies=_false_anomalies(world, late),
         left_out=(world.newest - late).days,
     )
@@ -122,10 +122,10 @@ def _outcome(world: World, way: str) -> Outcome:
 def _coverage(world: World, way: str) -> Coverage:
     first, last = world.today - DAY * HISTORY, world.newest
     segments = [(source, month_start(first), first, last, 1) for source in (LATE, PROMPT)]
-    found = coverage_of(segments, today=world.today)
+    coverage = coverage_of(segments, today=world.today)
     if way == "any line":
-        return found
-    return replace(found, days_of={source: _days(world, source, way) for source in (LATE, PROMPT)})
+        return coverage
+    return replace(coverage, days_of={source: _days(world, source, way) for source in (LATE, PROMPT)})
 
 
 def _days(world: World, source: int, way: str) -> SourceDays:
@@ -141,7 +141,7 @@ def _days(world: World, source: int, way: str) -> SourceDays:
         settle_from=DOCUMENTED if learnt is None else LEARNT,
         documented_days=documented,
         learnt_days=learnt,
-        partial=partial_days(world.seen(source, world.today), world.newest),
+        partial=partial_days(world.observed_costs(source, world.today), world.newest),
     )
 
 
@@ -151,7 +151,7 @@ def _growth(world: World, source: int) -> list[dict[int, float]]:
     for back in range(14, -1, -1):
         on = world.today - DAY * back
         for day in (on - DAY * age for age in range(1, 22)):
-            amount = sum(costs.get(day, 0.0) for costs in world.seen(source, on).values())
+            amount = sum(costs.get(day, 0.0) for costs in world.observed_costs(source, on).values())
             days.setdefault(day, {})[(on - day).days] = amount
     return list(days.values())
 
@@ -165,15 +165,17 @@ def _total(costs: Costs, days: DateRange | None) -> float:
 def _comparison(world: World, coverage: Coverage) -> float:
     """How far the change of the last seven days is from the true one, in points of a share."""
     week = DateRange(world.today - DAY * 7, world.newest)
-    found = compared_by_source(
+    comparison = comparison_ranges_by_source(
         compare_to="previous_period", days=week, period="last_7_days", coverage=coverage
     )
-    own = {each.source_id: each for each in found.apart}
+    own = {each.source_id: each for each in comparison.source_overrides}
     now = before = 0.0
     for source in (LATE, PROMPT):
         side = own.get(source)
-        now += _total(world.seen(source, world.today), side.current if side else found.current)
-        before += _total(world.seen(source, world.today), side.previous if side else found.previous)
+        now += _total(world.observed_costs(source, world.today), side.current if side else comparison.current)
+        before += _total(
+            world.observed_costs(source, world.today), side.previous if side else comparison.previous
+        )
     earlier = DateRange(week.start - DAY * 7, week.start - DAY)
     true_now, true_before = (
         sum(_total(world.costs[source], days) for source in (LATE, PROMPT)) for days in (week, earlier)
@@ -185,62 +187,65 @@ def _forecast(world: World, coverage: Coverage) -> tuple[float, bool]:
     """How far the month's forecast is from what it comes to, as a share, and whether its band holds that."""
     month = DateRange(month_start(world.today), month_end(world.today))
     parts = [
-        Part(coverage.throughs[source], _by_day(world.seen(source, world.today))) for source in (LATE, PROMPT)
+        Part(coverage.last_complete_days[source], _by_day(world.observed_costs(source, world.today)))
+        for source in (LATE, PROMPT)
     ]
-    through, since = coverage.most_through, coverage.complete_through
+    through, since = coverage.complete_through_for_most, coverage.complete_through
     assert through is not None
     assert since is not None
     covered = [through - DAY * back for back in range((through - (world.today - DAY * HISTORY)).days, -1, -1)]
-    late = filled(parts, covered, through, since, month)
-    found, reason = projected(together(parts), covered, month, as_of=world.today, through=through, late=late)
-    assert found is not None, reason
+    late = complete_late_days(parts, covered, through, since, month)
+    projection, reason = project_period(
+        total_by_day(parts), covered, month, as_of=world.today, through=through, late=late
+    )
+    assert projection is not None, reason
     truth = sum(_total(world.costs[source], month) for source in (LATE, PROMPT))
-    band = found.total
+    band = projection.total
     return abs(float(band.mean) / truth - 1), float(band.lower) <= truth <= float(band.upper)
 
 
 def _by_day(costs: Costs) -> dict[date, Decimal]:
-    found: dict[date, float] = {}
+    by_day: dict[date, float] = {}
     for days in costs.values():
         for day, cost in days.items():
-            found[day] = found.get(day, 0.0) + cost
-    return {day: Decimal(str(round(cost, 6))) for day, cost in sorted(found.items())}
+            by_day[day] = by_day.get(day, 0.0) + cost
+    return {day: Decimal(str(round(cost, 6))) for day, cost in sorted(by_day.items())}
 
 
 def _false_anomalies(world: World, through: date) -> int:
     """Anomalies of the last week in the late source's services that the whole days do not have."""
     if (world.today - through).days > len(world.shares):
         return 0  # the days are whole
-    seen = world.seen(LATE, world.today)
+    costs_seen = world.observed_costs(LATE, world.today)
     return sum(
-        len(_anomalies(seen[service], through) - _anomalies(world.costs[LATE][service], through))
+        len(_anomalies(costs_seen[service], through) - _anomalies(world.costs[LATE][service], through))
         for service in SERVICES
     )
 
 
 def _anomalies(costs: Mapping[date, float], through: date) -> set[tuple[str, date]]:
     days = sorted(day for day in costs if day <= through)
-    found = find(Series(days[0], [costs[day] for day in days])).found
+    runs = detect(Series(days[0], [costs[day] for day in days])).detections
     recent = through - DAY * 6
     # As the product: a drop on the newest day alone waits for the next one.
     return {
         (each.kind, each.first)
-        for each in found
+        for each in runs
         if each.last >= recent and (each.is_up or not each.first == each.last == through)
     }
 
 
-def _row(lateness: int, way: str, found: Sequence[Outcome]) -> Row:
+def _row(lateness: int, way: str, outcomes: Sequence[Outcome]) -> Row:
     return {
         "fills up over, days": lateness,
         "complete by": way,
-        "comparison off, points": 100 * fmean(each.comparison for each in found),
-        "worst twentieth": 100 * _worst([each.comparison for each in found]),
-        "forecast off, %": 100 * fmean(each.forecast for each in found),
-        "worst twentieth ": 100 * _worst([each.forecast for each in found]),
-        "band holds, %": 100 * fmean(each.held for each in found),
-        "false anomalies": sum(each.anomalies for each in found),
-        "days left out": median(each.left_out for each in found),
+        "comparison off, points": 100 * fmean(each.comparison for each in outcomes),
+        "worst twentieth": 100 * _worst([each.comparison for each in outcomes]),
+        "forecast off, %": 100 * fmean(each.forecast for each in outcomes),
+        "worst twentieth ": 100 * _worst([each.forecast for each in outcomes]),
+        "band holds, %": 100 * fmean(each.held for each in outcomes),
+        "false anomalies": sum(each.anomalies for each in outcomes),
+        "days left out": median(each.left_out for each in outcomes),
     }
 
 

@@ -92,7 +92,7 @@ def _door(key: str, credential: Credential) -> Iterator[Row]:
     assert echo is not None
     call, body = _call(credential), _body("echo", {"top": "3"})
     answer = run_tool(echo, {}, call)
-    taken = best(
+    timings = best(
         whole=lambda: send(body),
         credential=lambda: authenticate_bearer(key, client="bench"),
         rate=lambda: seconds_to_wait(credential),
@@ -101,16 +101,16 @@ def _door(key: str, credential: Credential) -> Iterator[Row]:
         encode=lambda: jsonrpc.encode_result(1, {"structuredContent": msgspec.Raw(answer.answer)}),
     )
     real = _sender(make_endpoint(server), key)
-    taken |= best(list=lambda: real(_message("tools/list", {})))
+    timings |= best(list=lambda: real(_message("tools/list", {})))
     yield {
         "the door, ms": "a tool that does nothing",
-        "whole": taken["whole"],
-        "credential and last use": taken["credential"],
-        "rate limit": taken["rate"],
-        "parse": taken["parse"],
-        "arguments, transaction, tool": taken["tool"],
-        "encode": taken["encode"],
-        "tools/list, whole": taken["list"],
+        "whole": timings["whole"],
+        "credential and last use": timings["credential"],
+        "rate limit": timings["rate"],
+        "parse": timings["parse"],
+        "arguments, transaction, tool": timings["tool"],
+        "encode": timings["encode"],
+        "tools/list, whole": timings["list"],
     }
 
 
@@ -207,7 +207,7 @@ def _over_http(key: str) -> Iterator[Row]:
         for name, body in (
             ("ping", _message("ping", {})),
             ("tools/list", _message("tools/list", {})),
-            *((name, _body(tool, given)) for name, (tool, given) in QUESTIONS.items()),
+            *((name, _body(tool, tool_arguments)) for name, (tool, tool_arguments) in QUESTIONS.items()),
         ):
             alone = _ask_often(live.mcp_url, key, body, clients=1)
             together = _ask_often(live.mcp_url, key, body, clients=CLIENTS)
@@ -223,23 +223,23 @@ def _ask_often(url: str, key: str, body: bytes, *, clients: int) -> tuple[float,
     """Median and p99 in ms, and requests a second."""
 
     def ask(times: int) -> list[float]:
-        taken = []
+        seconds = []
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         with httpx.Client(headers=headers, timeout=60) as client:
             for _ in range(times):
                 began = time.perf_counter()
                 answer = client.post(url, content=body)
-                taken.append((time.perf_counter() - began) * 1_000)
+                seconds.append((time.perf_counter() - began) * 1_000)
                 assert answer.status_code == 200
                 assert b'"isError":true' not in answer.content
-        return taken
+        return seconds
 
     ask(5)
     times = REQUESTS // 10 if b"querySpend" in body else REQUESTS // 4
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        taken = [one for some in pool.map(ask, [times] * clients) for one in some]
-    return median(taken), quantiles(taken, n=100)[-1], len(taken) / (time.perf_counter() - began)
+        seconds = [one for some in pool.map(ask, [times] * clients) for one in some]
+    return median(seconds), quantiles(seconds, n=100)[-1], len(seconds) / (time.perf_counter() - began)
 
 
 def _sender(endpoint: Callable[..., Any], key: str) -> Callable[[bytes], bytes]:
@@ -248,21 +248,21 @@ def _sender(endpoint: Callable[..., Any], key: str) -> Callable[[bytes], bytes]:
     def send(body: bytes) -> bytes:
         answer = endpoint(factory.post(PATH, body, content_type="application/json", headers=headers))
         assert answer.status_code == 200
-        said: bytes = answer.content
-        return said
+        content: bytes = answer.content
+        return content
 
     return send
 
 
 def best(**actions: Callable[[], object]) -> dict[str, float]:
     """Milliseconds of each action at its fastest. They take turns; the first turn warms up."""
-    taken: dict[str, list[float]] = {name: [] for name in actions}
+    timings: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(TURNS * 4):
         for name, action in actions.items():
             began = time.perf_counter()
             action()
-            taken[name].append((time.perf_counter() - began) * 1_000)
-    return {name: min(values[1:]) for name, values in taken.items()}
+            timings[name].append((time.perf_counter() - began) * 1_000)
+    return {name: min(values[1:]) for name, values in timings.items()}
 
 
 def _call(credential: Credential) -> ToolCall:

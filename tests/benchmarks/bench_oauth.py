@@ -15,9 +15,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.credentials import authenticate_bearer
 from accounts.keys import mint_mcp_key
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from tests.accounts.oauth.flow import OAuthClient, tokens_of
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 from tests.cast import Cast, make_cast
 from tests.mcpserver.door import Door
 
@@ -62,26 +62,26 @@ def _token_calls(cast: Cast, client: OAuthClient) -> dict[str, Callable[[], Any]
 
 
 def _each(codes: Iterator[str]) -> Iterator[str]:
-    windows.cache_clear()
+    rate_limiter.cache_clear()
     return iter(list(codes))
 
 
 def _rows(calls: dict[str, Callable[[], Any]]) -> Iterator[Row]:
     statements = {name: _statements(call) for name, call in calls.items()}
     unlimited = {name: _unlimited(call) for name, call in calls.items()}
-    for name, each in taken(TURNS, **unlimited).items():
+    for name, each in timings(TURNS, **unlimited).items():
         yield {"what": name, "ms": each.clock, "ms of CPU": each.cpu, "statements": statements[name]}
 
 
 def _statements(call: Callable[[], Any]) -> int:
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         call()
-    return len(asked)
+    return len(queries)
 
 
 def _unlimited(call: Callable[[], Any]) -> Callable[[], Any]:
     def limitless() -> Any:
-        windows.cache_clear()
+        rate_limiter.cache_clear()
         return call()
 
     return limitless

@@ -65,12 +65,12 @@ def _row(name: str, ask: Ask) -> Row:
 
 
 def _median(ask: Ask) -> float:
-    taken = []
+    seconds = []
     for _ in range(TURNS):
         began = time.perf_counter()
         ask()
-        taken.append((time.perf_counter() - began) * 1_000)
-    return median(taken)
+        seconds.append((time.perf_counter() - began) * 1_000)
+    return median(seconds)
 
 
 def _pages() -> Iterator[tuple[str, Ask]]:
@@ -84,10 +84,10 @@ def _pages() -> Iterator[tuple[str, Ask]]:
 
 
 def _values(account: Account) -> dict[str, object]:
-    made = {name: make(account) for name, make in MAKERS.items()}
+    made_rows = {name: make(account) for name, make in MAKERS.items()}
     with account_scope(account):
-        found = {name: kind.objects.order_by("pk").first() for name, kind in REAL.items() if name in made}
-    return {**made, **{name: row.pk for name, row in found.items() if row is not None}}
+        rows = {name: kind.objects.order_by("pk").first() for name, kind in REAL.items() if name in made_rows}
+    return {**made_rows, **{name: row.pk for name, row in rows.items() if row is not None}}
 
 
 def _tools() -> Iterator[tuple[str, Ask]]:

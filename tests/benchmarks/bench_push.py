@@ -68,7 +68,7 @@ def _over_http(keys: list[str]) -> Iterator[Row]:
     with serve(**same) as live:
         url, headers = f"{live.url}{PATH}", [{"Authorization": f"Bearer {key}"} for key in keys]
         buffer = _copy_buffer()
-        _sent(url, headers, _of(bodies(BATCH)), seconds=1)  # warms up, and makes the customers
+        _send_load(url, headers, _of(bodies(BATCH)), seconds=1)  # warms up, and makes the customers
         kinds: list[tuple[str, int, Bodies]] = [
             ("1,000 events, with names, unit, 3 dimensions", BATCH, _of(bodies(BATCH))),
             ("... each with a new event_id", BATCH, _with_event_ids(bodies(BATCH))),
@@ -80,8 +80,8 @@ def _over_http(keys: list[str]) -> Iterator[Row]:
         copied: dict[str, list[float]] = {name: [] for name, _size, _make in kinds}
         for _ in range(ROUNDS):
             for name, _size, make in kinds:
-                copied[name].append(_copied(buffer))
-                loads[name].append(_sent(url, headers, make, seconds=SECONDS))
+                copied[name].append(_copy_rate(buffer))
+                loads[name].append(_send_load(url, headers, make, seconds=SECONDS))
         for name, size, _make in kinds:
             yield _row(name, size, loads[name], median(copied[name]))
         yield from _cores(url, headers, kinds[:3], buffer)
@@ -108,11 +108,11 @@ def _two_processes(keys: list[str]) -> Row:
 def _of_two(url: str, keys: list[str]) -> Row:
     headers = [{"Authorization": f"Bearer {key}"} for key in keys]
     make, buffer = _of(bodies(BATCH)), _copy_buffer()
-    _sent(url, headers, make, seconds=1)
+    _send_load(url, headers, make, seconds=1)
     copied, loads = [], []
     for _ in range(ROUNDS):
-        copied.append(_copied(buffer))
-        loads.append(_sent(url, headers, make, seconds=SECONDS))
+        copied.append(_copy_rate(buffer))
+        loads.append(_send_load(url, headers, make, seconds=SECONDS))
     return _row("1,000 events, two web processes and Redis", BATCH, loads, median(copied))
 
 
@@ -133,9 +133,9 @@ def _cores(
         )
         return {"CPU ms for 1,000 events": name, "web": web, "PostgreSQL": database, "client": client}
 
-    yield row("COPY alone", lambda: _copied(buffer) * SECONDS / BATCH)
+    yield row("COPY alone", lambda: _copy_rate(buffer) * SECONDS / BATCH)
     for name, _size, make in kinds:
-        yield row(name, lambda: len(_sent(url, headers, make, seconds=SECONDS).taken))  # noqa: B023 called at once
+        yield row(name, lambda: len(_send_load(url, headers, make, seconds=SECONDS).timings))  # noqa: B023 called at once
 
 
 def _of(every: list[bytes]) -> Bodies:
@@ -166,8 +166,8 @@ def _row(name: str, size: int, loads: list[Load], copied: float) -> Row:
     }
 
 
-def _sent(url: str, headers: list[dict[str, str]], make: Bodies, *, seconds: float) -> Load:
-    _empty()
+def _send_load(url: str, headers: list[dict[str, str]], make: Bodies, *, seconds: float) -> Load:
+    _truncate()
     return load(url, headers, make, connections=CONNECTIONS, seconds=seconds)
 
 
@@ -206,9 +206,9 @@ def _copy_buffer() -> bytes:
             return b"".join(bytes(part) for part in copy)
 
 
-def _copied(buffer: bytes) -> float:
+def _copy_rate(buffer: bytes) -> float:
     """Rows a second of prebuilt buffers, a transaction each."""
-    _empty()
+    _truncate()
 
     def work(ends: float) -> int:
         turns = 0
@@ -229,6 +229,6 @@ def _copied(buffer: bytes) -> float:
     return turns * BATCH / (time.perf_counter() - began)
 
 
-def _empty() -> None:
+def _truncate() -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE lake_usageinbox, bench_event")

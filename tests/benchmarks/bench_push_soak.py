@@ -58,14 +58,14 @@ def measure() -> list[Row]:
         ask = _asker(web)
         with _worker(environment) as worker:
             pids = {"web": web_server(), "worker": worker, "PostgreSQL": postmaster()}
-            seen = _push_and_look(web, key, ask, pids)
+            samples = _push_and_look(web, key, ask, pids)
         quiet = [_after(LOOK_EVERY, ask) for _ in range(QUIET_TURNS)][2:]
     finally:
         web.kill()
-    return [_row(seen, median(quiet)), *thirds(seen.memory)]
+    return [_row(samples, median(quiet)), *thirds(samples.memory)]
 
 
-class _Seen:
+class _Samples:
     """What was looked at while pushes came. MB of each process and waiting events by look; questions and pushes in ms."""
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class _Seen:
         self.pushes: list[float] = []
 
 
-def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Seen:
-    seen, count, lock = _Seen(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
+def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[str, int]) -> _Samples:
+    samples, count, lock = _Samples(), iter(range(int(A_MINUTE * MINUTES))), threading.Lock()
     every, began = bodies(BATCH), time.perf_counter()
 
     def send() -> None:
@@ -87,25 +87,25 @@ def _push_and_look(web: Web, key: str, ask: Callable[[], float], pids: Mapping[s
             if number is None:
                 return
             time.sleep(max(0.0, began + number * 60 / A_MINUTE - time.perf_counter()))
-            asked = time.perf_counter()
+            sent_at = time.perf_counter()
             wire.request("POST", PATH, every[number % len(every)], {"Authorization": f"Bearer {key}"})
             answer = wire.getresponse()
             answer.read()
             if answer.status != 200:
                 raise RuntimeError(f"the server answered {answer.status}")
-            seen.pushes.append((time.perf_counter() - asked) * 1_000)
+            samples.pushes.append((time.perf_counter() - sent_at) * 1_000)
 
     with ThreadPoolExecutor(SENDERS) as pool:
         sending = [pool.submit(send) for _ in range(SENDERS)]
         while not all(one.done() for one in sending):
             for name, pid in pids.items():
-                seen.memory.setdefault(name, []).append(megabytes(pid))
-            seen.waiting.append(_waiting())
-            seen.questions.append(ask())
+                samples.memory.setdefault(name, []).append(megabytes(pid))
+            samples.waiting.append(_inbox_events())
+            samples.questions.append(ask())
             time.sleep(LOOK_EVERY)
         for one in sending:
             one.result()
-    return seen
+    return samples
 
 
 @contextmanager
@@ -124,13 +124,13 @@ def _worker(environment: dict[str, str]) -> Iterator[int]:
     try:
         yield process.pid
         if process.poll() is not None:
-            said = (Path(settings.VAR_DIR) / "worker.log").read_text(errors="replace")[-4_000:]
-            raise RuntimeError(f"the worker ended with {process.returncode}, and said:\n{said}")
+            log_tail = (Path(settings.VAR_DIR) / "worker.log").read_text(errors="replace")[-4_000:]
+            raise RuntimeError(f"the worker ended with {process.returncode}, and said:\n{log_tail}")
     finally:
         _end(process)
 
 
-def _waiting() -> int:
+def _inbox_events() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT coalesce(sum(events), 0) FROM lake_usageinbox")
         row = cursor.fetchone()
@@ -162,24 +162,24 @@ def _asker(web: Web) -> Callable[[], float]:
         began = time.perf_counter()
         wire.request("POST", MCP_PATH, body, headers)
         answer = json.load(wire.getresponse())
-        taken = (time.perf_counter() - began) * 1_000
+        milliseconds = (time.perf_counter() - began) * 1_000
         wire.close()
         if answer["result"].get("isError"):
             raise RuntimeError(f"the question failed: {answer}")
-        return taken
+        return milliseconds
 
     return ask
 
 
-def _row(seen: _Seen, quiet: float) -> Row:
+def _row(samples: _Samples, quiet: float) -> Row:
     return {
         "one account at its limit": f"{MINUTES:g} min",
-        "pushes": len(seen.pushes),
-        "push median ms": median(seen.pushes),
-        "push p99 ms": sorted(seen.pushes)[len(seen.pushes) * 99 // 100],
-        "waiting events at most": max(seen.waiting),
-        "waiting events at the end": seen.waiting[-1],
-        "question ms meanwhile": median(seen.questions[2:]),
+        "pushes": len(samples.pushes),
+        "push median ms": median(samples.pushes),
+        "push p99 ms": sorted(samples.pushes)[len(samples.pushes) * 99 // 100],
+        "waiting events at most": max(samples.waiting),
+        "waiting events at the end": samples.waiting[-1],
+        "question ms meanwhile": median(samples.questions[2:]),
         "question ms quiet": quiet,
-        "slower": median(seen.questions[2:]) / quiet,
+        "slower": median(samples.questions[2:]) / quiet,
     }

@@ -19,7 +19,7 @@ from finops.allocation.models import SharedCostSplit
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.benchmarks import lake_data
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 from tests.ingestion.events import event, know, source_of, store
 
 LINES = int(os.environ.get("BENCH_SPLITS_LINES", "120_000"))
@@ -36,9 +36,9 @@ def measure() -> list[Row]:
     with account_scope(account):
         _push(account)
         rows: list[Row] = []
-        for name, said in _splits().items():
+        for name, split in _splits().items():
             SharedCostSplit.objects.all().delete()
-            SharedCostSplit.objects.create(account=account, name=name, **said)
+            SharedCostSplit.objects.create(account=account, name=name, **split)
             for what, question in _questions().items():
                 rows.append(_row(account, name, what, question))
         return rows
@@ -85,15 +85,15 @@ def _questions() -> dict[str, dict[str, Any]]:
 
 
 def _row(account: Account, name: str, what: str, question: dict[str, Any]) -> Row:
-    def asked(splits: Any) -> Callable[[], object]:
+    def question_with(splits: Any) -> Callable[[], object]:
         return lambda: query_spend(account, SpendQuery(**{**YEAR, **question}, splits=splits))
 
-    found = taken(TURNS, before=asked("before"), after=asked("after"))
+    by_action = timings(TURNS, before=question_with("before"), after=question_with("after"))
     return {
         "split": name,
         "question": what,
-        "before CPU ms": found["before"].cpu,
-        "after CPU ms": found["after"].cpu,
-        "after ms": found["after"].clock,
-        "÷ before": found["after"].cpu / found["before"].cpu,
+        "before CPU ms": by_action["before"].cpu,
+        "after CPU ms": by_action["after"].cpu,
+        "after ms": by_action["after"].clock,
+        "÷ before": by_action["after"].cpu / by_action["before"].cpu,
     }

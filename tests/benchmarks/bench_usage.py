@@ -23,7 +23,7 @@ from accounts.models import Account
 from finops.lake import compiler, engine, inbox, queries, schema, segments, snapshot
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.table import Row, timings
 
 TURNS = 9
 YEAR = (date(2025, 1, 1), date(2025, 12, 31))
@@ -35,8 +35,8 @@ KEYS = ["plan", "region", "endpoint"]
 
 
 def by_customer_and_month(usage: Any) -> Any:
-    asked = usage.filter(usage.metric == "requests")
-    return asked.group_by("customer_id", month=usage.day.truncate("M")).agg(quantity=usage.quantity.sum())
+    requests = usage.filter(usage.metric == "requests")
+    return requests.group_by("customer_id", month=usage.day.truncate("M")).agg(quantity=usage.quantity.sum())
 
 
 def by_plan(usage: Any) -> Any:
@@ -52,17 +52,17 @@ QUESTIONS = [
 def measure() -> list[Row]:
     settings.LAKE_ANSWERS_BYTES = 0  # each turn is run
     account = Account.objects.create(name="usage", slug="usage")
-    rows: list[Row] = [_written(account)]
+    rows: list[Row] = [_write_row(account)]
     compared, parts, before = [], [], 0
     for waiting, size in WAITING:
         _push(account, waiting - before, size)
         before = waiting
-        compared += [_against_bare(account, waiting, *question) for question in QUESTIONS]
+        compared += [_compare_with_bare(account, waiting, *question) for question in QUESTIONS]
         parts.append(_parts(account, waiting))
     return rows + compared + parts
 
 
-def _written(account: Account) -> Row:
+def _write_row(account: Account) -> Row:
     full = schema.segment_schema(Kind.USAGE, KEYS)
     for month in range(1, 13):
         new = segments.write_segment(
@@ -126,7 +126,7 @@ def _events(count: int) -> Iterator[inbox.InboxEvent]:
         )
 
 
-def _against_bare(
+def _compare_with_bare(
     account: Account, waiting: int, name: str, build: Any, group: str, keys: tuple[str, ...]
 ) -> Row:
     store = storage()
@@ -136,12 +136,12 @@ def _against_bare(
         f"WHERE metric = 'requests' AND day BETWEEN '{YEAR[0]}' AND '{YEAR[1]}' GROUP BY ALL"
     )
     with duckdb.connect() as bare:
-        found = taken(
+        by_action = timings(
             TURNS,
             bare=lambda: bare.execute(sql).to_arrow_table(),
             lake=lambda: engine.run(account, Kind.USAGE, *YEAR, build, tag_keys=keys),
         )
-    bare_took, lake_took = found["bare"], found["lake"]
+    bare_took, lake_took = by_action["bare"], by_action["lake"]
     return {
         "a year of usage": name,
         "waiting": waiting,
@@ -156,19 +156,19 @@ def _against_bare(
 
 def _parts(account: Account, waiting: int) -> Row:
     query = compiler.compile_query(Kind.USAGE, by_plan, ("plan",))
-    rows = snapshot._selected(account, *YEAR, query.needed)
-    values = [inbox.stored(row[3:]) for row in rows if row[3]]
-    found = snapshot.take(account, Kind.USAGE, *YEAR, query.needed)
-    files = engine._local(found.files, float("inf"))
-    sql = query.sql(files, *YEAR, waiting=found.waiting is not None)
-    took = taken(
+    rows = snapshot._fetch_rows(account, *YEAR, query.needed)
+    values = [inbox.payload_of_row(row[3:]) for row in rows if row[3]]
+    parts = snapshot.take(account, Kind.USAGE, *YEAR, query.needed)
+    files = engine._local(parts.files, float("inf"))
+    sql = query.sql(files, *YEAR, waiting=parts.waiting is not None)
+    took = timings(
         TURNS,
         manifest=lambda: queries.segment_files(account, Kind.USAGE, *YEAR, query.needed),
-        select=lambda: snapshot._selected(account, *YEAR, query.needed),
+        select=lambda: snapshot._fetch_rows(account, *YEAR, query.needed),
         decode=lambda: snapshot._waiting(values, *YEAR, query.needed) if values else None,
         ranges=lambda: queries.data_range(account, Kind.USAGE),
         keys=lambda: queries.dimension_keys(account),
-        duckdb=lambda: engine._instance().execute(sql, float("inf"), waiting=found.waiting),
+        duckdb=lambda: engine._instance().execute(sql, float("inf"), waiting=parts.waiting),
     )
     return {
         "spent by a dimension": "",

@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lake import queries, schema, segments
+from finops.lake.compaction import tidy_usage
 from finops.lake.flush import flush_usage
-from finops.lake.merge import tidy_usage
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lake.usage_table import SORTED_BY
@@ -34,8 +34,8 @@ from ingestion.models import UsageMetric
 from ingestion.queries import query_usage
 from ingestion.usage_query import UsageQuery
 from tests.benchmarks.full_limit import at_full_limit, push
-from tests.benchmarks.memory import grown
-from tests.benchmarks.table import Row, taken
+from tests.benchmarks.memory import growth
+from tests.benchmarks.table import Row, timings
 
 EVENTS = int(os.environ.get("BENCH_USAGE_EVENTS", "1_000_000"))
 FLUSHED = int(os.environ.get("BENCH_USAGE_FLUSHED", "250_000"))
@@ -55,7 +55,7 @@ def measure() -> list[Row]:
     account = Account.objects.create(name="usage", slug="usage-lake")
     rows: list[Row] = [_flush(account), _merge(account)]
     large = Account.objects.create(name="large", slug="usage-large")
-    rows += [_written(large), *_questions(large)]
+    rows += [_write_row(large), *_questions(large)]
     return [*rows, *at_full_limit(SECONDS)]
 
 
@@ -97,9 +97,9 @@ def _local(path: str) -> str:
 def _merge(account: Account) -> Row:
     """Four segments into one, and the same files sorted by DuckDB into one."""
     old = [each.path for each in queries.live_segments(account, Kind.USAGE, *YEAR)]
-    sort = _Timed(lambda: _sorted_by_duckdb([_local(path) for path in old]))
-    merge = _Timed(lambda: tidy_usage(account))
-    sorting, merging = grown(sort), grown(merge)
+    sort = _Timer(lambda: _sorted_by_duckdb([_local(path) for path in old]))
+    merge = _Timer(lambda: tidy_usage(account))
+    sorting, merging = growth(sort), growth(merge)
     rows = merge.result.rows
     return {
         "merge": f"{len(old)} segments in {merge.result.merges}",
@@ -111,7 +111,7 @@ def _merge(account: Account) -> Row:
     }
 
 
-class _Timed:
+class _Timer:
     def __init__(self, action: Callable[[], Any]) -> None:
         self.action = action
 
@@ -130,7 +130,7 @@ def _sorted_by_duckdb(files: list[str]) -> None:
     file.unlink()
 
 
-def _written(account: Account) -> Row:
+def _write_row(account: Account) -> Row:
     began, months = perf_counter(), EVENTS // 12
     for month in range(1, 13):
         for start in range(0, months, 8_000_000):
@@ -147,7 +147,7 @@ def _written(account: Account) -> Row:
 def _write(account: Account, month: int, months: int, start: int, count: int) -> None:
     full = schema.segment_schema(Kind.USAGE, KEYS)
     with duckdb.connect() as generator:
-        batches = _generated(generator, month, months, start, count)
+        batches = _generate(generator, month, months, start, count)
         new = segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,
@@ -159,7 +159,7 @@ def _write(account: Account, month: int, months: int, start: int, count: int) ->
     segments.add_segments(account=account, kind=Kind.USAGE, source_id=1, new=[new])
 
 
-def _generated(
+def _generate(
     generator: duckdb.DuckDBPyConnection, month: int, months: int, start: int, count: int
 ) -> Iterator[pa.RecordBatch]:
     generator.execute("SET TimeZone = 'UTC'")
@@ -192,29 +192,29 @@ def _questions(account: Account) -> Iterator[Row]:
             UsageMetric(account=account, name=name) for name in ("requests", "tokens", "seats")
         )
         for name, group, query in QUESTIONS:
-            asked = replace(query, metric="requests", start_date=YEAR[0], end_date=YEAR[1])
+            usage_query = replace(query, metric="requests", start_date=YEAR[0], end_date=YEAR[1])
             sql = (
                 f"SELECT {group}, sum(quantity) FROM read_parquet({files}) "
                 f"WHERE metric = 'requests' AND day BETWEEN '{YEAR[0]}' AND '{YEAR[1]}' GROUP BY ALL"
             )
-            yield _question(account, name, bare, sql, asked)
+            yield _question(account, name, bare, sql, usage_query)
 
 
 def _question(
-    account: Account, name: str, bare: duckdb.DuckDBPyConnection, sql: str, asked: UsageQuery
+    account: Account, name: str, bare: duckdb.DuckDBPyConnection, sql: str, usage_query: UsageQuery
 ) -> Row:
     quantity = sum(row[-1] for row in bare.execute(sql).fetchall())
-    assert query_usage(account, asked).quantity == quantity
-    found = taken(
+    assert query_usage(account, usage_query).quantity == quantity
+    by_action = timings(
         TURNS,
         bare=lambda: bare.execute(sql).to_arrow_table(),
-        lake=lambda: query_usage(account, asked),
+        lake=lambda: query_usage(account, usage_query),
     )
     return {
         f"{EVENTS:,} events, a third asked": name,
-        "typed into DuckDB ms": found["bare"].clock,
-        "queryUsage ms": found["lake"].clock,
-        "ratio": found["lake"].clock / found["bare"].clock,
-        "DuckDB CPU ms": found["bare"].cpu,
-        "queryUsage CPU ms": found["lake"].cpu,
+        "typed into DuckDB ms": by_action["bare"].clock,
+        "queryUsage ms": by_action["lake"].clock,
+        "ratio": by_action["lake"].clock / by_action["bare"].clock,
+        "DuckDB CPU ms": by_action["bare"].cpu,
+        "queryUsage CPU ms": by_action["lake"].cpu,
     }

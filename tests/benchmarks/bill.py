@@ -131,29 +131,29 @@ AMOUNTS: Final = {
 
 def lines_of_a_month(lines: int) -> pa.Table:
     """`day` (0 to 27) and every filled column but tags. The same at every call; texts are dictionaries."""
-    with _filled(lines) as bill:
+    with _fill(lines) as bill:
         texts = ", ".join(f'CAST({number} AS INTEGER) AS "{name}"' for name, number in TEXTS.items())
         amounts = ", ".join(
             f'CAST(CAST({amount} AS DECIMAL(38, 10)) AS DECIMAL(38, 18)) AS "{name}"'
             for name, amount in AMOUNTS.items()
         )
-        found = bill.execute(f"SELECT day, {texts}, {amounts} FROM bill ORDER BY i").to_arrow_table()
-    return _worded(found, list(TEXTS))
+        table = bill.execute(f"SELECT day, {texts}, {amounts} FROM bill ORDER BY i").to_arrow_table()
+    return _with_texts(table, list(TEXTS))
 
 
 def tags_of_a_month(lines: int, columns: dict[str, str]) -> pa.Table:
     """The tag columns of the same lines, by key. `env`, `team` and `app` are the application's; of other keys, one of
     two is the application's and one the resource's own."""
-    with _filled(lines) as bill:
+    with _fill(lines) as bill:
         tags = ", ".join(
             f'CAST({_tag(at, key, len(columns))} AS INTEGER) AS "{column}"'
             for at, (key, column) in enumerate(columns.items())
         )
-        found = bill.execute(f"SELECT {tags} FROM bill ORDER BY i").to_arrow_table()
-    return _worded(found, list(columns.values()))
+        table = bill.execute(f"SELECT {tags} FROM bill ORDER BY i").to_arrow_table()
+    return _with_texts(table, list(columns.values()))
 
 
-def _filled(lines: int) -> duckdb.DuckDBPyConnection:
+def _fill(lines: int) -> duckdb.DuckDBPyConnection:
     bill = duckdb.connect()
     bill.execute(f"CREATE TABLE apps AS {_APPS}")
     bill.execute(f"CREATE TABLE resources AS {_RESOURCES}")
@@ -163,15 +163,15 @@ def _filled(lines: int) -> duckdb.DuckDBPyConnection:
 
 
 def _tag(at: int, key: str, keys: int) -> str:
-    known = {"env": "account % 5", "team": "team", "app": "app"}
-    if key in known:
-        return f"if(tagged, {known[key]}, NULL)"
+    expressions = {"env": "account % 5", "team": "team", "app": "app"}
+    if key in expressions:
+        return f"if(tagged, {expressions[key]}, NULL)"
     owner = "app" if at % 2 else "resource"
     filled = f"{random(key, owner)} < {FILLED_TAGS / keys}"
     return f"if(tagged AND {filled}, {place(random(f'value of {key}', owner), TEAMS, 2)}, NULL)"
 
 
-def _worded(table: pa.Table, texts: list[str]) -> pa.Table:
+def _with_texts(table: pa.Table, texts: list[str]) -> pa.Table:
     """With the numbers of these columns as the texts that they stand for."""
     for name in texts:
         numbers = table[name].combine_chunks().dictionary_encode()

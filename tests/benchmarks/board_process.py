@@ -17,7 +17,7 @@ import msgspec
 NOW = datetime(2025, 12, 20, 12, tzinfo=UTC)
 AT_ONCE = 6
 
-Taken = tuple[float, float]
+Timing = tuple[float, float]
 """Seconds, and processor seconds of this process."""
 
 
@@ -27,20 +27,20 @@ def main(viewer: str, urls: list[str]) -> None:
     from django.conf import settings
 
     settings.LAKE_DEADLINE_SECONDS = 300  # to the end, also while the machine does other things
-    kept, settings.LAKE_ANSWERS_BYTES = settings.LAKE_ANSWERS_BYTES, 0
-    found = {
+    answer_bytes, settings.LAKE_ANSWERS_BYTES = settings.LAKE_ANSWERS_BYTES, 0
+    by_action = {
         "cold": _paint(viewer, urls, {}),
         "days": _paint(viewer, urls, {"period": "last_30_days"}),
         "warm": _paint(viewer, urls, {}),
         "alone": [_ask(viewer, url, {}) for url in urls],
     }
-    settings.LAKE_ANSWERS_BYTES = kept
+    settings.LAKE_ANSWERS_BYTES = answer_bytes
     _paint(viewer, urls, {})
-    found["kept"] = _paint(viewer, urls, {})
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    by_action["kept"] = _paint(viewer, urls, {})
+    sys.stdout.write(msgspec.json.encode(by_action).decode() + "\n")
 
 
-def _paint(viewer: str, urls: list[str], params: dict[str, str]) -> Taken:
+def _paint(viewer: str, urls: list[str], params: dict[str, str]) -> Timing:
     """Until the last widget is there."""
     began, used = time.perf_counter(), time.process_time()
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -48,7 +48,7 @@ def _paint(viewer: str, urls: list[str], params: dict[str, str]) -> Taken:
     return time.perf_counter() - began, time.process_time() - used
 
 
-def _ask(viewer: str, url: str, params: dict[str, str]) -> Taken:
+def _ask(viewer: str, url: str, params: dict[str, str]) -> Timing:
     from django.db import connection
 
     from accounts.models import User

@@ -61,7 +61,7 @@ def _new(fields: str) -> Shape:
     return shape
 
 
-def _packed(shape: Shape) -> Shape:
+def _gzip(shape: Shape) -> Shape:
     return lambda size: gzip.compress(shape(size), 6)
 
 
@@ -89,7 +89,7 @@ PUSHES: Shapes = {
     "all metrics new": _new('"customer_id":"a","metric":"%s"'),
 }
 PACKED: Shapes = {
-    **{name: _packed(shape) for name, shape in PUSHES.items()},
+    **{name: _gzip(shape) for name, shape in PUSHES.items()},
     "members": lambda size: gzip.compress(b"") * (size // 20),
     "stored bytes": lambda size: gzip.compress(PUSHES["zeros"](size), 0),
 }
@@ -104,7 +104,7 @@ def call(tool: str, arguments: Any) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-def _alone(message: Callable[[], bytes]) -> Shape:
+def _single(message: Callable[[], bytes]) -> Shape:
     return lambda _size: message()
 
 
@@ -124,7 +124,7 @@ def _filters(op: str, length: int = 6) -> Shape:
     return shape
 
 
-def _nested(size: int) -> bytes:
+def _nest(size: int) -> bytes:
     arguments = b'{"filters":' * 40 + b"[" + b"[]," * (size // 3) + b"0]" + b"}" * 40
     return call("querySpend", None).replace(b"null", arguments)
 
@@ -141,7 +141,7 @@ MESSAGES: Shapes = {
     "unknown tool": lambda size: call("x" * size, {}),
     "long id": lambda size: PING.replace(b":1,", b':"' + rb"\u0001" * (size // 6) + b'",'),
     "one key often": around(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{', b'"a":1,', b'"a":1}}'),
-    "nested": _nested,
+    "nested": _nest,
     "deep": around(b'{"a":', b"[", b""),
     "lists": around(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[', b"[],", b"0]}}"),
     "batch of pings": batch(50, lambda: PING),
@@ -178,7 +178,7 @@ _QUESTIONS: dict[str, Callable[[], bytes]] = {
     "budgets": lambda: call("listBudgets", {"limit": 1 + next(_number) % 50}),
 }
 QUESTIONS: Shapes = {
-    **{name: _alone(ask) for name, ask in _QUESTIONS.items()},
+    **{name: _single(ask) for name, ask in _QUESTIONS.items()},
     **{f"values {op}": _filters(op) for op in ("in", "not_in", "contains", "starts_with")},
     "a long value": lambda size: _filters("contains", size)(1),
     "a long metric": lambda size: call("queryUsage", {"metric": "x" * size}),

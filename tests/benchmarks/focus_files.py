@@ -27,7 +27,7 @@ def write_csv(path: Path, rows: int) -> None:
         writer = csv.writer(file)
         header, *sample = _sample()
         writer.writerow(header)
-        writer.writerows(_varied(header, sample, rows))
+        writer.writerows(_vary_rows(header, sample, rows))
 
 
 def write_parquet(csv_path: Path, path: Path) -> None:
@@ -50,7 +50,7 @@ def _sample() -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def _varied(header: list[str], sample: list[list[str]], rows: int) -> Iterator[list[str]]:
+def _vary_rows(header: list[str], sample: list[list[str]], rows: int) -> Iterator[list[str]]:
     chance = random.Random(20_261_120)
     costs = [header.index(name) for name in VARIED_COSTS]
     resource = header.index("ResourceId")

@@ -55,7 +55,7 @@ def statsmodels_models() -> dict[str, Fit]:
         model = state.ETSModel(values, error="add", seasonal="add", seasonal_periods=WEEK)
         return [float(each) for each in model.fit(disp=False).forecast(DAYS)]
 
-    def decomposed(values: Any) -> Sequence[float]:
+    def decompose(values: Any) -> Sequence[float]:
         model = stl.STLForecast(
             values,
             state.ETSModel,
@@ -68,11 +68,11 @@ def statsmodels_models() -> dict[str, Fit]:
     return {
         "statsmodels Holt-Winters": holt_winters,
         "statsmodels ETS": ets,
-        "statsmodels STL and ETS": decomposed,
+        "statsmodels STL and ETS": decompose,
     }
 
 
-def measured(series: Sequence[Sequence[float]], library: str) -> dict[str, Any]:
+def measure_library(series: Sequence[Sequence[float]], library: str) -> dict[str, Any]:
     before, began = _memory(), time.process_time()
     models = {"statsforecast": statsforecast_models, "statsmodels": statsmodels_models}[library]()
     imported = {"import_seconds": time.process_time() - began, "import_mb": _memory() - before}
@@ -81,13 +81,13 @@ def measured(series: Sequence[Sequence[float]], library: str) -> dict[str, Any]:
 
 def _run(fit: Fit, series: Sequence[Sequence[float]]) -> dict[str, Any]:
     array: Any = importlib.import_module("numpy").array
-    began, found = time.process_time(), []
+    began, forecasts = time.process_time(), []
     for values in series:
         try:
-            found.append(list(fit(array(values, dtype=float))))
+            forecasts.append(list(fit(array(values, dtype=float))))
         except (ValueError, ArithmeticError, IndexError, RuntimeError):
-            found.append([values[-WEEK + index % WEEK] for index in range(DAYS)])
-    return {"forecasts": found, "cpu_seconds": time.process_time() - began}
+            forecasts.append([values[-WEEK + index % WEEK] for index in range(DAYS)])
+    return {"forecasts": forecasts, "cpu_seconds": time.process_time() - began}
 
 
 def _memory() -> float:
@@ -96,4 +96,4 @@ def _memory() -> float:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    json.dump(measured(json.load(sys.stdin), sys.argv[1]), sys.stdout)
+    json.dump(measure_library(json.load(sys.stdin), sys.argv[1]), sys.stdout)

@@ -20,18 +20,18 @@ Shape = Callable[[random.Random], Callable[[date, int], float]]
 def ramps(name: str, count: int = 24) -> dict[str, dict[date, float]]:
     """So many series of a set, each shape in turn; sizes are alike, so that they weigh the same."""
     seed, shapes, noise = SETS[name]
-    found = {}
+    series = {}
     for number in range(count):
         rng = random.Random(seed + number)
         shape = sorted(shapes)[number % len(shapes)]
-        made, spread = shapes[shape](rng), rng.uniform(*noise)
+        ramp, spread = shapes[shape](rng), rng.uniform(*noise)
         days = [FIRST + timedelta(days=index) for index in range(DAYS)]
-        values = [made(day, index) * math.exp(rng.gauss(0, spread)) for index, day in enumerate(days)]
+        values = [ramp(day, index) * math.exp(rng.gauss(0, spread)) for index, day in enumerate(days)]
         mean = sum(values) / DAYS
-        found[f"{name} {shape} {number}"] = {
+        series[f"{name} {shape} {number}"] = {
             day: value / mean for day, value in zip(days, values, strict=True)
         }
-    return found
+    return series
 
 
 def _week(rng: random.Random) -> Callable[[date], float]:
@@ -45,13 +45,13 @@ def _steady(rng: random.Random) -> Callable[[date, int], float]:
     return lambda day, index: (1 + growth) ** (index / 30) * week(day)
 
 
-def _begun(rng: random.Random) -> Callable[[date, int], float]:
+def _start(rng: random.Random) -> Callable[[date, int], float]:
     """A line that begins in the last half year."""
     begin, rate, week = rng.randrange(DAYS - 240, DAYS - 90), rng.uniform(0.005, 0.02), _week(rng)
     return lambda day, index: (1 + rate * max(0, index - begin)) * week(day)
 
 
-def _ended(rng: random.Random) -> Callable[[date, int], float]:
+def _end(rng: random.Random) -> Callable[[date, int], float]:
     """A move to something else that ended: what rose rises no more."""
     begin, rate, week = rng.randrange(DAYS - 300, DAYS - 180), rng.uniform(0.008, 0.02), _week(rng)
     end = begin + rng.randrange(40, 100)
@@ -108,11 +108,15 @@ def _stairs(rng: random.Random) -> Callable[[date, int], float]:
     return lambda day, index: (1 + size) ** (max(0, index - begin) // every) * week(day)
 
 
-def _moved(rng: random.Random) -> Callable[[date, int], float]:
+def _shifted_level(rng: random.Random) -> Callable[[date, int], float]:
     """A part moves elsewhere within some weeks, and the rest stays."""
-    begin, days, left = rng.randrange(DAYS - 240, DAYS - 60), rng.randrange(20, 90), rng.uniform(0.2, 0.7)
+    begin, days, share_left = (
+        rng.randrange(DAYS - 240, DAYS - 60),
+        rng.randrange(20, 90),
+        rng.uniform(0.2, 0.7),
+    )
     week = _week(rng)
-    return lambda day, index: (1 - (1 - left) * min(1.0, max(0, index - begin) / days)) * week(day)
+    return lambda day, index: (1 - (1 - share_left) * min(1.0, max(0, index - begin) / days)) * week(day)
 
 
 def _working_days(rng: random.Random) -> Callable[[date, int], float]:
@@ -142,7 +146,7 @@ def _year(rng: random.Random) -> Callable[[date, int], float]:
 SETS: dict[str, tuple[int, dict[str, Shape], tuple[float, float]]] = {
     "development": (
         1,
-        {"steady": _steady, "begun": _begun, "ended": _ended, "level": _level},
+        {"steady": _steady, "begun": _start, "ended": _end, "level": _level},
         (0.01, 0.08),
     ),
     "held out": (
@@ -160,7 +164,7 @@ SETS: dict[str, tuple[int, dict[str, Shape], tuple[float, float]]] = {
         260_001,
         {
             "stairs": _stairs,
-            "moved": _moved,
+            "moved": _shifted_level,
             "working days": _working_days,
             "new": _new,
             "year": _year,

@@ -42,20 +42,20 @@ class Case:
 
 def demo_series() -> dict[str, Days]:
     """Billed cost of two and a half years by vendor, and by vendor and service."""
-    found: dict[str, dict[date, float]] = defaultdict(lambda: defaultdict(float))
+    by_series: dict[str, dict[date, float]] = defaultdict(lambda: defaultdict(float))
     with tempfile.TemporaryDirectory() as directory:
         for vendor in ("aws", "azure", "gcp", "anthropic"):
             path = Path(directory) / f"{vendor}.parquet"
             write_source(vendor, path, date(2024, 10, 1), LAST_DAY)
             table = pq.read_table(path, columns=["ServiceName", "ChargePeriodStart", "BilledCost"])
             for service, moment, cost in zip(*(column.to_pylist() for column in table.columns), strict=True):
-                found[vendor][moment.date()] += float(cost)
-                found[f"{vendor}: {service}"][moment.date()] += float(cost)
-    first = min(min(days) for days in found.values())
+                by_series[vendor][moment.date()] += float(cost)
+                by_series[f"{vendor}: {service}"][moment.date()] += float(cost)
+    first = min(min(days) for days in by_series.values())
     count = (LAST_DAY - first).days + 1
     return {
         name: {(day := first + timedelta(days=index)): days.get(day, 0.0) for index in range(count)}
-        for name, days in found.items()
+        for name, days in by_series.items()
         if sum(abs(cost) for cost in days.values()) > WORTH
     }
 
@@ -69,20 +69,20 @@ def public_series() -> dict[str, Days]:
 
 def second_series() -> dict[str, Days]:
     """Four public series that nothing was chosen on (`tests/data/forecasts`), each divided by its mean."""
-    found: dict[str, Days] = {}
+    by_series: dict[str, Days] = {}
     for name, each in json.loads(SECOND.read_text()).items():
         first, mean = date.fromisoformat(each["start"]), fmean(each["values"])
-        found[name] = {
+        by_series[name] = {
             first + timedelta(days=index): value / mean for index, value in enumerate(each["values"])
         }
-    return found
+    return by_series
 
 
 def _read(path: Path) -> Days:
     with path.open() as file:
-        found = {date.fromisoformat(day): float(value) for day, value in csv.reader(file)}
-    mean = fmean(found.values())
-    return {day: value / mean for day, value in found.items()}
+        days = {date.fromisoformat(day): float(value) for day, value in csv.reader(file)}
+    mean = fmean(days.values())
+    return {day: value / mean for day, value in days.items()}
 
 
 def cases_of(series: Mapping[str, Days], months: int = MONTHS) -> Iterator[Case]:
@@ -105,13 +105,13 @@ def _case(name: str, days: Days, origin: date, last: date) -> Case | None:
     }
     begin = origin + timedelta(days=1)
     horizons = {key: DateRange(begin, end) for key, end in ends.items() if begin <= end <= last}
-    known = {
+    known_days = {
         key: span
         for key, span in horizons.items()
         if all(span.start + timedelta(days=index) in days for index in range(span.days))
     }
     since = origin - timedelta(days=HISTORY_DAYS)
     history = {day: value for day, value in days.items() if since < day <= origin}
-    if not known or origin not in history:
+    if not known_days or origin not in history:
         return None
-    return Case(name, history, {day: value for day, value in days.items() if day > origin}, known)
+    return Case(name, history, {day: value for day, value in days.items() if day > origin}, known_days)

@@ -18,7 +18,7 @@ from uuid import uuid4
 from django.db import connection, transaction
 
 from accounts.models import Account
-from finops.lake import engine, flush, flushing, inbox
+from finops.lake import engine, flush, flush_scheduler, inbox
 from finops.lake.inbox import InboxEvent
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
@@ -67,25 +67,25 @@ class _World:
     def work(self) -> None:
         while not self.over.wait(BEAT_SECONDS):
             began = perf_counter()
-            done = flushing.flush_if_due(self.account)
+            done = flush_scheduler.flush_if_due(self.account)
             if done is not None:
                 self.flushed += done.events
                 self.flushing += perf_counter() - began
 
     def look(self, quarter: int) -> Row:
-        asked, waiting, due = [], [], []
+        latencies, pending_counts, due = [], [], []
         until = self.began + self.seconds * (quarter + 1) / 4
         while time.monotonic() < until:
-            asked.append(_timed(lambda: engine.run(self.account, Kind.USAGE, *YEAR, by_customer)))
-            due.append(_timed(flushing.due_accounts))
-            waiting.append(flush.waiting(self.account))
+            latencies.append(_time(lambda: engine.run(self.account, Kind.USAGE, *YEAR, by_customer)))
+            due.append(_time(flush_scheduler.due_accounts))
+            pending_counts.append(flush.count_pending(self.account))
             self.over.wait(0.5)
         live = LakeSegment.objects.unscoped().filter(account=self.account, retired_at=None)
         return {
             "quarter": quarter + 1,
-            "question ms": median(asked),
+            "question ms": median(latencies),
             "who is due ms": median(due),
-            "waiting at most": max(waiting),
+            "waiting at most": max(pending_counts),
             "inbox MB": _inbox_bytes() / 10**6,
             "segments": live.count(),
             "process MB": _resident() / 10**6,
@@ -127,7 +127,7 @@ def _event(number: int, position: int) -> InboxEvent:
     )
 
 
-def _timed(action: Callable[[], object]) -> float:
+def _time(action: Callable[[], object]) -> float:
     began = perf_counter()
     action()
     return (perf_counter() - began) * 1_000

@@ -23,15 +23,15 @@ Bodies = Callable[[int], bytes]
 class Load:
     """What clients saw: milliseconds of each answer, and the seconds that all of them took."""
 
-    taken: Sequence[float]
+    timings: Sequence[float]
     seconds: float
 
     @property
     def rate(self) -> float:
-        return len(self.taken) / self.seconds
+        return len(self.timings) / self.seconds
 
     def percentile(self, percent: int) -> float:
-        return quantiles(self.taken, n=100)[percent - 1]
+        return quantiles(self.timings, n=100)[percent - 1]
 
 
 def load(
@@ -68,14 +68,14 @@ async def _load(
         (await loop.create_connection(lambda: _Connection(turns), host, port))[1] for _ in range(connections)
     ]
     await asyncio.gather(*(client.done for client in clients))
-    return Load(turns.taken, time.perf_counter() - began)
+    return Load(turns.timings, time.perf_counter() - began)
 
 
 class _Turns:
     """What the connections share: the next body, the end, what was measured."""
 
     def __init__(self, heads: Sequence[bytes], bodies: Bodies, ends: float) -> None:
-        self.taken: list[float] = []
+        self.timings: list[float] = []
         self._heads, self._bodies, self._ends, self._count = heads, bodies, ends, 0
 
     def next(self) -> bytes | None:
@@ -109,7 +109,7 @@ class _Connection(asyncio.Protocol):
         head, ends, body = self._received.partition(b"\r\n\r\n")
         if not ends or len(body) < _length(head):
             return
-        self._turns.taken.append((time.perf_counter() - self._asked_at) * 1_000)
+        self._turns.timings.append((time.perf_counter() - self._asked_at) * 1_000)
         if not head.startswith(b"HTTP/1.1 200") or b'"isError":true' in body:
             self._end(RuntimeError(f"the server answered {bytes(head + ends + body[:500])!r}"))
             return

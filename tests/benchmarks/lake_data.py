@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounts.models import Account
-from finops.lake import schema, segments, summaries, summarising
+from finops.lake import rollup_scheduler, rollups, schema, segments
 from finops.lake.models import LakeSegment, LakeSummary
+from finops.lake.rollups import NewRollup
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
 from finops.lake.storage import storage
-from finops.lake.summaries import NewSummary
 from finops.lib import clock
 from tests.benchmarks import bill
 
@@ -40,7 +40,7 @@ def months(year: int) -> list[date]:
 
 def make_year(account: Account, year: int, keys: list[str]) -> None:
     for month in months(year):
-        new = _kept(account, month, keys) or _written(account, month, keys)
+        new = _read_shelf(account, month, keys) or _write(account, month, keys)
         segments.swap_segments(account=account, kind=Kind.COST, source_id=1, months=[month], new=[new])
 
 
@@ -52,18 +52,18 @@ def summarise(account: Account, keys: list[str]) -> None:
         for segment in LakeSegment.objects.unscoped().filter(account=account)
         if shelf is not None
     }
-    for segment, known in files.items():
-        if known.is_file():
-            _name_summaries(segment, known)
-    summarising.summarise_account(account, least_rows=1)
-    for segment, known in files.items():
-        _keep_summaries(segment, known)
+    for segment, shelf_file in files.items():
+        if shelf_file.is_file():
+            _name_summaries(segment, shelf_file)
+    rollup_scheduler.roll_up_account(account, least_rows=1)
+    for segment, shelf_file in files.items():
+        _keep_summaries(segment, shelf_file)
 
 
-def _name_summaries(segment: LakeSegment, known: Path) -> None:
-    for each in msgspec.json.decode(known.read_bytes(), type=list[NewSummary]):
+def _name_summaries(segment: LakeSegment, shelf_file: Path) -> None:
+    for each in msgspec.json.decode(shelf_file.read_bytes(), type=list[NewRollup]):
         path = f"{segment.account_id}/{each.path.partition('/')[2]}"
-        _put(known.with_name(Path(each.path).name), path)
+        _put(shelf_file.with_name(Path(each.path).name), path)
         LakeSummary.objects.unscoped().create(
             account_id=segment.account_id,
             segment=segment,
@@ -72,14 +72,14 @@ def _name_summaries(segment: LakeSegment, known: Path) -> None:
     LakeSegment.objects.unscoped().filter(pk=segment.pk).update(summarised_at=clock.now())
 
 
-def _keep_summaries(segment: LakeSegment, known: Path) -> None:
-    if known.is_file():
+def _keep_summaries(segment: LakeSegment, shelf_file: Path) -> None:
+    if shelf_file.is_file():
         return
     rows = LakeSummary.objects.unscoped().filter(segment=segment)
     for row in rows:
-        _linked(Path(storage().local(row.path, row.checksum)), known.with_name(Path(row.path).name))
-    new = [NewSummary(row.path, row.without, row.rows, row.bytes, row.checksum) for row in rows]
-    known.write_bytes(msgspec.json.encode(new))
+        _hard_link(Path(storage().local(row.path, row.checksum)), shelf_file.with_name(Path(row.path).name))
+    new = [NewRollup(row.path, row.without, row.rows, row.bytes, row.checksum) for row in rows]
+    shelf_file.write_bytes(msgspec.json.encode(new))
 
 
 def link_earlier_years(account: Account, of: Account, years: int) -> None:
@@ -96,31 +96,31 @@ def _link(segment: LakeSegment, account: Account, back: int) -> None:
     path = f"{account.pk}/{back}/{segment.path.replace('/', '-')}"
     _put(Path(storage().local(segment.path, segment.checksum)), path)
     segment.pk = None
-    moved = {
+    columns = {
         name: getattr(segment, name).replace(year=getattr(segment, name).year - back)
         for name in ("month", "first_day", "last_day")
     }
     values = {
         field.name: getattr(segment, field.name) for field in LakeSegment._meta.fields if field.name != "id"
     }
-    LakeSegment.objects.unscoped().create(**{**values, **moved, "account": account, "path": path})
+    LakeSegment.objects.unscoped().create(**{**values, **columns, "account": account, "path": path})
 
 
 def _put(source: Path, path: str) -> None:
     copy = storage().new_file()
     copy.unlink()
-    _linked(source, copy)
+    _hard_link(source, copy)
     storage().put(copy, path)
 
 
-def _linked(source: Path, copy: Path) -> None:
+def _hard_link(source: Path, copy: Path) -> None:
     try:
         copy.hardlink_to(source)
     except OSError:  # on another disk
         shutil.copyfile(source, copy)
 
 
-def _written(account: Account, month: date, keys: list[str]) -> NewSegment:
+def _write(account: Account, month: date, keys: list[str]) -> NewSegment:
     batches = _batches(month, keys)
     first = next(batches)
     new = segments.write_segment(
@@ -140,7 +140,7 @@ def _shelf(keys: list[str]) -> Path | None:
     folder = os.environ.get("BENCH_LAKE_DIR")
     if not folder:
         return None
-    sources = [Path(str(module.__file__)).read_text() for module in (bill, segments, summaries)]
+    sources = [Path(str(module.__file__)).read_text() for module in (bill, segments, rollups)]
     made_of = (*sources, str(LINES_A_MONTH), *keys)
     return Path(folder, hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16])
 
@@ -150,18 +150,18 @@ def _keep(new: NewSegment, keys: list[str]) -> None:
     if shelf is None:
         return
     shelf.mkdir(parents=True, exist_ok=True)
-    _linked(Path(storage().local(new.path, new.checksum)), shelf / f"{new.month}.parquet")
+    _hard_link(Path(storage().local(new.path, new.checksum)), shelf / f"{new.month}.parquet")
     (shelf / f"{new.month}.json").write_bytes(msgspec.json.encode(new))
 
 
-def _kept(account: Account, month: date, keys: list[str]) -> NewSegment | None:
+def _read_shelf(account: Account, month: date, keys: list[str]) -> NewSegment | None:
     shelf = _shelf(keys)
     if shelf is None or not (shelf / f"{month}.json").is_file():
         return None
-    known = msgspec.json.decode((shelf / f"{month}.json").read_bytes(), type=NewSegment)
-    path = known.path.replace(f"{known.account_id}/", f"{account.pk}/", 1)
+    segment = msgspec.json.decode((shelf / f"{month}.json").read_bytes(), type=NewSegment)
+    path = segment.path.replace(f"{segment.account_id}/", f"{account.pk}/", 1)
     _put(shelf / f"{month}.parquet", path)
-    return dataclasses.replace(known, account_id=account.pk, path=path, written_at=clock.now())
+    return dataclasses.replace(segment, account_id=account.pk, path=path, written_at=clock.now())
 
 
 def _batches(month: date, keys: list[str]) -> Iterator[pa.RecordBatch]:
@@ -170,11 +170,11 @@ def _batches(month: date, keys: list[str]) -> Iterator[pa.RecordBatch]:
     lines, tags = _lines(), _tags(tuple(keys))
     for start in range(0, lines.num_rows, segments.ROW_GROUP_ROWS):
         part, its_tags = (each.slice(start, segments.ROW_GROUP_ROWS) for each in (lines, tags))
-        given: dict[str, Any] = dict(zip(part.column_names, part.columns, strict=True))
-        given["charge_date"] = pc.add(given["day"], first).cast(pa.int32()).cast(pa.date32())
-        given["billing_period"] = pa.repeat(pa.scalar(first, pa.int32()), part.num_rows).cast(pa.date32())
+        columns: dict[str, Any] = dict(zip(part.column_names, part.columns, strict=True))
+        columns["charge_date"] = pc.add(columns["day"], first).cast(pa.int32()).cast(pa.date32())
+        columns["billing_period"] = pa.repeat(pa.scalar(first, pa.int32()), part.num_rows).cast(pa.date32())
         base = {
-            field.name: given.get(field.name, pa.nulls(part.num_rows, field.type))
+            field.name: columns.get(field.name, pa.nulls(part.num_rows, field.type))
             for field in schema.COST_SCHEMA
         }
         tagged = dict(zip(its_tags.column_names, its_tags.columns, strict=True))

@@ -20,7 +20,7 @@ def megabytes(pid: int) -> float:
     return 0.0
 
 
-def grown(action: Callable[[], object]) -> float:
+def growth(action: Callable[[], object]) -> float:
     """By how many megabytes this process grows at most while it does something."""
     Path("/proc/self/clear_refs").write_text("5")  # the most ever held is what is held now
     before = _status("VmHWM")

@@ -13,9 +13,9 @@ from django.test import RequestFactory
 
 from finops.lake import inbox
 from finops.lib import clock
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from ingestion import parsing
-from ingestion.keys import authenticate_usage_key, lock_living_key
+from ingestion.keys import authenticate_usage_key, lock_active_key
 from ingestion.parsing import Batch
 from ingestion.services import accept, event_ids, ledger
 from ingestion.views.push import PATH, push
@@ -33,29 +33,29 @@ def steps(key: str) -> Row:
         answer = push(factory.post(PATH, body, content_type="application/json", headers=headers))
         assert answer.status_code == 200
 
-    taken: dict[str, list[float]] = {}
+    timings: dict[str, list[float]] = {}
 
-    def timed(name: str, action: Callable[[], Any]) -> Any:
+    def measure_step(name: str, action: Callable[[], Any]) -> Any:
         began = time.perf_counter()
-        found = action()
-        taken.setdefault(name, []).append((time.perf_counter() - began) * 1_000)
-        return found
+        result = action()
+        timings.setdefault(name, []).append((time.perf_counter() - began) * 1_000)
+        return result
 
     for turn in range(STEP_TURNS):
-        timed("whole", whole)
-        credential = timed("credential and last use", lambda: authenticate_usage_key(key))
-        timed("rate limit", lambda: windows().hit("bench", limit=10**7))
-        timed("JSON", lambda: parsing._TYPED.decode(body))
-        batch = timed("JSON and rules", lambda: parsing.check_batch(body))
-        _store(timed, credential, batch, turn)
+        measure_step("whole", whole)
+        credential = measure_step("credential and last use", lambda: authenticate_usage_key(key))
+        measure_step("rate limit", lambda: rate_limiter().hit("bench", limit=10**7))
+        measure_step("JSON", lambda: parsing._TYPED.decode(body))
+        batch = measure_step("JSON and rules", lambda: parsing.check_batch(body))
+        _store(measure_step, credential, batch, turn)
     return {
         "one request of 1,000 events, ms": "median",
-        **{name: median(values[5:]) for name, values in taken.items()},
+        **{name: median(values[5:]) for name, values in timings.items()},
     }
 
 
 def _store(
-    timed: Callable[[str, Callable[[], Any]], Any], credential: Any, batch: parsing.Batch, turn: int
+    measure_step: Callable[[str, Callable[[], Any]], Any], credential: Any, batch: parsing.Batch, turn: int
 ) -> None:
     account, now, batch_id = credential.account, clock.now(), uuid4()
     named = Batch(batch.events, batch.names, [f"{turn}-{at}" for at in range(len(batch.events))])
@@ -83,16 +83,16 @@ def _store(
     metrics = {event.metric for event in batch.events}
     opened = transaction.atomic()
     opened.__enter__()
-    timed("key, locked", lambda: lock_living_key(credential.key_id))
-    timed(
+    measure_step("key, locked", lambda: lock_active_key(credential.key_id))
+    measure_step(
         "customers and metrics",
         lambda: accept._upsert_customers_and_metrics(account.pk, names, metrics, now),
     )
-    timed("inbox", store)
-    timed("ledger", ledger_row)
-    timed("commit", lambda: opened.__exit__(None, None, None))
+    measure_step("inbox", store)
+    measure_step("ledger", ledger_row)
+    measure_step("commit", lambda: opened.__exit__(None, None, None))
     with transaction.atomic():
-        timed(
+        measure_step(
             "(1,000 event ids)",
-            lambda: event_ids.judge(account_id=account.pk, batch=named, batch_id=batch_id),
+            lambda: event_ids.deduplicate(account_id=account.pk, batch=named, batch_id=batch_id),
         )

@@ -37,9 +37,9 @@ from finops.costs.answers import SpendAnswer  # noqa: E402
 from finops.costs.queries import query_spend  # noqa: E402
 from finops.costs.spend_query import BasisName, CompareTo, Filter, Granularity, Period, SpendQuery  # noqa: E402
 from finops.lib.errors import UserError  # noqa: E402
-from finops.lib.money import rounded  # noqa: E402
+from finops.lib.money import round_amount  # noqa: E402
 
-Number = Annotated[Decimal, PlainSerializer(lambda value: float(rounded(value)), return_type=float)]
+Number = Annotated[Decimal, PlainSerializer(lambda value: float(round_amount(value)), return_type=float)]
 
 
 def model_of(struct: type[msgspec.Struct]) -> type[BaseModel]:
@@ -115,7 +115,7 @@ def query(
     top: Annotated[int, Field(ge=1, le=50)] = 10,
     compare_to: CompareTo = "none",
 ) -> Answer:
-    asked = SpendQuery(
+    spend_query = SpendQuery(
         start_date=start_date,
         end_date=end_date,
         period=period,
@@ -132,7 +132,7 @@ def query(
     assert isinstance(account, Account)
     try:
         with account_scope(account):
-            answer = query_spend(account, asked)
+            answer = query_spend(account, spend_query)
     except UserError as problem:
         raise ToolError(problem.message) from problem
     finally:

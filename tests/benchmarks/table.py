@@ -22,7 +22,7 @@ def as_text(rows: Sequence[Row]) -> str:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Timing:
     """Milliseconds by the clock, and of all cores together (less shaken by what else the machine does)."""
 
     clock: float
@@ -31,21 +31,21 @@ class Taken:
 
 def medians(times: int, **actions: Callable[[], object]) -> dict[str, float]:
     """Milliseconds of each action by the clock, as `taken` finds them."""
-    return {name: each.clock for name, each in taken(times, **actions).items()}
+    return {name: each.clock for name, each in timings(times, **actions).items()}
 
 
-def taken(times: int, **actions: Callable[[], object]) -> dict[str, Taken]:
+def timings(times: int, **actions: Callable[[], object]) -> dict[str, Timing]:
     """What each action takes, the median of `times` runs. The actions take turns, so that a busy moment of the
     machine hits all of them; the first turn of each only warms up."""
-    turns: dict[str, list[Taken]] = {name: [] for name in actions}
+    turns: dict[str, list[Timing]] = {name: [] for name in actions}
     for turn in range(times + 1):
         for name, action in actions.items():
             began, used = perf_counter(), process_time()
             action()
             if turn:
-                turns[name].append(Taken((perf_counter() - began) * 1_000, (process_time() - used) * 1_000))
+                turns[name].append(Timing((perf_counter() - began) * 1_000, (process_time() - used) * 1_000))
     return {
-        name: Taken(median(each.clock for each in values), median(each.cpu for each in values))
+        name: Timing(median(each.clock for each in values), median(each.cpu for each in values))
         for name, values in turns.items()
     }
 

@@ -26,7 +26,7 @@ Noise = Callable[[random.Random, float], Callable[[], float]]
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedAnomaly:
     kind: str
     first: int
     last: int
@@ -42,7 +42,7 @@ class Service:
 
     name: str
     values: Sequence[float]
-    planted: Planted | None
+    planted: PlantedAnomaly | None
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class World:
     decades: float
     shapes: dict[str, tuple[int, Shape]]
     noise: Noise
-    plant: Callable[[random.Random, str, list[float]], Planted]
+    plant: Callable[[random.Random, str, list[float]], PlantedAnomaly]
 
 
 def accounts(world: World) -> list[AccountCase]:
@@ -85,16 +85,16 @@ def _service(
     world: World, rng: random.Random, start: date, name: str, shape: Shape, size: float, kind: str
 ) -> Service:
     while True:
-        made, noise = shape(rng), world.noise(rng, size)
+        pattern, noise = shape(rng), world.noise(rng, size)
         values = [
-            max(0.0, size * made(start + timedelta(days=index), index) * noise()) for index in range(DAYS)
+            max(0.0, size * pattern(start + timedelta(days=index), index) * noise()) for index in range(DAYS)
         ]
         if not kind:
             return Service(name, values, None)
         before = list(values)
         planted = world.plant(rng, kind, values)
-        moved = abs(sum(values) - sum(before))
-        if moved >= 0.5 * sum(before[-90:]) / 90:
+        planted_amount = abs(sum(values) - sum(before))
+        if planted_amount >= 0.5 * sum(before[-90:]) / 90:
             return Service(name, values, planted)
 
 
@@ -166,7 +166,7 @@ def _level(values: Sequence[float], first: int) -> tuple[float, float]:
     return sum(values[first - 28 : first]) / 28, max(values[first - 56 : first])
 
 
-def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Planted:
+def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> PlantedAnomaly:
     first = _begin(rng, 35)
     level, top = _level(values, first)
     if kind == "spike":
@@ -176,8 +176,8 @@ def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Plante
         last, more = DAYS - 1, rng.uniform(0.4, 1.5)
         _multiply(values, first, last, lambda index: 1 + more)
     elif kind == "drop":
-        last, left = first + rng.randrange(6, 12), rng.uniform(0.0, 0.5)
-        _multiply(values, first, last, lambda index: left)
+        last, share_left = first + rng.randrange(6, 12), rng.uniform(0.0, 0.5)
+        _multiply(values, first, last, lambda index: share_left)
     elif kind == "ramp":
         last, more = first + 30, rng.uniform(0.7, 2.0)
         _multiply(values, first, DAYS - 1, lambda index: 1 + more * min(1.0, (index - first) / 30))
@@ -185,7 +185,7 @@ def _plant_plainly(rng: random.Random, kind: str, values: list[float]) -> Plante
         last, more = first + rng.randrange(2, 7), rng.uniform(0.6, 2.5)
         for index in range(first, last + 1):
             values[index] += level * more
-    return Planted(kind, first, min(last, DAYS - 1))
+    return PlantedAnomaly(kind, first, min(last, DAYS - 1))
 
 
 def _multiply(values: list[float], first: int, last: int, factor: Callable[[int], float]) -> None:
@@ -240,8 +240,8 @@ def _quarter_end(rng: random.Random) -> Callable[[date, int], float]:
     more, days = rng.uniform(1, 5), rng.choice([2, 3, 4])
 
     def value(day: date, index: int) -> float:
-        left = calendar.monthrange(day.year, day.month)[1] - day.day
-        return 1 + (more if day.month % 3 == 0 and left < days else 0.0)
+        days_left = calendar.monthrange(day.year, day.month)[1] - day.day
+        return 1 + (more if day.month % 3 == 0 and days_left < days else 0.0)
 
     return value
 
@@ -292,7 +292,7 @@ def _mixed_noise(rng: random.Random, size: float) -> Callable[[], float]:
     return value
 
 
-def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> Planted:
+def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> PlantedAnomaly:
     first = _begin(rng, 42)
     level, top = _level(values, first)
     if kind == "spike":
@@ -305,8 +305,8 @@ def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> Plant
         for index in range(first, DAYS):
             values[index] += more * (0.5 if index == first else 1.0)
     elif kind == "drop":
-        last, left = first + rng.randrange(6, 15), rng.uniform(0.0, 0.45)
-        _multiply(values, first, last, lambda index: left)
+        last, share_left = first + rng.randrange(6, 15), rng.uniform(0.0, 0.45)
+        _multiply(values, first, last, lambda index: share_left)
     elif kind == "ramp":
         days = rng.randrange(25, 41)
         last, rate = first + days, rng.uniform(0.018, 0.04)
@@ -317,7 +317,7 @@ def _plant_unevenly(rng: random.Random, kind: str, values: list[float]) -> Plant
         if max(values[first : last + 1]) < 1.2 * top:
             for index in range(first, last + 1):
                 values[index] += more * level * 0.5
-    return Planted(kind, first, min(last, DAYS - 1))
+    return PlantedAnomaly(kind, first, min(last, DAYS - 1))
 
 
 HELD_OUT = World(

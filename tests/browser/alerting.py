@@ -8,7 +8,7 @@ from finops.alerts import services
 from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertDelivery
 from finops.alerts.recipients import confirm_recipient
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.lib import clock
 
 ACTOR = Actor.command("test")
@@ -28,11 +28,11 @@ def make_alerts(account: Account) -> None:
         SubscriptionDraft(channel="Ops", trigger="digest", frequency="weekly"),
         SubscriptionDraft(channel=LONG, trigger="anomaly", scope="team", team="Core"),
     ]
-    made = [
+    subscriptions = [
         services.create_alert_subscription(account=account, actor=ACTOR, draft=each).subscription
         for each in drafts
     ]
-    services.pause_alert_subscription(subscription=made[0], actor=ACTOR)
+    services.pause_alert_subscription(subscription=subscriptions[0], actor=ACTOR)
     message = Message(
         title="'Acme': budget 'Everything that the company spends on machines' is at 106.3 %",
         summary="29,982.83 USD of 28,200.00 USD are spent.",
@@ -41,7 +41,7 @@ def make_alerts(account: Account) -> None:
         kind="budget",
         dedup_key="test",
     )
-    sent = services.deliver(account=account, channel=made[1].channel, message=message)
+    sent = services.deliver(account=account, channel=subscriptions[1].channel, message=message)
     tried = {"at": clock.now().isoformat(), "seconds": 0.25, "status_code": 503, "answer": "Busy" * 40}
     AlertDelivery.objects.filter(pk=sent.pk).update(
         status="failed", next_attempt_at=None, attempts=[tried, tried]

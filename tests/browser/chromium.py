@@ -25,10 +25,10 @@ PROGRAMS = ("chromium-headless-shell", "chromium")
 def chromium_path() -> str:
     """Debian's headless shell or else its chromium, or the one that CHROMIUM names."""
     installed = (path for program in PROGRAMS if (path := shutil.which(program)))
-    found = os.environ.get("CHROMIUM") or next(installed, "/usr/bin/chromium")
-    if not Path(found).exists():
+    program_path = os.environ.get("CHROMIUM") or next(installed, "/usr/bin/chromium")
+    if not Path(program_path).exists():
         raise RuntimeError(
             "The browser tests need chromium, and there is none: apt-get install chromium-headless-shell, "
             "or set CHROMIUM to the path of one."
         )
-    return found
+    return program_path

@@ -73,7 +73,7 @@ def is_problem(said: ConsoleMessage) -> bool:
     return said.type == "error" and not any(text in said.text for text in meant)
 
 
-def told(said: ConsoleMessage) -> str:
+def console_text(said: ConsoleMessage) -> str:
     """With what it is about: chromium's words of a failed resource do not name it."""
     return f"{said.text} {said.location.get('url', '')}"
 
@@ -97,7 +97,7 @@ def new_page(browser: Browser, console: LiveServer) -> Iterator[NewPage]:
             if name:
                 sign_in(context, console, name)
             page = context.new_page()
-            page.on("console", lambda said: problems.append(told(said)) if is_problem(said) else None)
+            page.on("console", lambda said: problems.append(console_text(said)) if is_problem(said) else None)
             page.on("pageerror", lambda error: problems.append(str(error)))
             return page
 

@@ -30,7 +30,7 @@ from ingestion.models import Customer
 from tests.browser.alerting import make_alerts
 from tests.cast import PASSWORD, make_cast, signed_in
 from tests.due import run_due
-from tests.finops.activity.asked import ask_for_days
+from tests.finops.activity.call_helpers import ask_for_days
 from tests.finops.lake.facts import line, store
 from tests.ingestion.events import event, know, push
 
@@ -64,13 +64,13 @@ def session(name: str) -> str:
     """The key of a session of a person who has just signed in with her password."""
     user = User.objects.get(email=f"{name}@example.com")
     client = signed_in(user)
-    made = client.session
-    made[AUTHENTICATION_METHODS_SESSION_KEY] = [
+    browser_session = client.session
+    browser_session[AUTHENTICATION_METHODS_SESSION_KEY] = [
         {"method": "password", "at": time.time(), "email": user.email}
     ]
-    made["account_authentication_methods_user"] = str(user.pk)
-    made.save()
-    return str(made.session_key)
+    browser_session["account_authentication_methods_user"] = str(user.pk)
+    browser_session.save()
+    return str(browser_session.session_key)
 
 
 def cast() -> dict[str, str]:

@@ -24,5 +24,5 @@ def spiky() -> str:
     amount = with_extra(day, day, "400")
     with account_scope(account):
         add_source(account, bill(amount, first=last - timedelta(days=DAYS), last=last, resource_id="vm-1"))
-        (found,) = look(account)
-    return found.key
+        (anomaly,) = look(account)
+    return anomaly.key

@@ -98,13 +98,13 @@ def test_a_budget_at_risk_shows_on_its_page_the_list_and_the_overview(new_page: 
 def test_a_budgets_pages_fit_and_are_named(new_page: NewPage, width: int, theme: str) -> None:
     page = new_page("member", width=width, theme=theme)
     make(page, f"A budget with a long name for the whole of the company, at {width} pixels")
-    own, found = page.url, {}
+    own, faults_by_path = page.url, {}
     for path in (own, f"{own}edit/", URL, f"{URL}new/?scope=cost_tag", "/a/acme/"):
         page.goto(path)
         expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
         page.wait_for_load_state("networkidle")
         if faults := [*page.evaluate(FAULTS), *[f"{over} too wide" for over in [overflow(page)] if over]]:
-            found[path] = faults
+            faults_by_path[path] = faults
     page.goto(own)
     delete(page)
-    assert found == {}
+    assert faults_by_path == {}

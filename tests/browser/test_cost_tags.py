@@ -20,9 +20,9 @@ URL = "/a/acme/cost-tags/"
 @pytest.fixture
 def tag_id(console: LiveServer) -> int:
     """A cost tag of three rules, the second of which also catches what the first does."""
-    made = console.run("tests.browser.people:cost_tag")
-    assert isinstance(made, int)
-    return made
+    tag_pk = console.run("tests.browser.people:cost_tag")
+    assert isinstance(tag_pk, int)
+    return tag_pk
 
 
 def card(page: Page, number: int) -> Locator:
@@ -37,9 +37,9 @@ def preview_is_there(page: Page) -> None:
     expect(page.locator("#preview [data-result]").first).to_be_visible()
 
 
-def written(page: Page) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(page.locator("input[name=rules]").input_value())
-    return found
+def saved_rules(page: Page) -> list[dict[str, object]]:
+    rules: list[dict[str, object]] = json.loads(page.locator("input[name=rules]").input_value())
+    return rules
 
 
 def save(page: Page) -> None:
@@ -110,7 +110,7 @@ def test_a_nested_condition_is_built_with_suggestions_and_saved(new_page: NewPag
     value.press("Enter")
     page.get_by_label("Value that the rule sets").fill("Infrastructure")
 
-    assert written(page) == [
+    assert saved_rules(page) == [
         {
             "when": {
                 "all": [
@@ -140,7 +140,7 @@ def test_a_tag_is_copied_with_suggested_keys_in_small_letters_and_renamed(new_pa
     page.get_by_label("Value as it is").fill("prod")
     page.get_by_label("Value as it shall be").fill("production")
 
-    assert written(page) == [
+    assert saved_rules(page) == [
         {"copy": {"keys": ["env"], "normalise": ["trim", "lower"], "map": {"prod": "production"}}}
     ]
     expect(page.locator("#preview")).to_contain_text("1 renamed")
@@ -182,7 +182,7 @@ def test_somebody_elses_change_does_not_lose_what_was_typed(
     page.get_by_role("button", name=re.compile("^Save")).click()
     page.wait_for_url(f"**{URL}{tag_id}/")
     page.goto(f"{URL}{tag_id}/edit/")
-    assert written(page)[0]["value"] == "amazon"
+    assert saved_rules(page)[0]["value"] == "amazon"
 
 
 def test_a_file_goes_out_and_comes_back_with_its_effect(
@@ -205,7 +205,7 @@ def test_a_file_goes_out_and_comes_back_with_its_effect(
     page.get_by_role("button", name=re.compile("^Save")).click()
     page.wait_for_url(f"**{URL}{tag_id}/")
     page.goto(f"{URL}{tag_id}/edit/")
-    assert written(page)[0]["value"] == "Amazon"
+    assert saved_rules(page)[0]["value"] == "Amazon"
 
 
 def test_a_narrow_page_shows_figures_on_the_cards_and_moves_rules(new_page: NewPage, tag_id: int) -> None:
@@ -225,7 +225,7 @@ def test_a_rule_is_duplicated_and_deleted_with_the_focus_kept(new_page: NewPage,
 
     page.get_by_role("button", name="Duplicate rule 3, Google").press("Enter")
     expect(card(page, 4).get_by_label("Name of the rule")).to_be_focused()
-    assert written(page)[3] == {**written(page)[2], "name": "Google (copy)"}
+    assert saved_rules(page)[3] == {**saved_rules(page)[2], "name": "Google (copy)"}
     page.get_by_role("button", name="Delete rule 4, Google (copy)").press("Enter")
 
     assert titles(page) == ["aws", "machines", "Google"]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 URL = "/a/acme/dashboards/"
 
 
-def settled(page: Page) -> None:
+def wait_until_drawn(page: Page) -> None:
     expect(page.get_by_text("Loading…")).to_have_count(0)
     expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
 
@@ -25,7 +25,7 @@ def make(page: Page, name: str) -> str:
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Create dashboard").click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
-    settled(page)
+    wait_until_drawn(page)
     return page.url
 
 
@@ -66,7 +66,7 @@ def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
     page.get_by_label("Title").fill("By region")
     page.get_by_label("Then by").select_option("region")
     page.get_by_role("button", name="Add to the board").click()
-    settled(page)
+    wait_until_drawn(page)
     expect(item(page, "By region").first).to_be_visible()
 
     before = at(page, "This month")
@@ -78,7 +78,7 @@ def test_a_board_is_made_filled_and_arranged(new_page: NewPage) -> None:
     drag(page, item(page, "Anomalies").locator(".card-title"), by=-250)
     page.get_by_role("button", name="Save arrangement").click()
     expect(page.get_by_text("The arrangement is saved")).to_be_visible()
-    settled(page)
+    wait_until_drawn(page)
 
     assert before == ("0", "0", "4", "4")
     assert at(page, "This month") == ("0", "0", "3", "4")
@@ -94,14 +94,14 @@ def test_the_days_and_filters_of_the_board_are_in_its_url(new_page: NewPage) -> 
     page.get_by_text("Days and filters of the whole board").click()
     page.get_by_label("Period").select_option("last_7_days")
     page.wait_for_url("**period=last_7_days*")
-    settled(page)
+    wait_until_drawn(page)
     page.reload()
-    settled(page)
+    wait_until_drawn(page)
 
     expect(page.get_by_label("Period")).to_have_value("last_7_days")
-    asked = page.locator(".board-body").first.get_attribute("hx-get")
-    assert asked is not None
-    assert asked.endswith("?period=last_7_days")
+    board_url = page.locator(".board-body").first.get_attribute("hx-get")
+    assert board_url is not None
+    assert board_url.endswith("?period=last_7_days")
     delete(page, url)
 
 
@@ -111,7 +111,7 @@ def test_a_viewer_reads_a_board_that_fits_and_is_named(new_page: NewPage, width:
     url = make(member, f"Read at {width}")
     page = new_page("viewer", width=width, theme=theme)
     page.goto(url)
-    settled(page)
+    wait_until_drawn(page)
 
     assert page.evaluate(FAULTS) == []
     assert overflow(page) == 0

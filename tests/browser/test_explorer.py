@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 URL = "/a/acme/cost-explorer/"
 
 
-def asked(page: Page) -> dict[str, list[str]]:
+def url_params(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
@@ -32,7 +32,7 @@ def test_a_changed_field_changes_answer_and_address(new_page: NewPage) -> None:
     page.get_by_label("Group by").select_option(label="Provider")
     expect(page.get_by_role("heading", name="By provider")).to_be_visible()
 
-    assert asked(page)["group_by"] == ["provider"]
+    assert url_params(page)["group_by"] == ["provider"]
     assert "Google Cloud" in rows(page)
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
 
@@ -64,17 +64,17 @@ def test_a_filter_is_suggested_added_and_removed_by_keyboard(new_page: NewPage) 
     value.press("Enter")
     expect(page.get_by_role("link", name="Amazon Simple Storage Service")).to_have_count(0)
 
-    assert asked(page) | {"f0": ["service"], "f0v": ["BigQuery"]} == asked(page)
+    assert url_params(page) | {"f0": ["service"], "f0v": ["BigQuery"]} == url_params(page)
     assert rows(page) == ["BigQuery"]
 
     page.get_by_role("button", name="Remove BigQuery").press("Enter")
     expect(page.get_by_role("link", name="Amazon Simple Storage Service")).to_be_visible()
     page.get_by_label("Dimension of the filter").select_option("region")
-    assert "f0" not in asked(page)
+    assert "f0" not in url_params(page)
 
     page.get_by_role("button", name="Remove the filter").press("Enter")
     expect(page.get_by_role("link", name="Amazon Simple Storage Service")).to_be_visible()
-    assert "f0" not in asked(page)
+    assert "f0" not in url_params(page)
 
 
 def test_a_custom_range_takes_two_dates(new_page: NewPage) -> None:
@@ -88,7 +88,7 @@ def test_a_custom_range_takes_two_dates(new_page: NewPage) -> None:
     page.get_by_label("To", exact=True).blur()
 
     expect(page.get_by_role("heading", name="Total 2026-10-01 to 2026-10-31, billed").first).to_be_visible()
-    assert asked(page)["end_date"] == ["2026-10-31"]
+    assert url_params(page)["end_date"] == ["2026-10-31"]
 
 
 def test_all_rows_come_as_csv(new_page: NewPage, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_row_leads_one_step_deeper(new_page: NewPage) -> None:
     page.get_by_role("link", name="Google Cloud").click()
 
     expect(page.get_by_role("link", name="BigQuery")).to_be_visible()
-    assert asked(page)["f0v"] == ["Google Cloud"]
+    assert url_params(page)["f0v"] == ["Google Cloud"]
     expect(page.get_by_role("button", name="Remove Google Cloud")).to_be_visible()
 
 
@@ -139,4 +139,4 @@ def test_typing_in_a_search_field_shortens_the_list(new_page: NewPage) -> None:
 
     expect(page.get_by_role("rowheader", name="owner@example.com")).to_be_visible()
     expect(page.get_by_role("rowheader", name="viewer@example.com")).to_have_count(0)
-    assert asked(page) == {"q": ["own"]}
+    assert url_params(page) == {"q": ["own"]}

@@ -120,7 +120,7 @@ def test_the_pages_fit_and_are_named(
     )
     page.get_by_role("button", name="Upload").click()
     expect(page.get_by_role("progressbar", name="Progress of the upload")).to_be_visible()
-    found = {"running": [*page.evaluate(FAULTS), overflow(page)]}
+    faults_by_path = {"running": [*page.evaluate(FAULTS), overflow(page)]}
     console.run(f"{ROWS}:run_uploads")
     expect(page.get_by_text("1,200 events stored")).to_be_visible()
     paths = [
@@ -137,6 +137,6 @@ def test_the_pages_fit_and_are_named(
     for path in paths:
         page.goto(path)
         expect(page.locator("[data-chart]:not([data-drawn])")).to_have_count(0)
-        found[path] = [*page.evaluate(FAULTS), overflow(page)]
+        faults_by_path[path] = [*page.evaluate(FAULTS), overflow(page)]
 
-    assert {path: faults for path, faults in found.items() if faults != [0]} == {}
+    assert {path: faults for path, faults in faults_by_path.items() if faults != [0]} == {}

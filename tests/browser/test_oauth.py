@@ -41,11 +41,11 @@ class App:
 
     def authorize_url(self, **changes: str) -> str:
         if not self.client_id:
-            said = {"client_name": self.name, "redirect_uris": [self.callback]}
-            answer = httpx.post(f"{self.server.url}/oauth/register", json=said, timeout=30)
+            client_metadata = {"client_name": self.name, "redirect_uris": [self.callback]}
+            answer = httpx.post(f"{self.server.url}/oauth/register", json=client_metadata, timeout=30)
             self.client_id = answer.json()["client_id"]
         digest = hashlib.sha256(self.verifier.encode()).digest()
-        asked = {
+        params = {
             "response_type": "code",
             "client_id": self.client_id,
             "redirect_uri": self.callback,
@@ -56,7 +56,7 @@ class App:
             "scope": "mcp:read mcp:write",
             **changes,
         }
-        return f"/oauth/authorize?{urlencode(asked)}"
+        return f"/oauth/authorize?{urlencode(params)}"
 
     def token(self) -> str:
         answer = httpx.post(
@@ -94,9 +94,9 @@ def app(console: LiveServer) -> Iterator[App]:
 
     class Callback(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = urlsplit(self.path)
-            if asked.path == "/callback":
-                answers.append(dict(parse_qsl(asked.query)))
+            url = urlsplit(self.path)
+            if url.path == "/callback":
+                answers.append(dict(parse_qsl(url.query)))
             body = b"<!DOCTYPE html><title>Back</title><link rel=icon href=data:,><h1>Back in the app</h1>"
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
@@ -144,8 +144,8 @@ def test_from_a_signed_out_browser_to_an_answer_and_back(
     assert set(answer) == {"code", "state", "iss"}
     token = app.token()
 
-    said = app.ask(token)
-    assert said.json()["result"]["structuredContent"]["account"]["slug"] == "acme"
+    response = app.ask(token)
+    assert response.json()["result"]["structuredContent"]["account"]["slug"] == "acme"
 
     page.goto(APPS)
     row = page.get_by_role("row", name=re.compile("“Claude Code”"))
@@ -192,8 +192,8 @@ def test_a_newcomer_signs_up_and_makes_an_account_on_the_way(new_page: NewPage, 
     page.get_by_role("button", name="Allow").click()
     back_in_the_app(page)
 
-    said = app.ask(app.token())
-    assert said.json()["result"]["structuredContent"]["account"]["name"] == "Newcomers"
+    response = app.ask(app.token())
+    assert response.json()["result"]["structuredContent"]["account"]["name"] == "Newcomers"
 
 
 def test_the_keyboard_alone_gives_read_and_write(new_page: NewPage, app: App) -> None:
@@ -285,9 +285,9 @@ def test_consent_and_its_errors_fit_and_are_named(
 ) -> None:
     app.name = "An assistant with a name as long as its makers could make it, and longer still"
     page = new_page("both", width=width, theme=theme)
-    found = {}
+    faults_by_path = {}
     for path in (app.authorize_url(), app.authorize_url(scope="mcp:read")):
         page.goto(path)
         if faults := [*page.evaluate(FAULTS), *[f"{over} too wide" for over in [overflow(page)] if over]]:
-            found[path] = faults
-    assert found == {}
+            faults_by_path[path] = faults
+    assert faults_by_path == {}

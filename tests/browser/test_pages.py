@@ -136,7 +136,7 @@ def overflow(page: Page) -> int:
 def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str, wider: int) -> None:
     """At `wider` the page is the same, given room: it is not asked for again."""
     page = new_page("owner", width=width, theme=theme)
-    found = {}
+    faults_by_path = {}
     for path in PAGES:
         answer = page.goto(path)
         assert answer is not None
@@ -150,19 +150,19 @@ def test_every_page_fits_and_is_named(new_page: NewPage, width: int, theme: str,
             faults += [f"{over} pixels too wide at {wider}" for over in [overflow(page)] if over]
             page.set_viewport_size({"width": width, "height": 800})
         if faults:
-            found[path] = faults
-    assert found == {}
+            faults_by_path[path] = faults
+    assert faults_by_path == {}
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_page_before_sign_in_fits_and_is_named(new_page: NewPage, width: int) -> None:
     page = new_page(width=width)
-    found = {}
+    faults_by_path = {}
     for path in OPEN_PAGES:
         page.goto(path)
         if faults := [*page.evaluate(FAULTS), *[f"{over} too wide" for over in [overflow(page)] if over]]:
-            found[path] = faults
-    assert found == {}
+            faults_by_path[path] = faults
+    assert faults_by_path == {}
 
 
 def test_the_theme_follows_the_system_until_it_is_chosen_and_then_stays(new_page: NewPage) -> None:

@@ -16,7 +16,7 @@ URL = "/a/acme/unit-economics/"
 REQUESTS = f"{URL}?usage_metric=requests&mode=per_customer&period=last_30_days&granularity=day"
 
 
-def asked(page: Page) -> dict[str, list[str]]:
+def url_params(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
@@ -37,7 +37,7 @@ def test_what_is_chosen_is_asked_at_once_and_stands_in_the_address(new_page: New
     expect(page.locator("[data-drawn]")).to_have_count(3)
 
     page.wait_for_url("**f0v=BigQuery**")
-    assert (asked(page)["usage_metric"], asked(page)["granularity"]) == (["seats"], ["week"])
+    assert (url_params(page)["usage_metric"], url_params(page)["granularity"]) == (["seats"], ["week"])
     summary = page.locator(".answer-summary").inner_text()
     page.reload()
     expect(page.locator(".answer-summary")).to_have_text(summary)
@@ -50,7 +50,7 @@ def test_a_customer_leads_to_its_own_trend_and_back(new_page: NewPage) -> None:
     page.get_by_role("link", name="Globex Gesellschaft").first.click()
 
     expect(page.locator(".chip")).to_have_text("globex")
-    assert asked(page)["customers"] == ["globex"]
+    assert url_params(page)["customers"] == ["globex"]
     expect(page.locator("[data-drawn] canvas").first).to_be_visible()
     page.get_by_role("button", name="Remove globex").press("Enter")
     expect(page.locator(".chip")).to_have_count(0)

@@ -40,8 +40,8 @@ def test_a_key_is_generated_copied_pasted_regenerated_and_revoked(new_page: NewP
         ("snippet-node", [node, "-e"]),
     ):
         text = page.locator(f"#{snippet}").inner_text()
-        said = subprocess.run([*command, text], capture_output=True, text=True, check=True, timeout=60)
-        assert re.search(r"accepted\W+1\b", said.stdout)
+        process = subprocess.run([*command, text], capture_output=True, text=True, check=True, timeout=60)
+        assert re.search(r"accepted\W+1\b", process.stdout)
 
     page.get_by_role("link", name="Done").click()
     card = page.get_by_role("region", name="API key")
@@ -109,8 +109,8 @@ def test_the_pages_of_a_key_fit_and_are_named(new_page: NewPage, width: int, the
     page.get_by_role("button", name="Generate API Key").click()
     shown = [*page.evaluate(FAULTS), overflow(page)]
     page.get_by_role("link", name="Done").click()
-    kept = [*page.evaluate(FAULTS), overflow(page)]
+    after_keeping = [*page.evaluate(FAULTS), overflow(page)]
     page.goto("/a/acme/connections/usage/")
     listed = [*page.evaluate(FAULTS), overflow(page)]
 
-    assert (shown, kept, listed) == ([0], [0], [0])
+    assert (shown, after_keeping, listed) == ([0], [0], [0])

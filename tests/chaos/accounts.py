@@ -15,7 +15,7 @@ from finops.costs.models import CostImport
 from finops.lake import flush
 from ingestion.services import create_usage_source, generate_usage_key
 from tests.cast import signed_in
-from tests.finops.costs.importing import total
+from tests.finops.costs.import_helpers import total
 from tests.finops.lake.events import by
 
 
@@ -45,7 +45,7 @@ def book(slug: str) -> dict[str, Any]:
         ]
         return {
             "usage": str(usage),
-            "waiting": flush.waiting(account),
+            "waiting": flush.count_pending(account),
             "cost": str(total(account) or 0),
             "imports": imports,
         }

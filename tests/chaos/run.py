@@ -102,7 +102,7 @@ def _is_well(world: World, tenant: Tenant) -> bool:
 def _check_books(world: World, tenant: Tenant, report: Report) -> None:
     """What is stored is what was acknowledged; each bill that was taken is counted once, or its import says why not."""
     book = report.books[tenant.slug] = {
-        **_settled(world, tenant, report),
+        **_wait_for_imports(world, tenant, report),
         "acknowledged": tenant.acknowledged,
     }
     if Decimal(book["usage"]) != tenant.acknowledged:
@@ -117,7 +117,7 @@ def _check_books(world: World, tenant: Tenant, report: Report) -> None:
         report.wrong.append(f"{tenant.slug}: imports failed without a word: {silent}")
 
 
-def _settled(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
+def _wait_for_imports(world: World, tenant: Tenant, report: Report) -> dict[str, Any]:
     """What is stored once every import of the tenant has ended."""
     book: dict[str, Any] = {}
 

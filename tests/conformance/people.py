@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cast import make_cast
-from tests.isolation.marked import fill_with_marks
+from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.door import mint
 
 

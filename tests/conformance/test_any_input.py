@@ -33,7 +33,7 @@ from mcpserver.views import PATH, endpoint
 from tests.cast import Cast
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.isolation.marked import fill_with_marks
+from tests.isolation.marks import fill_with_marks
 from tests.mcpserver.door import META, mint
 from tests.mcpserver.toys import EchoAnswer, EchoArguments, make_toys
 

@@ -119,5 +119,5 @@ def _bad(results: Path, scenario: str) -> list[str]:
     if len(found) != 1:
         return [f"ran {len(found)} times"]
     checks = json.loads(found[0].read_text())
-    failed = [check["id"] for check in checks if check["status"] in ("FAILURE", "WARNING")]
-    return [id_ for id_ in failed if id_ not in NEED_A_FIXTURE]
+    is_error = [check["id"] for check in checks if check["status"] in ("FAILURE", "WARNING")]
+    return [id_ for id_ in is_error if id_ not in NEED_A_FIXTURE]

@@ -18,7 +18,7 @@ from mcp.types import CallToolResult, PromptReference, TextContent
 
 from mcpserver.registry import registry
 from tests.conformance.requirements import requirement
-from tests.isolation.marked import MARK
+from tests.isolation.marks import MARK
 from tests.servers import LiveServer
 
 T = TypeVar("T")

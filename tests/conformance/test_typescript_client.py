@@ -11,7 +11,7 @@ import pytest
 from mcpserver.registry import registry
 from tests.conformance import node
 from tests.conformance.requirements import requirement
-from tests.isolation.marked import MARK
+from tests.isolation.marks import MARK
 from tests.servers import LiveServer
 
 MODES: dict[str, tuple[Any, str]] = {

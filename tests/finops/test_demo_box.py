@@ -36,7 +36,7 @@ def test_a_console_of_ones_own_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_load_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     def cut_off() -> None:
-        with demo_box.loading(tmp_path):
+        with demo_box.mark_loading(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -48,7 +48,7 @@ def test_a_demo_is_brought_up_to_date_on_a_later_day_and_once_a_day(tmp_path: Pa
     yesterday = (datetime.now(UTC) - timedelta(days=1)).timestamp()
     os.utime(written, (yesterday, yesterday))
     assert demo_box.is_due(tmp_path, has_accounts=True)
-    with demo_box.loading(tmp_path):
+    with demo_box.mark_loading(tmp_path):
         pass
     assert not demo_box.is_due(tmp_path, has_accounts=True)
     with clock.frozen(datetime.now(UTC) + timedelta(days=1)):
@@ -56,7 +56,7 @@ def test_a_demo_is_brought_up_to_date_on_a_later_day_and_once_a_day(tmp_path: Pa
 
 
 def test_another_port_moves_the_addresses_and_nothing_else(written: Path) -> None:
-    demo_box.readdress(written, "http://127.0.0.1:9000")
+    demo_box.update_addresses(written, "http://127.0.0.1:9000")
     moved = {"url": "http://127.0.0.1:9000", "mcp_url": "http://127.0.0.1:9000/api/mcp"}
     assert demo_box.read(written) == DEMO | moved
     assert stat.S_IMODE(written.stat().st_mode) == 0o600

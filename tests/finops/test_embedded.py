@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from finops.embedded import Cluster, EmbeddedError, Owner, development_cluster, prepare
-from finops.embedded.places import SOCKET_DIR_LIMIT, may_enter, short_socket_dir, unprivileged_owner
+from finops.embedded.paths import SOCKET_DIR_LIMIT, may_enter, short_socket_dir, unprivileged_owner
 from finops.embedded.watch import ServerWatch
 from finops.supervisor import Backoff
 from tests.waiting import wait_until

@@ -14,18 +14,18 @@ from finops.costs import services
 from finops.costs.models import CostImport
 from finops.costs.tasks import run_due_imports
 from finops.insights.data_health.queries import data_health
-from finops.lake.merge import Merged, merge_usage
+from finops.lake.compaction import CompactionResult, merge_usage
 from finops.lib import disk
 from finops.lib.errors import UserError
 from ingestion import services as ingestion
 from ingestion.models import UsageUpload
 from tests.cast import Cast, signed_in
 from tests.due import run_due
-from tests.finops.costs.importing import total, written
+from tests.finops.costs.import_helpers import total, write_bill
 from tests.finops.costs.test_imports import MAY
-from tests.finops.lake.test_merge import flushed, some
-from tests.ingestion.pushing import inbox, open_door
-from tests.ingestion.uploading import csv, line, send
+from tests.finops.lake.test_compaction import flushed, some
+from tests.ingestion.push_client import inbox, open_door
+from tests.ingestion.upload_client import csv, line, send
 
 FULL = 2**62
 """More room than any disk has."""
@@ -85,7 +85,7 @@ def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
         looks = iter([""])
         with monkeypatch.context() as patched:
             # Room when it begins, and none when it writes.
-            patched.setattr(disk, "low_disk", lambda coming=0: next(looks, "full"))
+            patched.setattr(disk, "low_disk", lambda needed_bytes=0: next(looks, "full"))
             services.run_import(job.pk)
         job.refresh_from_db()
         assert (job.status, job.attempts, total(cast.account)) == ("queued", 0, None)
@@ -96,7 +96,7 @@ def test_an_import_that_finds_no_more_room_waits_as_if_it_had_not_begun(
         settings.LOW_DISK_BYTES = FULL
         with pytest.raises(UserError, match="Its operator must free space"):
             services.import_file(
-                account=cast.account, source=source, path=written(tmp_path, MAY), actor=cast.actor
+                account=cast.account, source=source, path=write_bill(tmp_path, MAY), actor=cast.actor
             )
         settings.LOW_DISK_BYTES = room
 
@@ -120,7 +120,7 @@ def test_merges_wait_and_flushes_go_on(cast: Cast, settings: Any) -> None:
     settings.LOW_DISK_BYTES = FULL
     for number in range(8):
         flushed(cast, *some(number))
-    assert merge_usage(cast.account) == Merged(0, 0)
+    assert merge_usage(cast.account) == CompactionResult(0, 0)
     settings.LOW_DISK_BYTES = room
     assert merge_usage(cast.account).merges == 1
 

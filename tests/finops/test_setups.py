@@ -32,7 +32,7 @@ from accounts.models import Account, User
 from accounts.scoping import account_scope
 from accounts.services import create_account
 from finops.alerts.services import create_alert_subscription, create_channel
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 from finops.budgets.services import BudgetDraft, create_budget
 from finops.checks import check_pooler
 from finops.costs.models import CostImport
@@ -42,7 +42,7 @@ from finops.lake.schema import Kind
 from finops.lib import clock
 from ingestion import services as ingestion
 from tests import s3
-from tests.ingestion.pushing import PATH, event
+from tests.ingestion.push_client import PATH, event
 from tests.ingestion.world import redis_server
 from tests.migrated import template
 from tests.receivers import MailServer, smtp_server

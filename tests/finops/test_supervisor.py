@@ -32,9 +32,11 @@ def watched(messages: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Su
 
 
 def program(
-    name: str, code: str, *, hearts: tuple[str, ...] = (), environment: dict[str, str] | None = None
+    name: str, code: str, *, heartbeats: tuple[str, ...] = (), environment: dict[str, str] | None = None
 ) -> Program:
-    return Program(name, [sys.executable, "-c", code], {**os.environ, **(environment or {})}, hearts=hearts)
+    return Program(
+        name, [sys.executable, "-c", code], {**os.environ, **(environment or {})}, heartbeats=heartbeats
+    )
 
 
 def looks(watched: Supervisor, condition: bool) -> bool:
@@ -60,7 +62,7 @@ def test_a_program_that_ends_again_and_again_ends_no_other_and_is_always_started
     wait_until(lambda: looks(watched, len(messages) >= 8))
     assert [line for line in messages if "ended" in line and "The broken ended with code 3" not in line] == []
     assert lasting.pid == first
-    assert lasting.ended() is None
+    assert lasting.exit_code() is None
 
 
 def test_a_program_that_cannot_even_be_started_is_tried_again(
@@ -77,7 +79,7 @@ def test_a_program_that_cannot_even_be_started_is_tried_again(
 def test_a_program_that_is_stopped_is_stuck_and_started_again(
     watched: Supervisor, messages: list[str]
 ) -> None:
-    made = program("web", BEATING, hearts=("it",))
+    made = program("web", BEATING, heartbeats=("it",))
     watched.start(made)
     first = made.pid
     wait_until(lambda: looks(watched, "it" in made.last_beats))
@@ -92,7 +94,7 @@ def test_a_program_that_is_stopped_is_stuck_and_started_again(
 def test_a_supervisor_that_was_stopped_itself_blames_nobody(
     watched: Supervisor, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = program("web", BEATING, hearts=("it",))
+    made = program("web", BEATING, heartbeats=("it",))
     watched.start(made)
     wait_until(lambda: looks(watched, "it" in made.last_beats))
     os.kill(made.pid, signal.SIGSTOP)  # as all of a container that is paused

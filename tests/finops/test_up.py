@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from finops.processes import group_alive, process_name
+from finops.processes import is_group_alive, process_name
 from finops.web.server import listening_socket
 from tests.migrated import dump_file, migrate_console
 from tests.servers import activated, free_port
@@ -143,7 +143,7 @@ def kept(var_dir: Path) -> Iterator[Console]:
         yield running
         processes = [*running.children().values(), running.postgres()]
         assert running.end(signal.SIGINT) == 0
-        assert [pid for pid in processes if group_alive(pid)] == []
+        assert [pid for pid in processes if is_group_alive(pid)] == []
         assert "Stopped." in running.rest()
 
 
@@ -155,25 +155,25 @@ def test_a_restart_refuses_nobody_and_after_sigkill_the_next_start_stops_what_wa
         first = consoles.enter_context(started(var_dir, port, listening))
         running = [*first.children().values(), first.postgres()]
         assert first.end(signal.SIGTERM) == 0
-        assert [pid for pid in running if group_alive(pid)] == []
+        assert [pid for pid in running if is_group_alive(pid)] == []
         with waiting_clients(first, 2) as answers:
             second = consoles.enter_context(started(var_dir, port, listening))
         assert answers == ["ok"] * 2
 
         left = [*second.children().values(), second.postgres()]
         second.end(signal.SIGKILL)
-        assert [pid for pid in left if not group_alive(pid)] == []
+        assert [pid for pid in left if not is_group_alive(pid)] == []
         third = consoles.enter_context(started(var_dir, port, listening))
         assert any(
             "An earlier start was killed" in line
             and line.endswith("web server, worker, import worker, insights worker, beat, PostgreSQL.")
             for line in third.said
         )
-        assert [pid for pid in left if group_alive(pid)] == []
+        assert [pid for pid in left if is_group_alive(pid)] == []
         assert json.loads(third.get("/readyz"))["ready"] is True
         running = [*third.children().values(), third.postgres()]
         assert third.end(signal.SIGHUP) == 0
-        assert [pid for pid in running if group_alive(pid)] == []
+        assert [pid for pid in running if is_group_alive(pid)] == []
 
 
 def test_a_busy_port_is_named_with_a_way_out(var_dir: Path) -> None:
@@ -248,7 +248,7 @@ class TestWhileItRuns:
         (kept.var_dir / "broker").unlink()
         shutil.move(kept.var_dir / "aside", kept.var_dir / "broker")
         kept.wait_for("The worker answers again")
-        assert [pid for pid in running if not group_alive(pid)] == []
+        assert [pid for pid in running if not is_group_alive(pid)] == []
         assert json.loads(kept.get("/readyz"))["ready"] is True
 
     def test_a_database_that_dies_is_started_again(self, kept: Console) -> None:

@@ -9,7 +9,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
-from tests.ingestion.pushing import Door, open_door
+from tests.ingestion.push_client import Door, open_door
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=UTC)
 

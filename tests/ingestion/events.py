@@ -69,8 +69,8 @@ def store(account: Account, events: Sequence[Event], *, source: UsageSource) -> 
         months[one.day.replace(day=1)].append(one)
     keys = list(dict.fromkeys(key for one in events for key in one.dimensions))
     full = schema.segment_schema(Kind.USAGE, keys)
-    for month, found in months.items():
-        table = pa.Table.from_pylist([_row(one, source) for one in found], schema=full)
+    for month, month_events in months.items():
+        table = pa.Table.from_pylist([_row(one, source) for one in month_events], schema=full)
         new = segments.write_segment(
             account_id=account.pk,
             kind=Kind.USAGE,
@@ -86,14 +86,14 @@ def store(account: Account, events: Sequence[Event], *, source: UsageSource) -> 
 
 def push(account: Account, events: Sequence[Event], *, source: UsageSource | None = None) -> None:
     """Events as a push leaves them: in the inbox, one batch, positions in order; with their metrics and customers."""
-    found = source or source_of(account)
+    push_source = source or source_of(account)
     know(account, [one for one in events if not UsageMetric.objects.filter(name=one.metric).exists()])
     know_customers(account, events)
     batch, received = uuid.uuid4(), clock.now()
     wait(
         account,
         [replace(one, batch=batch, received=received, position=place) for place, one in enumerate(events)],
-        source=found,
+        source=push_source,
     )
 
 

@@ -17,12 +17,12 @@ from finops.lake.usage_segments import live_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageBatch
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.queries.activity import source_activity
 from ingestion.services import voiding
 from ingestion.tasks import void_asked, void_due
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import Door, event, inbox, open_door
+from tests.ingestion.push_client import Door, event, inbox, open_door
 
 
 def text_of(answer: Any) -> str:
@@ -145,7 +145,7 @@ def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cas
     bad, good = door.push(event(), event(customer_id="b")), door.push(event())
     if flushed:
         flush_usage(cast.account)
-    before = metered(cast.account, clock.today())
+    before = metered_events(cast.account, clock.today())
 
     answer = signed_in(cast.member).post(
         f"{page_of(door)}batches/void/", {"batch": batch_of(bad)}, follow=True
@@ -154,7 +154,7 @@ def test_a_voided_batch_leaves_answers_and_meter_and_stays_in_the_list(cast: Cas
     assert "The batch is voided" in text_of(answer)
     assert "Voided" in text_of(answer)
     assert before == 3
-    assert metered(cast.account, clock.today()) == 1
+    assert metered_events(cast.account, clock.today()) == 1
     assert stored(cast.account) == 1
     row = UsageBatch.objects.unscoped().get(pk=batch_of(bad))
     assert row.voided_by_label == cast.actor.label
@@ -230,11 +230,11 @@ def test_a_large_one_is_voided_by_a_worker_and_says_so_until_then(
     answer = text_of(client.post(f"{page_of(door)}batches/void/", {"batch": batch}, follow=True))
 
     assert "Being voided" in answer
-    assert metered(cast.account, clock.today()) == 2
+    assert metered_events(cast.account, clock.today()) == 2
     assert stored(cast.account) == 2
     void_due()
     void_asked(cast.account.pk)
-    assert metered(cast.account, clock.today()) == 0
+    assert metered_events(cast.account, clock.today()) == 0
     assert stored(cast.account) == 0
     assert "Being voided" not in text_of(client.get(page_of(door)))
 
@@ -244,12 +244,12 @@ def test_batches_sort_search_and_export(cast: Cast) -> None:
     small, large = batch_of(door.push(event())), batch_of(door.push(event(), event()))
 
     by_events = client.get(f"{page_of(door)}batches/?sort=-stored").content.decode()
-    found = client.get(f"{page_of(door)}batches/?q={small}").content.decode()
+    html = client.get(f"{page_of(door)}batches/?q={small}").content.decode()
     lines = client.get(f"{page_of(door)}batches/?format=csv").getvalue().decode().splitlines()
 
     assert by_events.index(large) < by_events.index(small)
-    assert small in found
-    assert large not in found
+    assert small in html
+    assert large not in html
     assert len(lines) == 3
     assert lines[0].startswith("Received,State,Events,Rejected,Duplicates")
 
@@ -263,8 +263,8 @@ def test_the_page_asks_the_same_number_of_questions_whatever_came(cast: Cast) ->
             door.push(event(), event(customer_id=""))
         with CaptureQueriesContext(
             connection,
-        ) as asked:
+        ) as queries:
             client.get(page_of(door))
-        counts.append(len(asked))
+        counts.append(len(queries))
 
     assert counts[0] == counts[1]

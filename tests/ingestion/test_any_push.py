@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.generated import as_json, body_of, events, others
-from tests.ingestion.pushing import PATH, Door, event, open_door
+from tests.ingestion.event_strategies import as_json, body_of, events, others
+from tests.ingestion.push_client import PATH, Door, event, open_door
 
 SOAK = bool(os.environ.get("SOAK"))
 INPUTS = int(os.environ.get("SOAK_INPUTS", "200000" if SOAK else "1000"))
@@ -61,7 +61,7 @@ headers = st.dictionaries(
 )  # fmt: skip
 
 
-def sized(share: float) -> Callable[[Any], Any]:
+def with_examples(share: float) -> Callable[[Any], Any]:
     return sized_by(
         max_examples=max(1, int(INPUTS * share)),
         deadline=None,
@@ -78,7 +78,7 @@ def door(cast: Cast, settings: Any) -> Door:
     return open_door(cast)
 
 
-def sent(door: Door, body: bytes, **given: str) -> Any:
+def send(door: Door, body: bytes, **given: str) -> Any:
     """The answer. Its status is `status_code`, and what it says `said`."""
     request = RequestFactory().generic("POST", PATH, body, content_type="application/json")
     request.META.update({"HTTP_AUTHORIZATION": f"Bearer {door.key}", **given})
@@ -90,7 +90,7 @@ def sent(door: Door, body: bytes, **given: str) -> Any:
     return answer
 
 
-def stored() -> int:
+def count_events() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT coalesce(sum(events), 0) FROM lake_usageinbox")
         row = cursor.fetchone()
@@ -98,65 +98,65 @@ def stored() -> int:
 
 
 def check(answer: Any, added: int, submitted: int | None = None) -> None:
-    status, said = answer.status_code, answer.said
+    status, shown = answer.status_code, answer.said
     assert status == 200 or 400 <= status < 500
     if status != 200:
-        assert said.keys() == {"error"}
-        assert said["error"].keys() == {"code", "message"}
+        assert shown.keys() == {"error"}
+        assert shown["error"].keys() == {"code", "message"}
         assert added == 0
         return
-    assert said.keys() == {"accepted", "rejected", "errors"}
-    indexes = [error["index"] for error in said["errors"]]
+    assert shown.keys() == {"accepted", "rejected", "errors"}
+    indexes = [error["index"] for error in shown["errors"]]
     assert indexes == sorted(set(indexes))
-    assert len(indexes) == said["rejected"]
-    assert added == (said["accepted"] - int(answer["Usage-Duplicates"]) if "Usage-Batch-Id" in answer else 0)
-    assert int(answer["Usage-Rejected"]) == said["rejected"]
+    assert len(indexes) == shown["rejected"]
+    assert added == (shown["accepted"] - int(answer["Usage-Duplicates"]) if "Usage-Batch-Id" in answer else 0)
+    assert int(answer["Usage-Rejected"]) == shown["rejected"]
     if submitted is not None:
-        assert said["accepted"] + said["rejected"] == submitted
+        assert shown["accepted"] + shown["rejected"] == submitted
         assert all(0 <= index < submitted for index in indexes)
 
 
-@sized(0.4)
+@with_examples(0.4)
 @given(body=bodies, given_headers=headers)
 def test_any_bytes_and_headers_get_a_proper_answer(
     door: Door, body: bytes, given_headers: dict[str, str]
 ) -> None:
-    before = stored()
+    before = count_events()
 
-    answer = sent(door, body, **given_headers)
+    answer = send(door, body, **given_headers)
 
     if "Idempotent-Replayed" in answer:
-        assert stored() == before
+        assert count_events() == before
     else:
-        check(answer, stored() - before)
+        check(answer, count_events() - before)
 
 
-@sized(0.4)
+@with_examples(0.4)
 @given(batch=batches)
 def test_any_batch_is_counted_whole(door: Door, batch: list[Any]) -> None:
-    before = stored()
+    before = count_events()
 
-    answer = sent(door, body_of(batch))
+    answer = send(door, body_of(batch))
 
     assert answer.status_code == 200
-    check(answer, stored() - before, submitted=len(batch))
+    check(answer, count_events() - before, submitted=len(batch))
 
 
-@sized(0.1)
+@with_examples(0.1)
 @given(body=whole | swapped, damage=st.tuples(st.integers(0, 10**6), st.binary(max_size=3)) | st.none())
 def test_any_gzip_gets_a_proper_answer(door: Door, body: bytes, damage: tuple[int, bytes] | None) -> None:
     packed = gzip.compress(body)
     if damage:
         place = damage[0] % len(packed)
         packed = packed[:place] + damage[1] + packed[place + 1 :]
-    before = stored()
+    before = count_events()
 
-    answer = sent(door, packed, HTTP_CONTENT_ENCODING="gzip")
+    answer = send(door, packed, HTTP_CONTENT_ENCODING="gzip")
 
-    check(answer, stored() - before)
+    check(answer, count_events() - before)
 
 
-@sized(0.1)
+@with_examples(0.1)
 @given(
     wrong=st.integers(0, 7),
     field=st.sampled_from(
@@ -169,11 +169,11 @@ def test_a_wrong_value_anywhere_keeps_its_index_and_the_others(
 ) -> None:
     batch = [event() for _ in range(8)]
     batch[wrong] = event(**{field: value})
-    before = stored()
+    before = count_events()
 
-    answer = sent(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
+    answer = send(door, ('{"events":[' + ",".join(as_json(one) for one in batch) + "]}").encode())
 
     if answer.status_code == 400:  # NaN and Infinity are no JSON
         return
-    check(answer, stored() - before, submitted=8)
+    check(answer, count_events() - before, submitted=8)
     assert [error["index"] for error in answer.said["errors"]] in ([], [wrong])

@@ -12,7 +12,7 @@ from ingestion import events
 from ingestion.openapi import document
 from ingestion.reference import reference
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import PATH, event, open_door, reasons
+from tests.ingestion.push_client import PATH, event, open_door, reasons
 
 PAGE = "/a/acme/connections/usage/api/"
 

@@ -10,7 +10,7 @@ from tests.ingestion.messages import (
     CUSTOMER,
     NUMBER,
 )
-from tests.ingestion.pushing import Door, event, inbox, reasons
+from tests.ingestion.push_client import Door, event, inbox, reasons
 
 each = pytest.mark.parametrize
 
@@ -27,9 +27,9 @@ def test_an_invalid_event_is_rejected_alone_and_the_others_are_accepted(door: Do
 
 
 def test_a_thousand_invalid_events_are_all_reported(door: Door) -> None:
-    found = door.errors(*[event(quantity="x")] * 1_000)
+    errors = door.errors(*[event(quantity="x")] * 1_000)
 
-    assert found == dict.fromkeys(range(1_000), NUMBER)
+    assert errors == dict.fromkeys(range(1_000), NUMBER)
     assert inbox() == []
 
 

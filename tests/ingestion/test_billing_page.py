@@ -16,11 +16,11 @@ from finops.lake.flush import flush_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageBatch, UsageRetention
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.queries.billing import metered_months, month_by_source, usage_storage
 from ingestion.retention import drop_old_usage
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import event, open_door
+from tests.ingestion.push_client import event, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 PAGE = "/a/acme/settings/usage/"
@@ -90,7 +90,7 @@ def test_what_does_not_count_stands_beside_what_does(cast: Cast) -> None:
 
     assert {name: row.events for name, row in rows.items()} == {"One": 2, "Two": 1}
     assert (rows["One"].duplicates, rows["One"].rejected, rows["One"].voided) == (1, 1, 2)
-    assert sum(row.events for row in rows.values()) == metered(cast.account, clock.today()) == 3
+    assert sum(row.events for row in rows.values()) == metered_events(cast.account, clock.today()) == 3
     assert "This month so far 3" in page
     assert "One 2 1 1 2" in page
 
@@ -138,17 +138,17 @@ def test_one_that_deletes_says_how_much_and_is_asked_twice(cast: Cast) -> None:
         )
         flush_usage(cast.account)
 
-        asked = text_of(client.post(SAVE, {"months": "3"}))
+        confirmation = text_of(client.post(SAVE, {"months": "3"}))
         assert not UsageRetention.objects.unscoped().exists()
         done = text_of(client.post(SAVE, {"months": "3", "confirmed": "true"}, follow=True))
 
-        assert "1 event will be deleted for good" in asked
-        assert "2026-02-01" in asked
+        assert "1 event will be deleted for good" in confirmation
+        assert "2026-02-01" in confirmation
         assert "1 event is deleted in the coming night" in done
         assert usage_storage(cast.account).events == 3
         assert drop_old_usage(account=cast.account) == 1
         assert usage_storage(cast.account).events == 2
-        assert metered(cast.account, clock.today()) == 3
+        assert metered_events(cast.account, clock.today()) == 3
 
 
 def test_for_ever_is_an_empty_field(cast: Cast) -> None:
@@ -182,13 +182,13 @@ def test_only_an_admin_sets_it(cast: Cast, name: str) -> None:
 def test_of_two_admins_who_first_set_the_retention_at_once_the_second_changes_what_the_first_set(
     cast: Cast,
 ) -> None:
-    def keep(months: int) -> int | None:
+    def store(months: int) -> int | None:
         return services.set_usage_retention(account=cast.account, actor=cast.actor, months=months).months
 
     with threads(1) as submit:
         with transaction.atomic():
-            keep(3)
-            second = submit(keep, 6)
+            store(3)
+            second = submit(store, 6)
             wait_until(someone_waits_for_us)
         assert second.result(timeout=30) == 6
 
@@ -205,8 +205,8 @@ def test_the_page_asks_the_same_number_of_questions_whatever_is_there(cast: Cast
     for number in (0, 6):
         for each in range(number):
             open_door(cast, name=f"source {each}").push(event(), event(customer_id=""))
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             client.get(PAGE)
-        counts.append(len(asked))
+        counts.append(len(queries))
 
     assert counts[0] == counts[1]

@@ -19,7 +19,7 @@ URL = "/a/acme/customers/"
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Cast:
+def acme_usage(cast: Cast) -> Cast:
     now = datetime.now(UTC)
     long_ago = now - timedelta(days=90)
     with account_scope(cast.account):
@@ -51,8 +51,8 @@ def pk_of(cast: Cast, customer_id: str) -> int:
         return Customer.objects.get(customer_id=customer_id).pk
 
 
-def test_the_export_has_every_metric_by_its_aggregation(filled: Cast) -> None:
-    rows = rows_of(signed_in(filled.viewer).get(URL, {"format": "csv"}))
+def test_the_export_has_every_metric_by_its_aggregation(acme_usage: Cast) -> None:
+    rows = rows_of(signed_in(acme_usage.viewer).get(URL, {"format": "csv"}))
 
     globex = rows["globex"]
     used = {name: float(globex[name] or 0) for name in ("requests", "seats", "daily", "peak", "zzz fifth")}
@@ -81,10 +81,10 @@ def test_what_a_pusher_sends_is_no_formula_in_a_spreadsheet_and_no_markup_on_a_p
     assert all(markup not in text for text in answers)
 
 
-def test_a_customer_with_a_blank_name_is_called_by_its_id(filled: Cast) -> None:
-    with account_scope(filled.account):
+def test_a_customer_with_a_blank_name_is_called_by_its_id(acme_usage: Cast) -> None:
+    with account_scope(acme_usage.account):
         Customer.objects.filter(customer_id="globex").update(name=" \u3000")
-    client = signed_in(filled.viewer)
+    client = signed_in(acme_usage.viewer)
 
     pages = [
         client.get(page, follow=True).content.decode() for page in (f"{URL}?id=globex", "/a/acme/usage/")
@@ -94,12 +94,12 @@ def test_a_customer_with_a_blank_name_is_called_by_its_id(filled: Cast) -> None:
     assert re.search(r'title="globex">\s*globex\s*<', pages[1])
 
 
-def test_the_list_searches_and_sorts(filled: Cast) -> None:
-    client = signed_in(filled.viewer)
+def test_the_list_searches_and_sorts(acme_usage: Cast) -> None:
+    client = signed_in(acme_usage.viewer)
 
-    found = client.get(URL, {"q": "gmbh"}).content.decode()
-    assert "globex" in found
-    assert "silent" not in found
+    html = client.get(URL, {"q": "gmbh"}).content.decode()
+    assert "globex" in html
+    assert "silent" not in html
     page = client.get(URL, {"sort": "-last"})
     assert [row.customer_id for row in page.context["listing"].rows][-1] == "silent"
 
@@ -114,16 +114,16 @@ def test_a_long_list_has_pages(cast: Cast) -> None:
     assert "c120" in client.get(URL, {"page": "2"}).content.decode()
 
 
-def test_a_customer_is_reached_by_its_id(filled: Cast) -> None:
-    answer = signed_in(filled.viewer).get(URL, {"id": "株/ü?&"}, follow=True)
+def test_a_customer_is_reached_by_its_id(acme_usage: Cast) -> None:
+    answer = signed_in(acme_usage.viewer).get(URL, {"id": "株/ü?&"}, follow=True)
 
-    assert answer.redirect_chain == [(f"{URL}{pk_of(filled, '株/ü?&')}/", 302)]
+    assert answer.redirect_chain == [(f"{URL}{pk_of(acme_usage, '株/ü?&')}/", 302)]
     assert "株/ü?&amp;" in answer.content.decode()
-    assert signed_in(filled.viewer).get(URL, {"id": "nobody"}).status_code == 404
+    assert signed_in(acme_usage.viewer).get(URL, {"id": "nobody"}).status_code == 404
 
 
-def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(filled: Cast) -> None:
-    page = signed_in(filled.viewer).get(f"{URL}{pk_of(filled, 'globex')}/", {"granularity": "week"})
+def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(acme_usage: Cast) -> None:
+    page = signed_in(acme_usage.viewer).get(f"{URL}{pk_of(acme_usage, 'globex')}/", {"granularity": "week"})
 
     text = page.content.decode()
     assert "Globex GmbH" in text
@@ -135,8 +135,8 @@ def test_the_page_of_a_customer_shows_each_of_its_metrics_over_time(filled: Cast
     )
 
 
-def test_the_metrics_of_a_customer_are_exported(filled: Cast) -> None:
-    answer: Any = signed_in(filled.viewer).get(f"{URL}{pk_of(filled, 'globex')}/", {"format": "csv"})
+def test_the_metrics_of_a_customer_are_exported(acme_usage: Cast) -> None:
+    answer: Any = signed_in(acme_usage.viewer).get(f"{URL}{pk_of(acme_usage, 'globex')}/", {"format": "csv"})
     rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
     assert {row["Metric"]: row["Events"] for row in rows} == {
         "requests": "2",
@@ -155,32 +155,32 @@ def test_events_of_any_year_have_a_page(cast: Cast) -> None:
         assert signed_in(cast.viewer).get(url).status_code == 200
 
 
-def test_a_customer_without_events_and_a_bad_period_still_have_a_page(filled: Cast) -> None:
-    client = signed_in(filled.viewer)
+def test_a_customer_without_events_and_a_bad_period_still_have_a_page(acme_usage: Cast) -> None:
+    client = signed_in(acme_usage.viewer)
 
-    silent = client.get(f"{URL}{pk_of(filled, 'silent')}/").content.decode()
+    silent = client.get(f"{URL}{pk_of(acme_usage, 'silent')}/").content.decode()
     assert "No event of this customer" in silent
-    wrong = client.get(f"{URL}{pk_of(filled, 'globex')}/", {"period": "forever"})
+    wrong = client.get(f"{URL}{pk_of(acme_usage, 'globex')}/", {"period": "forever"})
     assert wrong.status_code == 400
     assert "period: Invalid enum value" in wrong.content.decode()
 
 
-def test_a_lake_out_of_time_is_said_on_the_page(filled: Cast, settings: Settings) -> None:
+def test_a_lake_out_of_time_is_said_on_the_page(acme_usage: Cast, settings: Settings) -> None:
     settings.LAKE_DEADLINE_SECONDS = 0
     for url in (
         URL,
-        f"{URL}{pk_of(filled, 'globex')}/",
+        f"{URL}{pk_of(acme_usage, 'globex')}/",
         "/a/acme/usage/",
         "/a/acme/usage/values/?dimension=x",
     ):
-        answer = signed_in(filled.viewer).get(url)
+        answer = signed_in(acme_usage.viewer).get(url)
         assert answer.status_code == 400
         assert "The query took longer than it may." in answer.content.decode()
 
 
-def test_a_strangers_account_has_none_of_these_customers(filled: Cast) -> None:
-    client = signed_in(filled.stranger)
+def test_a_strangers_account_has_none_of_these_customers(acme_usage: Cast) -> None:
+    client = signed_in(acme_usage.stranger)
 
     assert client.get("/a/elsewhere/customers/", {"id": "globex"}).status_code == 404
-    assert client.get(f"/a/elsewhere/customers/{pk_of(filled, 'globex')}/").status_code == 404
+    assert client.get(f"/a/elsewhere/customers/{pk_of(acme_usage, 'globex')}/").status_code == 404
     assert client.get(URL).status_code == 404

@@ -8,7 +8,7 @@ import pytest
 
 from finops.lake import queries as lake_queries
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import Door, event, inbox, open_door, reasons
+from tests.ingestion.push_client import Door, event, inbox, open_door, reasons
 
 TOO_MANY = "dimensions must not bring the source beyond 1,000 different keys"
 LONG = "dimensions must have keys of up to 255 characters"
@@ -27,8 +27,8 @@ def full(door: Door) -> Door:
 
 
 def test_an_event_with_a_key_too_many_is_rejected_and_events_of_known_keys_are_stored(full: Door) -> None:
-    known = next(iter(FULL))
-    answer = full.push(of(new="x"), of(**{known: "x"}), event(), event(quantity="5"), of(new="y"))
+    existing_key = next(iter(FULL))
+    answer = full.push(of(new="x"), of(**{existing_key: "x"}), event(), event(quantity="5"), of(new="y"))
     assert reasons(answer, submitted=5) == {0: TOO_MANY, 3: "quantity must be a number", 4: TOO_MANY}
     assert len(inbox()) == 3
     assert answer.headers["Usage-Rejected"] == "3"
@@ -66,8 +66,8 @@ def test_the_usage_page_of_a_full_source_is_small_and_takes_any_key(cast: Cast, 
     last = list(FULL)[-1]
     assert len(lake_queries.dimension_keys(cast.account)) == 1_000
     filters = "".join(f"&f{at}={key}&f{at}v=value" for at, key in enumerate(list(FULL)[:9]))
-    for asked in ("", f"?metric=requests&group_by=dimension:{last}{filters}"):
-        answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/usage/{asked}")
+    for query_string in ("", f"?metric=requests&group_by=dimension:{last}{filters}"):
+        answer = signed_in(cast.viewer).get(f"/a/{cast.account.slug}/usage/{query_string}")
         assert answer.status_code == 200
         assert len(answer.content) < 500_000
     assert f'value="dimension:{last}"'.encode() in answer.content

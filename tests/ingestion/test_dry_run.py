@@ -8,10 +8,10 @@ import pytest
 
 from accounts.scoping import account_scope
 from ingestion.models import Customer, UsageBatch, UsageMetric
-from ingestion.queries import metered_by_month
+from ingestion.queries import metered_events_by_month
 from ingestion.services import Retry, accept_events
 from tests.cast import Cast
-from tests.ingestion.pushing import (
+from tests.ingestion.push_client import (
     MOMENT,
     Door,
     batch_of,
@@ -39,16 +39,16 @@ def batch_ids() -> list[str]:
 def test_a_dry_run_is_answered_alike_and_stores_nothing(cast: Cast, door: Door, said: str) -> None:
     batch = [event(event_id="a", customer_name="A"), event(quantity="x"), event(event_id="a")]
     dry = door.push(*batch, path=said)
-    rows = (inbox(), batch_ids(), event_id_rows(), metered_by_month(cast.account))
+    rows = (inbox(), batch_ids(), event_id_rows(), metered_events_by_month(cast.account))
     with account_scope(cast.account):
-        known = Customer.objects.count() + UsageMetric.objects.count()
+        row_count = Customer.objects.count() + UsageMetric.objects.count()
     real = door.push(*batch)
 
     assert (dry.status_code, dry.content) == (real.status_code, real.content)
     assert dry.headers["Usage-Duplicates"] == real.headers["Usage-Duplicates"] == "1"
     assert dry.headers["Usage-Rejected"] == real.headers["Usage-Rejected"] == "1"
     assert "Usage-Batch-Id" not in dry.headers
-    assert (rows, known) == (([], [], 0, {}), 0)
+    assert (rows, row_count) == (([], [], 0, {}), 0)
 
 
 @each("said", ["?dry_run=false", "?dry_run=0", "?other=1"])

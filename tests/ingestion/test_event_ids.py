@@ -16,10 +16,10 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services, tasks
 from ingestion.models import Customer, UsageBatch, UsageMetric
-from ingestion.queries import metered_by_month
+from ingestion.queries import metered_events_by_month
 from ingestion.services import accept_events, event_ids
 from tests.cast import Cast
-from tests.ingestion.pushing import (
+from tests.ingestion.push_client import (
     Door,
     batch_of,
     credential_of,
@@ -44,7 +44,7 @@ def test_the_same_event_again_is_accepted_and_stored_once(cast: Cast, door: Door
     assert (first.json()["accepted"], first.headers["Usage-Duplicates"]) == (2, "0")
     assert (again.json()["accepted"], again.headers["Usage-Duplicates"]) == (2, "1")
     assert len(inbox()) == 3
-    assert sum(metered_by_month(cast.account).values()) == 3
+    assert sum(metered_events_by_month(cast.account).values()) == 3
 
 
 def test_the_same_id_with_other_content_is_rejected_at_its_index(door: Door) -> None:
@@ -241,29 +241,29 @@ def test_whatever_is_sent_again_each_id_is_stored_once(
 ) -> None:
     """A model of the rules over all pushes, with the counts of every answer."""
     with transaction.atomic():
-        seen: dict[str, Any] = {}
+        contents: dict[str, Any] = {}
         for batch in pushes:
-            fates = Counter(fate(seen, one) for one in batch)
+            fates = Counter(fate(contents, one) for one in batch)
             answer = door.push(*batch)
-            said = answer.json()
-            assert said["accepted"] == fates["new"] + fates["duplicate"]
-            assert said["rejected"] == fates["other"] + fates["wrong"]
+            result = answer.json()
+            assert result["accepted"] == fates["new"] + fates["duplicate"]
+            assert result["rejected"] == fates["other"] + fates["wrong"]
             assert int(answer.headers["Usage-Duplicates"]) == fates["duplicate"]
             batch_id = answer.headers["Usage-Batch-Id"]
             assert len([row for row in inbox() if row.batch == batch_id]) == fates["new"]
         transaction.set_rollback(True)
 
 
-def fate(seen: dict[str, Any], one: dict[str, Any]) -> str:
+def fate(contents: dict[str, Any], one: dict[str, Any]) -> str:
     if one["quantity"] == "x":
         return "wrong"
     name = one.get("event_id")
     if name is None:
         return "new"
-    if name not in seen:
-        seen[name] = one["quantity"]
+    if name not in contents:
+        contents[name] = one["quantity"]
         return "new"
-    return "duplicate" if seen[name] == one["quantity"] else "other"
+    return "duplicate" if contents[name] == one["quantity"] else "other"
 
 
 @pytest.mark.django_db(transaction=True)

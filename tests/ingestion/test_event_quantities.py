@@ -13,7 +13,7 @@ from tests.ingestion.messages import (
     NUMBER,
     RANGE,
 )
-from tests.ingestion.pushing import Door, event, inbox, reasons
+from tests.ingestion.push_client import Door, event, inbox, reasons
 
 each = pytest.mark.parametrize
 

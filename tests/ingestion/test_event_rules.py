@@ -18,7 +18,7 @@ from tests.ingestion.messages import (
     TIMESTAMP,
     UNIT,
 )
-from tests.ingestion.pushing import MOMENT, Door, event, inbox, reasons
+from tests.ingestion.push_client import MOMENT, Door, event, inbox, reasons
 
 each = pytest.mark.parametrize
 
@@ -43,19 +43,19 @@ def test_a_customer_id_of_1_to_255_characters_is_taken_as_it_is(door: Door, valu
 
 
 def test_lengths_count_characters_not_bytes(door: Door) -> None:
-    found = door.errors(
+    errors = door.errors(
         event(customer_id="😀" * 255),
         event(customer_id="😀" * 256),
         event(metric="😀" * 100),
         event(metric="😀" * 101),
     )
 
-    assert found == {1: CUSTOMER, 3: METRIC}
+    assert errors == {1: CUSTOMER, 3: METRIC}
 
 
 @each("value", [" ", "\t\n", "\u00a0", "\u3000\u2028", "\u200b", "\ufeff\u00ad", "\u3164"], ids=ascii)
 def test_blanks_are_no_customer_no_metric_and_no_unit(door: Door, value: str) -> None:
-    found = door.errors(
+    errors = door.errors(
         event(customer_id=value),
         event(metric=value),
         event(unit=value),
@@ -63,7 +63,7 @@ def test_blanks_are_no_customer_no_metric_and_no_unit(door: Door, value: str) ->
         event(unit=""),
     )
 
-    assert found == {0: CUSTOMER, 1: METRIC, 2: "unit must be a string that is not blank"}
+    assert errors == {0: CUSTOMER, 1: METRIC, 2: "unit must be a string that is not blank"}
 
 
 # metric
@@ -105,7 +105,7 @@ def test_a_missing_or_unparseable_timestamp_is_rejected(door: Door, value: Any) 
 
 
 def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(door: Door) -> None:
-    found = door.errors(
+    errors = door.errors(
         event(timestamp="2026-11-20 12:00 IST"),
         event(timestamp=1_763_640_000),
         event(timestamp=-1.5),
@@ -113,7 +113,7 @@ def test_a_timestamp_that_may_mean_several_moments_is_rejected_with_an_example(d
     )
 
     number = f'{TIMESTAMP}: a string, such as "2026-11-02T10:00:00Z" or unix seconds in quotes'
-    assert found == {
+    assert errors == {
         0: f"{TIMESTAMP}: the zone 'IST' may mean several offsets, or none; "
         "write the offset, as in 2026-11-02T10:00:00+01:00",
         1: number,
@@ -216,12 +216,12 @@ def test_the_first_violation_in_the_order_of_the_fields_is_reported(door: Door) 
         ("timestamp", "", MOMENT),
     ]
     mended = {name: wrong for name, wrong, _right in fields}
-    found = []
+    errors = []
     for name, _wrong, right in fields:
-        found.append(door.errors(mended)[0])
+        errors.append(door.errors(mended)[0])
         mended[name] = right
 
-    assert found == [CUSTOMER, NAME, METRIC, UNIT, NUMBER, DIMENSIONS, TIMESTAMP]
+    assert errors == [CUSTOMER, NAME, METRIC, UNIT, NUMBER, DIMENSIONS, TIMESTAMP]
     assert door.errors(mended) == {}
 
 

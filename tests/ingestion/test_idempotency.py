@@ -13,10 +13,10 @@ from django.test import Client
 from finops.lib import clock
 from ingestion import services, tasks
 from ingestion.models import PushAnswer, UsageBatch
-from ingestion.queries import metered_by_month
+from ingestion.queries import metered_events_by_month
 from ingestion.services import Retry, accept_events
 from tests.cast import Cast
-from tests.ingestion.pushing import (
+from tests.ingestion.push_client import (
     PATH,
     Door,
     batch_of,
@@ -47,7 +47,7 @@ def test_a_retry_gets_the_same_answer_and_stores_nothing(cast: Cast, door: Door)
     assert again.headers["Idempotent-Replayed"] == "true"
     assert "Idempotent-Replayed" not in first.headers
     assert len(inbox()) == len(batch_ids()) == 1
-    assert sum(metered_by_month(cast.account).values()) == 1
+    assert sum(metered_events_by_month(cast.account).values()) == 1
 
 
 def test_another_body_under_the_key_is_422_and_stores_nothing(door: Door) -> None:
@@ -157,8 +157,8 @@ def test_what_was_voided_or_deleted_comes_again_under_a_new_key_alone(
     assert (late.content, late.headers["Idempotent-Replayed"]) == (first.content, "true")
     assert inbox() == []
 
-    meant = door.push(event(event_id="a"), idempotency_key="another")
-    assert meant.headers["Usage-Duplicates"] == "0"
+    second_push = door.push(event(event_id="a"), idempotency_key="another")
+    assert second_push.headers["Usage-Duplicates"] == "0"
     assert len(inbox()) == 1
 
 
@@ -168,7 +168,7 @@ def test_a_dead_key_gets_no_kept_answer(cast: Cast, door: Door) -> None:
     accept_events(credential=credential, batch=batch_of(event()), retry=retry)
     services.revoke_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(services.KeyEnded):
+    with pytest.raises(services.KeyRevoked):
         accept_events(credential=credential, batch=batch_of(event()), retry=retry)
 
 

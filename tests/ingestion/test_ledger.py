@@ -17,10 +17,10 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import tasks
 from ingestion.models import RejectedEvent, UsageBatch, UsageMeter
-from ingestion.queries import metered, metered_by_month
+from ingestion.queries import metered_events, metered_events_by_month
 from ingestion.services import ledger
 from tests.cast import Cast
-from tests.ingestion.pushing import Door, event, inbox, open_door
+from tests.ingestion.push_client import Door, event, inbox, open_door
 
 NOVEMBER = date(2026, 11, 1)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_a_push_of_rejected_events_alone_is_in_the_ledger_and_counts_nothing(cas
 
     (row,) = batches(cast.account)
     assert (row.accepted, row.rejected, row.first_day, row.last_day) == (0, 2, None, None)
-    assert metered_by_month(cast.account) == {}
+    assert metered_events_by_month(cast.account) == {}
 
 
 @pytest.mark.parametrize("body", [b"no json", b"[]", b"{}"])
@@ -102,9 +102,9 @@ def test_of_rejected_events_the_newest_hundred_of_a_source_stay(cast: Cast, door
 
     tasks.prune_rejected()
 
-    left = rejected(cast.account)
-    assert [row.pk for row in left if row.source_id == door.source.pk] == newest
-    assert len([row for row in left if row.source_id == other.source.pk]) == 1
+    remaining = rejected(cast.account)
+    assert [row.pk for row in remaining if row.source_id == door.source.pk] == newest
+    assert len([row for row in remaining if row.source_id == other.source.pk]) == 1
 
 
 # The meter
@@ -118,10 +118,10 @@ def test_the_meter_counts_by_month_of_receipt_and_account(cast: Cast, door: Door
         door.push(event(timestamp="2020-01-01"), event())
         elsewhere.push(event())
 
-    assert metered_by_month(cast.account) == {date(2026, 10, 1): 1, NOVEMBER: 2}
-    assert metered(cast.account, date(2026, 11, 30)) == 2
-    assert metered(cast.other_account, NOVEMBER) == 1
-    assert metered(cast.account, date(2026, 12, 1)) == 0
+    assert metered_events_by_month(cast.account) == {date(2026, 10, 1): 1, NOVEMBER: 2}
+    assert metered_events(cast.account, date(2026, 11, 30)) == 2
+    assert metered_events(cast.other_account, NOVEMBER) == 1
+    assert metered_events(cast.account, date(2026, 12, 1)) == 0
 
 
 def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(cast: Cast, door: Door) -> None:
@@ -130,11 +130,11 @@ def test_a_voided_batch_is_off_the_meter_also_after_it_left_the_ledger(cast: Cas
         door.push(event())
     void(next(row for row in batches(cast.account) if row.accepted == 2))
 
-    assert metered(cast.account, NOVEMBER) == 1
+    assert metered_events(cast.account, NOVEMBER) == 1
     with clock.frozen(NOW + timedelta(days=ledger.LEDGER_DAYS, seconds=1)):
         tasks.sweep()
     assert batches(cast.account) == []
-    assert metered(cast.account, NOVEMBER) == 1
+    assert metered_events(cast.account, NOVEMBER) == 1
 
 
 def test_batches_leave_the_ledger_after_35_days_and_the_meter_stays(cast: Cast, door: Door) -> None:
@@ -148,7 +148,7 @@ def test_batches_leave_the_ledger_after_35_days_and_the_meter_stays(cast: Cast, 
     assert len(batches(cast.account)) == 1
     with account_scope(cast.account):
         assert [(row.month, row.events) for row in UsageMeter.objects.all()] == [(NOVEMBER, 2)]
-    assert metered_by_month(cast.account) == {NOVEMBER: 3}
+    assert metered_events_by_month(cast.account) == {NOVEMBER: 3}
 
 
 def test_a_batch_that_waits_to_be_voided_stays_in_the_ledger(cast: Cast, door: Door) -> None:
@@ -162,7 +162,7 @@ def test_a_batch_that_waits_to_be_voided_stays_in_the_ledger(cast: Cast, door: D
         assert ledger.roll_up() == 0
         void(row)
         assert ledger.roll_up() == 1
-    assert metered_by_month(cast.account) == {}
+    assert metered_events_by_month(cast.account) == {}
 
 
 def test_the_meter_outlives_the_source(cast: Cast, door: Door) -> None:
@@ -170,7 +170,7 @@ def test_the_meter_outlives_the_source(cast: Cast, door: Door) -> None:
 
     door.source.delete()
 
-    assert sum(metered_by_month(cast.account).values()) == 2
+    assert sum(metered_events_by_month(cast.account).values()) == 2
 
 
 events = st.builds(
@@ -215,6 +215,6 @@ def test_whatever_happens_the_meter_is_what_was_stored_and_not_voided(
                 now += timedelta(days=what)
 
         stored = Counter(received[row.batch] for row in inbox() if row.batch in received)
-        assert metered_by_month(cast.account) == stored
-        assert all(metered(cast.account, month) == count for month, count in stored.items())
+        assert metered_events_by_month(cast.account) == stored
+        assert all(metered_events(cast.account, month) == count for month, count in stored.items())
         transaction.set_rollback(True)

@@ -43,8 +43,8 @@ def test_a_push_counts_in_the_very_next_call_without_a_restart(live_server_proce
                     "params": {"name": tool, "arguments": arguments},
                 },
             ).json()
-            found: dict[str, Any] = answer["result"]["structuredContent"]
-            return found
+            content: dict[str, Any] = answer["result"]["structuredContent"]
+            return content
 
         def push(customer: str, quantity: float) -> None:
             event = {"customer_id": customer, "metric": "orders", "quantity": quantity, "unit": "order"}

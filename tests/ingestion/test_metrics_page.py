@@ -11,10 +11,10 @@ import pytest
 from accounts.scoping import account_scope
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric
-from ingestion.queries import UsageAsked, read_usage
+from ingestion.queries import MetricQuery, read_usage
 from ingestion.views.metrics import EXAMPLE_EVENTS, EXAMPLES
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import event, open_door
+from tests.ingestion.push_client import event, open_door
 
 LIST = "/a/acme/settings/metrics/"
 DAYS = {"Monday": "2026-11-16T10:00:0{}Z", "Tuesday": "2026-11-17T10:00:0{}Z"}
@@ -100,7 +100,7 @@ def test_the_examples_are_what_answers_say(cast: Cast, example: Any) -> None:
 
     with account_scope(cast.account):
         days = DateRange(date(2026, 11, 16), date(2026, 11, 17))
-        found = read_usage(cast.account, UsageAsked(metric="requests", days=days))
+        usage = read_usage(cast.account, MetricQuery(metric="requests", days=days))
 
-    assert found.total == example.answer
+    assert usage.total == example.answer
     assert example.label == UsageMetric.Aggregation(example.aggregation).label

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from ingestion.openapi import document
 from tests.cast import Cast
-from tests.ingestion.pushing import PATH, event, open_door
+from tests.ingestion.push_client import PATH, event, open_door
 from tests.ingestion.test_any_push import INPUTS, SOAK
 from tests.servers import LiveServer
 
@@ -37,7 +37,7 @@ def test_the_document_is_served_to_everybody_and_valid() -> None:
     validate(answer.json())
 
 
-def failing(error: type[Exception]) -> Callable[..., None]:
+def fail_with(error: type[Exception]) -> Callable[..., None]:
     def fail(**_: Any) -> None:
         raise error
 
@@ -60,7 +60,7 @@ def test_every_header_of_an_answer_of_ours_is_documented(cast: Cast, monkeypatch
     with override_settings(USAGE_RATE_LIMIT_PER_MINUTE=1):
         answers.append(door.push(event()))
     for error in (RuntimeError, OperationalError):
-        monkeypatch.setattr("ingestion.views.push.accept_events", failing(error))
+        monkeypatch.setattr("ingestion.views.push.accept_events", fail_with(error))
         answers.append(door.push(event()))
 
     for answer in answers:
@@ -93,8 +93,8 @@ CHECKS: list[Any] = [
 
 @pytest.fixture(scope="module")
 def key(live_server_process: LiveServer) -> str:
-    made: str = live_server_process.run("tests.ingestion.test_push_killed:usage_key", "openapi")
-    return made
+    plaintext: str = live_server_process.run("tests.ingestion.test_push_killed:usage_key", "openapi")
+    return plaintext
 
 
 @pytest.mark.soak
@@ -113,8 +113,8 @@ def test_what_the_document_allows_and_forbids_gets_a_documented_answer(
 
     case.validate_response(answer, checks=CHECKS)
     if answer.status_code == 200:
-        said, submitted = answer.json(), sent_events(case)
-        assert said["accepted"] + said["rejected"] == len(submitted)
+        result, submitted = answer.json(), sent_events(case)
+        assert result["accepted"] + result["rejected"] == len(submitted)
 
 
 def sent_events(case: schemathesis.Case[Any]) -> list[Any]:

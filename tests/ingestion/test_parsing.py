@@ -17,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion import parsing
-from ingestion.parsing import Batch, Malformed, Rejection, check_batch, last_names
+from ingestion.parsing import Batch, MalformedBody, Rejection, check_batch, last_names
 from ingestion.timestamps import hint, parse_timestamp
-from tests.ingestion.generated import body_of, events
-from tests.ingestion.pushing import event
+from tests.ingestion.event_strategies import body_of, events
+from tests.ingestion.push_client import event
 
 
 def by_hand(batch: list[Any]) -> tuple[dict[int, str], list[int]]:
     """The rules as the interface words them, over Python values."""
-    errors = {index: said for index, one in enumerate(batch) if (said := said_of(one))}
+    errors = {index: error for index, one in enumerate(batch) if (error := said_of(one))}
     return errors, [index for index in range(len(batch)) if index not in errors]
 
 
@@ -40,7 +40,7 @@ def said_of(one: Any) -> str:
         "quantity": (number, "quantity must be a number"),
         "dimensions": (optional(labels), "dimensions must be an object of string values"),
         "timestamp": (moment, "timestamp must be a parseable date"),
-        "event_id": (optional(named(255)), "event_id must be a non-empty string up to 255 characters"),
+        "event_id": (optional(is_name(255)), "event_id must be a non-empty string up to 255 characters"),
     }
     for name, (rule, message) in rules.items():
         if not rule(one.get(name)):
@@ -64,15 +64,15 @@ def plain(value: Any) -> bool:
     return isinstance(value, str) and not any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value)
 
 
-def named(longest: int) -> Callable[[Any], bool]:
+def is_name(longest: int) -> Callable[[Any], bool]:
     return lambda value: plain(value) and 1 <= len(value) <= longest
 
 
 def shown(longest: int) -> Callable[[Any], bool]:
-    return lambda value: named(longest)(value) and seen(value)
+    return lambda value: is_name(longest)(value) and is_visible(value)
 
 
-def seen(text: str) -> bool:
+def is_visible(text: str) -> bool:
     """Whether a character of a text shows: no white space, no format character, none of the empty letters."""
     return any(
         not sign.isspace() and unicodedata.category(sign) != "Cf"
@@ -82,7 +82,7 @@ def seen(text: str) -> bool:
 
 
 def unit(value: Any) -> bool:
-    return not value or seen(value)
+    return not value or is_visible(value)
 
 
 def optional(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -114,18 +114,18 @@ def moment(value: Any) -> bool:
 def test_every_event_is_judged_by_the_rules(batch: list[Any]) -> None:
     errors, places = by_hand(batch)
 
-    found = check_batch(body_of(batch))
+    checked_batch = check_batch(body_of(batch))
 
-    assert {each.index: each.error for each in found.rejected} == errors
-    assert [each.position for each in found.events] == places
-    assert found.rounded == [
+    assert {each.index: each.error for each in checked_batch.rejected} == errors
+    assert [each.position for each in checked_batch.events] == places
+    assert checked_batch.rounded == [
         at for at in places if Fraction(batch[at]["quantity"]) != in_twelve_places(batch[at]["quantity"])
     ]
-    for stored in found.events:
-        sent = batch[stored.position]
-        assert stored.customer_id == sent["customer_id"]
-        assert Fraction(stored.quantity) == in_twelve_places(sent["quantity"])
-        assert json.loads(stored.dimensions or "{}") == (sent.get("dimensions") or {})
+    for stored in checked_batch.events:
+        sent_event = batch[stored.position]
+        assert stored.customer_id == sent_event["customer_id"]
+        assert Fraction(stored.quantity) == in_twelve_places(sent_event["quantity"])
+        assert json.loads(stored.dimensions or "{}") == (sent_event.get("dimensions") or {})
 
 
 class Never:
@@ -155,17 +155,17 @@ def test_the_last_name_given_in_the_array_counts_and_none_takes_nothing_away(
     for customer, name in pairs:
         expected[customer] = expected.get(customer) if name is None else name
 
-    found = check_batch(
+    batch = check_batch(
         body_of([event(customer_id=customer, customer_name=name) for customer, name in pairs])
     )
 
-    assert last_names(found.events, found.names) == expected
+    assert last_names(batch.events, batch.names) == expected
 
 
 def test_a_rejected_event_names_no_customer_and_no_metric() -> None:
-    found = check_batch(body_of([event(customer_id="a", metric="m", quantity="x", customer_name="A")]))
+    batch = check_batch(body_of([event(customer_id="a", metric="m", quantity="x", customer_name="A")]))
 
-    assert found == Batch(rejected=[Rejection(0, "quantity must be a number")], body=found.body)
+    assert batch == Batch(rejected=[Rejection(0, "quantity must be a number")], body=batch.body)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_millions_of_tiny_events_are_refused_without_being_made(body: bytes) -> 
 
     tracemalloc.start()
     try:
-        with pytest.raises(Malformed, match="at most 1,000 events"):
+        with pytest.raises(MalformedBody, match="at most 1,000 events"):
             check_batch(body)
         _now, most = tracemalloc.get_traced_memory()
     finally:
@@ -195,10 +195,10 @@ def test_a_long_body_of_few_events_is_taken_the_slow_way_too() -> None:
     long = event(dimensions={str(number): "x" * 1_000 for number in range(1_000)})
     other = {"x": [0] * 400_000, "events": [event(quantity="x"), long]}
 
-    found = check_batch(json.dumps(other).encode())
+    batch = check_batch(json.dumps(other).encode())
 
-    assert [each.position for each in found.events] == [1]
-    assert [each.index for each in found.rejected] == [0]
+    assert [each.position for each in batch.events] == [1]
+    assert [each.index for each in batch.rejected] == [0]
 
 
 SIZE = 4_000_000
@@ -219,7 +219,7 @@ DEAR = {
 def test_no_body_costs_more_than_half_a_millisecond_a_kilobyte(body: bytes) -> None:
     """A gzipped body may be a hundred times what was sent, which makes this 50 ms a KB sent."""
     spent = time.process_time()
-    with suppress(Malformed):
+    with suppress(MalformedBody):
         check_batch(body)
     assert (time.process_time() - spent) * 1_000 < len(body) / 1024 * 0.5 / 2
 
@@ -229,8 +229,8 @@ def test_events_are_counted_wherever_they_stand(count: int) -> None:
     for event_ in ("0", "[1,2]", '"a,b"'):
         body = '{"a":[1,2],"events":[' + ",".join([event_] * count) + '],"b":0}'
         if count > parsing.MAX_EVENTS:
-            with pytest.raises(Malformed, match="at most 1,000") as refused:
+            with pytest.raises(MalformedBody, match="at most 1,000") as refused:
                 check_batch(body.encode())
             assert refused.value.code == "too_many_events"
         else:
-            assert check_batch(body.encode()).submitted == count
+            assert check_batch(body.encode()).event_count == count

@@ -22,7 +22,7 @@ from ingestion.keys import PREFIX, authenticate_usage_key
 from ingestion.models import UsageSource
 from ingestion.views.push import push
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import PATH, Door, event, inbox, key_of, open_door, reasons
+from tests.ingestion.push_client import PATH, Door, event, inbox, key_of, open_door, reasons
 
 BODY = json.dumps({"events": [event()]}).encode()
 each = pytest.mark.parametrize
@@ -31,10 +31,10 @@ each = pytest.mark.parametrize
 def problem(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/json"
-    said = answer.json()
-    assert said.keys() == {"error"}
-    assert said["error"].keys() == {"code", "message"}
-    code = said["error"]["code"]
+    content = answer.json()
+    assert content.keys() == {"error"}
+    assert content["error"].keys() == {"code", "message"}
+    code = content["error"]["code"]
     assert isinstance(code, str)
     return code
 
@@ -394,10 +394,10 @@ def test_a_fault_of_ours_is_json_with_an_incident_and_no_detail(
 def test_a_push_costs_five_statements_beside_its_transaction(door: Door) -> None:
     with CaptureQueriesContext(connection) as queries:
         door.push(*[event(customer_id=str(number), customer_name="x") for number in range(1_000)])
-    said = [query["sql"].split()[0] for query in queries.captured_queries]
+    verbs = [query["sql"].split()[0] for query in queries.captured_queries]
 
     # In a test the transaction is a savepoint.
-    assert said == ["WITH", "SAVEPOINT", "SELECT", "WITH", "INSERT", "INSERT", "RELEASE"]
+    assert verbs == ["WITH", "SAVEPOINT", "SELECT", "WITH", "INSERT", "INSERT", "RELEASE"]
 
 
 @each(("body", "most"), [(b"no json", 1), (b'{"events": []}', 3)], ids=["refused", "empty"])
@@ -422,9 +422,9 @@ def test_the_key_reaches_no_log_and_no_table(door: Door, caplog: pytest.LogCaptu
     with caplog.at_level(logging.DEBUG), CaptureQueriesContext(connection) as queries:
         door.push(event(), event(quantity="x"))
         door.send(b"no json")
-    said = caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
+    log_and_sql = caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
 
-    assert secret not in said
+    assert secret not in log_and_sql
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():
             cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text LIKE %s', [f"%{secret}%"])
@@ -432,8 +432,8 @@ def test_the_key_reaches_no_log_and_no_table(door: Door, caplog: pytest.LogCaptu
 
 
 def test_a_key_says_which_source_and_account_it_is_of(cast: Cast, door: Door) -> None:
-    found = authenticate_usage_key(door.key)
+    credential = authenticate_usage_key(door.key)
 
-    assert found is not None
-    assert (found.account, found.source_id) == (cast.account, door.source.pk)
-    assert UsageSource.objects.unscoped().get(pk=found.source_id) == door.source
+    assert credential is not None
+    assert (credential.account, credential.source_id) == (cast.account, door.source.pk)
+    assert UsageSource.objects.unscoped().get(pk=credential.source_id) == door.source

@@ -15,16 +15,16 @@ from finops.lake.models import LakeSegment
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
-from ingestion.csvfile import Piece, pieces
-from ingestion.keys import lock_living_key
+from ingestion.csvfile import Chunk, chunks
+from ingestion.keys import lock_active_key
 from ingestion.models import UsageBatch, UsageSource, UsageUpload
-from ingestion.queries.metering import metered
-from ingestion.services import KeyEnded, accept_events
+from ingestion.queries.metering import metered_events
+from ingestion.services import KeyRevoked, accept_events
+from ingestion.services.chunks import AttemptSuperseded, store_chunk
 from ingestion.services.keys import end_pushes
-from ingestion.services.pieces import Lost, store_piece
 from ingestion.services.uploads import _attempt
 from tests.cast import Cast
-from tests.ingestion.pushing import MOMENT, Door, batch_of, credential_of, event, inbox, open_door
+from tests.ingestion.push_client import MOMENT, Door, batch_of, credential_of, event, inbox, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,7 +47,7 @@ def test_a_source_that_is_deleted_waits_for_the_push_that_is_storing_and_takes_i
     assert inbox() == []
     assert [segment.rows for segment in live] == [2]
     assert door.push(event()).status_code == 401
-    assert metered(cast.account, clock.today()) == 4, "what was brought stays on the meter"
+    assert metered_events(cast.account, clock.today()) == 4, "what was brought stays on the meter"
     assert AuditEntry.objects.unscoped().filter(action="usage_source.delete").count() == 1
 
 
@@ -60,11 +60,11 @@ def test_a_push_that_comes_while_its_source_is_being_deleted_waits_and_is_refuse
             services.delete_usage_source(source=door.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
-        with pytest.raises(KeyEnded):
+        with pytest.raises(KeyRevoked):
             coming.result(timeout=30)
 
     assert inbox() == []
-    assert metered(cast.account, clock.today()) == 0
+    assert metered_events(cast.account, clock.today()) == 0
 
 
 def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(cast: Cast) -> None:
@@ -77,18 +77,18 @@ def test_a_source_that_is_deleted_takes_the_upload_that_runs_and_its_file_along(
 
     with threads(1) as submit:
         with transaction.atomic(), Path(queued.path).open("rb") as content:
-            found = pieces(content)
-            store_piece(job=job, piece=next(found))
+            file_chunks = chunks(content)
+            store_chunk(job=job, chunk=next(file_chunks))
             ending = submit(services.delete_usage_source, source=door.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
         ending.result(timeout=30)
 
-    with pytest.raises(Lost):
-        store_piece(job=job, piece=Piece(rows=1))
+    with pytest.raises(AttemptSuperseded):
+        store_chunk(job=job, chunk=Chunk(rows=1))
 
     assert inbox() == []
     assert not Path(queued.path).exists()
-    assert metered(cast.account, clock.today()) == 1_000, "what was brought stays on the meter"
+    assert metered_events(cast.account, clock.today()) == 1_000, "what was brought stays on the meter"
     assert not services.run_upload(queued.pk)
 
 
@@ -124,7 +124,7 @@ def test_an_account_that_is_deleted_waits_for_the_push_that_is_storing_and_leave
         assert cursor.fetchone() == (0,)
 
 
-def ended(what: str, door: Door, cast: Cast) -> None:
+def end_key(what: str, door: Door, cast: Cast) -> None:
     if what == "account":
         cast.account.delete()
     else:
@@ -140,7 +140,7 @@ def test_what_is_deleted_waits_for_the_void_of_a_batch_of_it(cast: Cast, what: s
     with threads(1) as submit:
         with transaction.atomic():
             locks.lock_usage(cast.account)  # a void that is about to take its batch's row
-            ending = submit(ended, what, door, cast)
+            ending = submit(end_key, what, door, cast)
             wait_until(someone_waits_for_us)
             services.void_usage_batch(batch=batch, actor=cast.actor)
         ending.result(timeout=30)
@@ -160,7 +160,7 @@ def test_a_void_waits_for_the_end_of_what_its_batch_is_of(cast: Cast, what: str)
             end_pushes(account=cast.account)  # a deletion that is about to take the batches' rows
             voiding = submit(services.void_usage_batch, batch=batch, actor=cast.actor)
             wait_until(someone_waits_for_us)
-            ended(what, door, cast)
+            end_key(what, door, cast)
         if what == "source":
             assert voiding.result(timeout=30).voided_at
         else:
@@ -176,7 +176,7 @@ def test_a_regeneration_and_the_deletion_of_its_source_take_turns(cast: Cast) ->
     with threads(1) as submit:
         with transaction.atomic():
             UsageSource.objects.unscoped().select_for_update(no_key=True).get()  # as a regeneration begins
-            ending = submit(ended, "source", door, cast)
+            ending = submit(end_key, "source", door, cast)
             wait_until(someone_waits_for_us)
             services.regenerate_usage_key(source=door.source, actor=cast.actor)
         ending.result(timeout=30)
@@ -191,7 +191,7 @@ def test_a_regeneration_that_waits_for_a_push_does_not_keep_the_push_from_its_so
 
     with threads(1) as submit:
         with transaction.atomic():
-            assert lock_living_key(credential.key_id)
+            assert lock_active_key(credential.key_id)
             regenerating = submit(services.regenerate_usage_key, source=door.source, actor=cast.actor)
             wait_until(someone_waits_for_us)
             accept_events(credential=credential, batch=batch_of(event(), event(metric="", customer_id="b")))

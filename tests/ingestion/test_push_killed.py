@@ -28,7 +28,7 @@ from accounts.models import User
 from accounts.services import create_account
 from finops.lake import inbox, payload
 from ingestion import services
-from tests.ingestion.pushing import PATH
+from tests.ingestion.push_client import PATH
 from tests.ingestion.world import World, world
 
 SOAK = bool(os.environ.get("SOAK"))
@@ -51,8 +51,8 @@ def usage_key(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def place(django_db_setup: None) -> Iterator[World]:
-    with world(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as made:
-        yield made
+    with world(USAGE_RATE_LIMIT_PER_MINUTE="1000000") as new_world:
+        yield new_world
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Sender:
         try:
             connection.request("POST", PATH, json.dumps({"events": self.batches[at]}), headers)
             answer = connection.getresponse()
-            said: dict[str, Any] = json.loads(answer.read())
+            result: dict[str, Any] = json.loads(answer.read())
         except (OSError, http.client.HTTPException):
             self.lost += 1
             return None
@@ -110,8 +110,8 @@ class Sender:
         if answer.status in (500, 503):
             self.lost += 1
             return None
-        assert answer.status == 200, said
-        return said
+        assert answer.status == 200, result
+        return result
 
 
 def push_and_kill(place: World, kill: Callable[[], None]) -> list[Sender]:
@@ -142,9 +142,9 @@ def wait_for_answers(senders: list[Sender]) -> None:
     time.sleep(random.random() * 0.1)
 
 
-def waiting(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
+def inbox_rows(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
     """What is in the inbox: name, metric, day, quantity, batch."""
-    values = map(inbox.stored, place.rows("SELECT payload, size, events FROM lake_usageinbox"))
+    values = map(inbox.payload_of_row, place.rows("SELECT payload, size, events FROM lake_usageinbox"))
     return [
         (
             json.loads(row["dimensions"])["name"],
@@ -158,17 +158,19 @@ def waiting(place: World) -> list[tuple[str, str, date, Decimal, UUID]]:
 
 
 def check(place: World, senders: list[Sender]) -> None:
-    stored = waiting(place)
+    pending = inbox_rows(place)
     names = {sender.name for sender in senders}
-    ours = [row for row in stored if row[0].partition("/")[0] in names]
+    ours = [row for row in pending if row[0].partition("/")[0] in names]
     times = Counter(row[0] for row in ours)
     expected: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for sender in senders:
         assert all(answer["accepted"] == EVENTS for answer in sender.answered.values())
         for at, batch in enumerate(sender.batches):
-            found = {times[one["dimensions"]["name"]] for one in batch}
-            assert found in ([{1}] if at in sender.answered else [{0}, {1}]), f"{sender.name}/{at}: {found}"
-            if found == {1}:
+            batch_times = {times[one["dimensions"]["name"]] for one in batch}
+            assert batch_times in ([{1}] if at in sender.answered else [{0}, {1}]), (
+                f"{sender.name}/{at}: {batch_times}"
+            )
+            if batch_times == {1}:
                 for one in batch:
                     expected[one["metric"], one["timestamp"][:10]] += Decimal(str(one["quantity"]))
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
@@ -178,7 +180,7 @@ def check(place: World, senders: list[Sender]) -> None:
     ledger = dict(place.rows("SELECT id, accepted - duplicates FROM ingestion_usagebatch"))
     of_batches = Counter(row[4] for row in ours)
     assert {batch: ledger[batch] for batch in of_batches} == of_batches
-    assert sum(ledger.values()) == len(stored)
+    assert sum(ledger.values()) == len(pending)
 
 
 def test_a_killed_web_process_loses_and_doubles_nothing(place: World) -> None:

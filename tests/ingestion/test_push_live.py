@@ -19,7 +19,7 @@ from accounts.audit import Actor
 from accounts.models import User
 from accounts.services import create_account
 from ingestion import services
-from tests.ingestion.pushing import PATH, event
+from tests.ingestion.push_client import PATH, event
 from tests.servers import LiveServer
 
 BATCH = {"events": [event(customer_id=f"c-{number}", quantity=number) for number in range(1_000)]}
@@ -36,16 +36,16 @@ def usage_key() -> str:
 
 @pytest.fixture(scope="module")
 def key(live_server_process: LiveServer) -> str:
-    made: str = live_server_process.run("tests.ingestion.test_push_live:usage_key")
-    return made
+    plaintext: str = live_server_process.run("tests.ingestion.test_push_live:usage_key")
+    return plaintext
 
 
 def post(server: LiveServer, key: str, content: Any, **headers: str) -> httpx.Response:
-    given = {
+    all_headers = {
         "Authorization": f"Bearer {key}",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    return httpx.post(server.url + PATH, content=content, headers=given, timeout=60)
+    return httpx.post(server.url + PATH, content=content, headers=all_headers, timeout=60)
 
 
 def test_a_thousand_events_plain_gzipped_and_chunked(live_server_process: LiveServer, key: str) -> None:
@@ -76,9 +76,9 @@ def test_curl_sends_a_file_of_megabytes_as_a_form(live_server_process: LiveServe
         "@-",
     ]
 
-    said = subprocess.run(command, input=padded, capture_output=True, text=True, check=True, timeout=60)
+    output = subprocess.run(command, input=padded, capture_output=True, text=True, check=True, timeout=60)
 
-    assert json.loads(said.stdout) == ALL
+    assert json.loads(output.stdout) == ALL
 
 
 def test_a_body_over_16_mib_is_refused_whether_its_length_is_announced_or_not(

@@ -10,7 +10,7 @@ import pytest
 from django.test import RequestFactory, override_settings
 
 from ingestion.views.push import push
-from tests.ingestion.pushing import PATH, Door, event
+from tests.ingestion.push_client import PATH, Door, event
 
 BODIES = {
     "accepted": json.dumps({"events": [event()]}),
@@ -35,7 +35,7 @@ def test_nothing_of_a_push_waits_for_the_garbage_collector(door: Door, body: str
     gc.disable()
     try:
         with override_settings(USAGE_MAX_BODY_BYTES=1_000):
-            left = push_and_forget(body, key)
-        assert left() is None
+            survivors = push_and_forget(body, key)
+        assert survivors() is None
     finally:
         gc.enable()

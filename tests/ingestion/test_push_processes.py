@@ -16,7 +16,7 @@ from accounts.models import User
 from finops.web.admission import SMALL_BODY
 from ingestion import services
 from ingestion.models import UsageSource
-from tests.ingestion.pushing import PATH, event
+from tests.ingestion.push_client import PATH, event
 from tests.ingestion.world import Web, World, redis_server, world
 
 LIMIT = 60
@@ -36,8 +36,8 @@ def regenerate(email: str) -> str:
 
 @pytest.fixture(scope="module")
 def place(django_db_setup: None) -> Iterator[World]:
-    with redis_server() as url, world(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as made:
-        yield made
+    with redis_server() as url, world(REDIS_URL=url, USAGE_RATE_LIMIT_PER_MINUTE=str(LIMIT)) as new_world:
+        yield new_world
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def webs(place: World) -> Iterator[tuple[Web, Web]]:
 
 
 def push(web: Web, key: str, **headers: str) -> httpx.Response:
-    given = {"Authorization": f"Bearer {key}", **headers}
-    return httpx.post(web.server.url + PATH, content=BODY, headers=given, timeout=60)
+    all_headers = {"Authorization": f"Bearer {key}", **headers}
+    return httpx.post(web.server.url + PATH, content=BODY, headers=all_headers, timeout=60)
 
 
 def test_the_limit_of_an_account_is_exact_over_two_processes(place: World, webs: tuple[Web, Web]) -> None:
@@ -63,7 +63,7 @@ def test_the_limit_of_an_account_is_exact_over_two_processes(place: World, webs:
         ]
 
     with ThreadPoolExecutor(4) as pool:
-        answers = [answer for found in pool.map(some, range(4)) for answer in found]
+        answers = [answer for statuses in pool.map(some, range(4)) for answer in statuses]
 
     assert Counter(answer.status_code for answer in answers) == {200: LIMIT, 429: LIMIT // 3}
     assert all(1 <= int(answer.headers["RateLimit-Reset"]) <= 60 for answer in answers)

@@ -18,13 +18,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
-from ingestion.keys import authenticate_usage_key, lock_living_key
+from ingestion.keys import authenticate_usage_key, lock_active_key
 from ingestion.models import Customer, UsageMetric
 from ingestion.parsing import Batch, check_batch
-from ingestion.services import KeyEnded, accept_events
+from ingestion.services import KeyRevoked, accept_events
 from ingestion.views.push import push
 from tests.cast import Cast
-from tests.ingestion.pushing import PATH, Door, event, inbox, key_of, open_door
+from tests.ingestion.push_client import PATH, Door, event, inbox, key_of, open_door
 from tests.waiting import someone_waits_for_us, threads, wait_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -208,7 +208,7 @@ def test_a_key_regenerated_between_its_check_and_the_commit_stores_nothing(cast:
     assert credential is not None
     services.regenerate_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(KeyEnded):
+    with pytest.raises(KeyRevoked):
         accept_events(credential=credential, batch=batch_of(event(customer_id="a")))
 
     assert (inbox(), customers(cast.account), metrics(cast.account)) == ([], {}, [])
@@ -247,7 +247,7 @@ def test_an_empty_push_under_a_key_that_ended_meanwhile_is_refused_too(cast: Cas
     assert credential is not None
     services.revoke_usage_key(source=door.source, actor=cast.actor)
 
-    with pytest.raises(KeyEnded):
+    with pytest.raises(KeyRevoked):
         accept_events(credential=credential, batch=batch_of())
 
 
@@ -283,7 +283,7 @@ def test_a_push_that_comes_while_its_key_is_being_replaced_waits_and_is_refused(
             services.regenerate_usage_key(source=door.source, actor=cast.actor)
             coming = submit(accept_events, credential=credential, batch=batch_of(event()))
             wait_until(someone_waits_for_us)
-        with pytest.raises(KeyEnded):
+        with pytest.raises(KeyRevoked):
             coming.result(timeout=30)
 
     assert inbox() == []
@@ -296,7 +296,7 @@ def test_pushes_of_one_key_do_not_wait_for_each_other(cast: Cast) -> None:
     assert key is not None
 
     with threads(1) as submit, transaction.atomic():
-        assert lock_living_key(key.pk)
+        assert lock_active_key(key.pk)
         # Authenticates, which writes the last use, and stores, while another push holds the key.
         answer = submit(door.push, event()).result(timeout=30)
 
@@ -322,8 +322,8 @@ def test_parallel_pushes_that_name_the_same_customers_in_opposite_order_never_de
             accept_events(credential=credential, batch=batch_of(*named))
 
     with threads(4) as submit:
-        for sent in [submit(send, sender) for sender in range(4)]:
-            sent.result(timeout=120)
+        for future in [submit(send, sender) for sender in range(4)]:
+            future.result(timeout=120)
 
     assert len(inbox()) == 4 * rounds * 120
     assert len(customers(cast.account)) == 60 + rounds * 60

@@ -8,7 +8,7 @@ import pytest
 
 from ingestion import services
 from tests.cast import Cast
-from tests.ingestion.pushing import Door, event, inbox, open_door
+from tests.ingestion.push_client import Door, event, inbox, open_door
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def door(cast: Cast, settings: Any) -> Door:
     return open_door(cast)
 
 
-def said(answer: Any) -> dict[str, str]:
+def limit_headers(answer: Any) -> dict[str, str]:
     names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After")
     return {name: answer.headers[name] for name in names if name in answer.headers}
 
@@ -25,7 +25,7 @@ def said(answer: Any) -> dict[str, str]:
 def test_the_limit_is_a_thousand_a_minute(cast: Cast) -> None:
     answer = open_door(cast).push(event())
 
-    assert said(answer) == {
+    assert limit_headers(answer) == {
         "RateLimit-Limit": "1000",
         "RateLimit-Remaining": "999",
         "RateLimit-Reset": "60",
@@ -36,11 +36,18 @@ def test_over_the_limit_is_429_with_the_seconds_to_wait_and_nothing_is_stored(do
     answers = [door.push(event()) for _ in range(6)]
 
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
-    assert [said(answer)["RateLimit-Remaining"] for answer in answers] == ["4", "3", "2", "1", "0", "0"]
+    assert [limit_headers(answer)["RateLimit-Remaining"] for answer in answers] == [
+        "4",
+        "3",
+        "2",
+        "1",
+        "0",
+        "0",
+    ]
     refused = answers[-1]
     assert refused.json()["error"]["code"] == "rate_limited"
     assert 59 <= int(refused.headers["Retry-After"]) <= 60
-    assert said(refused)["RateLimit-Reset"] == refused.headers["Retry-After"]
+    assert limit_headers(refused)["RateLimit-Reset"] == refused.headers["Retry-After"]
     assert len(inbox()) == 5
 
 
@@ -54,7 +61,7 @@ def test_every_request_with_a_valid_key_counts_whatever_its_answer(door: Door) -
     ]
 
     assert [answer.status_code for answer in answers] == [400, 405, 415, 400, 200]
-    assert [said(answer)["RateLimit-Remaining"] for answer in answers] == ["4", "3", "2", "1", "0"]
+    assert [limit_headers(answer)["RateLimit-Remaining"] for answer in answers] == ["4", "3", "2", "1", "0"]
     assert door.push(event()).status_code == 429
     assert door.send(b"", method="GET").status_code == 429
 
@@ -62,9 +69,9 @@ def test_every_request_with_a_valid_key_counts_whatever_its_answer(door: Door) -
 def test_a_request_without_a_valid_key_counts_for_nobody_and_learns_no_limit(door: Door) -> None:
     for _ in range(6):
         answer = door.push(event(), authorization=f"Bearer {door.key}x")
-        assert (answer.status_code, said(answer)) == (401, {})
+        assert (answer.status_code, limit_headers(answer)) == (401, {})
 
-    assert said(door.push(event()))["RateLimit-Remaining"] == "4"
+    assert limit_headers(door.push(event()))["RateLimit-Remaining"] == "4"
 
 
 def test_sources_and_keys_of_an_account_share_its_limit_and_accounts_do_not(cast: Cast, door: Door) -> None:

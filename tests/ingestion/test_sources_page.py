@@ -15,10 +15,10 @@ from finops.lake.flush import flush_usage
 from finops.lib import clock
 from ingestion import services
 from ingestion.models import UsageSource
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.snippets import snippets_for
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import Door, event, inbox, key_of, open_door, reasons
+from tests.ingestion.push_client import Door, event, inbox, key_of, open_door, reasons
 
 LIST = "/a/acme/connections/usage/"
 NEW = f"{LIST}new/"
@@ -30,9 +30,9 @@ def text_of(answer: Any) -> str:
 
 
 def shown_key(answer: Any) -> str:
-    found = set(KEY.findall(answer.content.decode()))
-    assert len(found) == 1
-    return str(found.pop())
+    keys = set(KEY.findall(answer.content.decode()))
+    assert len(keys) == 1
+    return str(keys.pop())
 
 
 def make(client: Client, name: str = "API gateway") -> str:
@@ -183,10 +183,10 @@ def test_a_viewer_sees_the_source_without_buttons_and_may_change_nothing(cast: C
     door = open_door(cast)
     client, page = signed_in(cast.viewer), f"{LIST}{door.source.pk}/"
 
-    seen = text_of(client.get(page))
+    text = text_of(client.get(page))
 
-    assert "••••••••" in seen
-    assert not re.search("Generate|Regenerate|Revoke|Rename|Delete", seen.replace("Generated", ""))
+    assert "••••••••" in text
+    assert not re.search("Generate|Regenerate|Revoke|Rename|Delete", text.replace("Generated", ""))
     assert client.get(NEW).status_code == 403
     for path in (
         NEW,
@@ -214,11 +214,11 @@ def test_a_name_that_is_taken_or_missing_is_said_beside_the_form(cast: Cast) -> 
     page = make(client)
     make(client, "Other")
 
-    taken, missing = client.post(NEW, {"name": "API gateway"}), client.post(NEW, {"name": " "})
+    duplicate, missing = client.post(NEW, {"name": "API gateway"}), client.post(NEW, {"name": " "})
     renamed = client.post(f"{page}rename/", {"name": "Other"})
 
-    assert [answer.status_code for answer in (taken, missing, renamed)] == [422, 422, 422]
-    assert "A usage source of this name exists already." in text_of(taken)
+    assert [answer.status_code for answer in (duplicate, missing, renamed)] == [422, 422, 422]
+    assert "A usage source of this name exists already." in text_of(duplicate)
     assert "Give the usage source a name." in text_of(missing)
     assert "A usage source of this name exists already." in text_of(renamed)
 
@@ -249,7 +249,7 @@ def test_a_member_deletes_a_source_and_is_told_before_what_goes_with_it(cast: Ca
     assert client.get(page).status_code == 404
     assert door.push(event()).status_code == 401
     assert other.push(event()).status_code == 200
-    assert metered(cast.account, clock.today()) == 5, "what was received stays on the meter"
+    assert metered_events(cast.account, clock.today()) == 5, "what was received stays on the meter"
 
 
 def test_the_plaintext_stays_in_no_session_header_or_cookie(cast: Cast) -> None:
@@ -269,12 +269,12 @@ def test_the_list_sorts_searches_and_exports(cast: Cast) -> None:
         services.create_usage_source(account=cast.account, actor=cast.actor, name=name)
 
     page = client.get(LIST, {"sort": "-name"}).content.decode()
-    found = text_of(client.get(LIST, {"q": "alp"}))
+    text = text_of(client.get(LIST, {"q": "alp"}))
     exported = b"".join(client.get(LIST, {"sort": "name", "format": "csv"})).decode().splitlines()
 
     assert page.index("beta") < page.index("Alpha")
-    assert "Alpha" in found
-    assert "beta" not in found
+    assert "Alpha" in text
+    assert "beta" not in text
     assert exported[0] == "Source,Kind,API key,Last used,Created"
     assert [line.split(",")[0] for line in exported[1:]] == ["'=cmd()", "Alpha", "beta"]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.timestamps import _ISO, _of_iso, hint, parse_timestamp
+from ingestion.timestamps import _ISO, _from_iso, hint, parse_timestamp
 
 each = pytest.mark.parametrize
 
@@ -248,11 +248,13 @@ def test_the_zone_of_the_server_does_not_matter(zone: str) -> None:
         f"from ingestion.timestamps import parse_timestamp as p; print([str(p(text)) for text in {texts}])"
     )
 
-    said = subprocess.check_output([sys.executable, "-c", script], env={**os.environ, "TZ": zone}, text=True)
+    output = subprocess.check_output(
+        [sys.executable, "-c", script], env={**os.environ, "TZ": zone}, text=True
+    )
 
-    assert said.count("2026-11-20 12:00:00+00:00") == 2
-    assert "2026-11-20 17:00:00+00:00" in said
-    assert "None" in said
+    assert output.count("2026-11-20 12:00:00+00:00") == 2
+    assert "2026-11-20 17:00:00+00:00" in output
+    assert "None" in output
 
 
 moments = st.datetimes(
@@ -277,10 +279,10 @@ digits = st.from_regex(
 
 @given(digits)
 def test_the_quick_way_reads_what_the_whole_grammar_does(text: str) -> None:
-    found = _ISO.fullmatch(text)
-    assert found
+    match = _ISO.fullmatch(text)
+    assert match
     try:
-        expected = _of_iso(found.groupdict())
+        expected = _from_iso(match.groupdict())
     except (ValueError, OverflowError):
         expected = None
 
@@ -289,6 +291,6 @@ def test_the_quick_way_reads_what_the_whole_grammar_does(text: str) -> None:
 
 @given(st.text(max_size=140) | st.text(alphabet="0123456789-:.+TWZ /,adpmGMTNov\x00²٣", max_size=40))
 def test_any_text_is_a_moment_in_utc_or_nothing(text: str) -> None:
-    found = parse_timestamp(text)
+    moment = parse_timestamp(text)
 
-    assert found is None or found.utcoffset() == timedelta()
+    assert moment is None or moment.utcoffset() == timedelta()

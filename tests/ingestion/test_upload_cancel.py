@@ -12,10 +12,10 @@ from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from ingestion import services
 from ingestion.models import UsageUpload
-from ingestion.services import pieces, uploads
+from ingestion.services import chunks, uploads
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import event, inbox, open_door
-from tests.ingestion.uploading import csv, line, run_new_upload, send, text_of
+from tests.ingestion.push_client import event, inbox, open_door
+from tests.ingestion.upload_client import csv, line, run_new_upload, send, text_of
 
 CONTENT = csv(*[line(number) for number in range(2_500)])
 
@@ -32,7 +32,7 @@ def cancel(job: UsageUpload, cast: Cast) -> None:
 def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    door, store = open_door(cast), pieces.store_piece
+    door, store = open_door(cast), chunks.store_chunk
     job = send(door, CONTENT, cast)
 
     def then_cancel(**given: Any) -> None:
@@ -40,7 +40,7 @@ def test_one_that_runs_stops_after_a_piece_and_the_same_file_goes_on_there(
         cancel(job, cast)
 
     with monkeypatch.context() as patched:
-        patched.setattr(uploads, "store_piece", then_cancel)
+        patched.setattr(uploads, "store_chunk", then_cancel)
         services.run_upload(job.pk)
 
     stopped = fresh(job)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from finops.lib import children, clock
-from finops.lib.children import End, Ending
+from finops.lib import child_process, clock
+from finops.lib.child_process import ChildOutcome, ChildResult
 from ingestion.models import UsageUpload
 from ingestion.services import uploads
 from ingestion.tasks import run_upload
 from tests.cast import Cast
-from tests.ingestion.pushing import inbox, open_door
-from tests.ingestion.uploading import csv, line, send
+from tests.ingestion.push_client import inbox, open_door
+from tests.ingestion.upload_client import csv, line, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Endings = Callable[..., list[str]]
@@ -24,16 +24,16 @@ Endings = Callable[..., list[str]]
 def endings(monkeypatch: pytest.MonkeyPatch) -> Endings:
     """How children end from now on, the last of them for ever: without any process. The names of those that were begun."""
 
-    def become(*each: Ending | Callable[[], Ending]) -> list[str]:
+    def become(*each: ChildResult | Callable[[], ChildResult]) -> list[str]:
         names: list[str] = []
         left = list(each)
 
-        def run(*_: Any, name: str, **__: Any) -> Ending:
+        def run(*_: Any, name: str, **__: Any) -> ChildResult:
             names.append(name)
             one = left.pop(0) if len(left) > 1 else left[0]
-            return one if isinstance(one, Ending) else one()
+            return one if isinstance(one, ChildResult) else one()
 
-        monkeypatch.setattr(children, "run", run)
+        monkeypatch.setattr(child_process, "run", run)
         return names
 
     return become
@@ -44,7 +44,7 @@ def after(job: UsageUpload) -> UsageUpload:
     return UsageUpload.objects.unscoped().get(pk=job.pk)
 
 
-DEATH = Ending(End.DIED, -11, 0)
+DEATH = ChildResult(ChildOutcome.DIED, -11, 0)
 
 
 def test_an_upload_is_stored_in_a_child(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,12 +69,12 @@ def test_one_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
 def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Endings) -> None:
     job = send(open_door(cast), csv(line(1)), cast)
 
-    def store_and_die() -> Ending:
+    def store_and_die() -> ChildResult:
         row = UsageUpload.objects.unscoped().filter(pk=job.pk)
         row.update(rows=row.get().rows + 1)
         return DEATH
 
-    names = endings(*[store_and_die] * 4, Ending(End.DONE, 0, 0))
+    names = endings(*[store_and_die] * 4, ChildResult(ChildOutcome.DONE, 0, 0))
     assert after(job).status == "running"
     assert len(names) == 5
 
@@ -83,21 +83,25 @@ def test_one_whose_child_dies_between_pieces_goes_on(cast: Cast, endings: Ending
     ("ending", "status", "error"),
     [
         (
-            Ending(End.MEMORY, -9, 0),
+            ChildResult(ChildOutcome.MEMORY, -9, 0),
             "failed",
             "The upload was stopped after event 0 of the file, because it took more",
         ),
-        (Ending(End.TIME, -9, 0), "failed", "The upload took longer than 6 hours and was stopped."),
-        (Ending(End.ENDED, -9, 0), "canceled", ""),
+        (
+            ChildResult(ChildOutcome.TIME, -9, 0),
+            "failed",
+            "The upload took longer than 6 hours and was stopped.",
+        ),
+        (ChildResult(ChildOutcome.CANCELED, -9, 0), "canceled", ""),
         (DEATH, "canceled", ""),
     ],
 )
 def test_one_whose_child_takes_too_much_or_too_long_or_is_canceled_ends_at_once(
-    cast: Cast, endings: Endings, ending: Ending, status: str, error: str
+    cast: Cast, endings: Endings, ending: ChildResult, status: str, error: str
 ) -> None:
     job = send(open_door(cast), csv(line(1)), cast)
 
-    def cancel_too() -> Ending:
+    def cancel_too() -> ChildResult:
         if status == "canceled":
             UsageUpload.objects.unscoped().update(cancel_requested_at=clock.now())
         return ending

@@ -11,11 +11,20 @@ from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
 from ingestion.models import UsageBatch, UsageUpload
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.services.ledger import roll_up
 from tests.cast import Cast, signed_in
-from tests.ingestion.pushing import MOMENT, event, inbox, open_door
-from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, run_new_upload, send, text_of
+from tests.ingestion.push_client import MOMENT, event, inbox, open_door
+from tests.ingestion.upload_client import (
+    HEADER,
+    csv,
+    line,
+    page_of,
+    rejected_lines_of,
+    run_new_upload,
+    send,
+    text_of,
+)
 
 
 def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) -> None:
@@ -34,7 +43,7 @@ def test_the_same_file_is_refused_until_what_it_brought_is_voided(cast: Cast) ->
 
     assert (again.status, again.accepted) == ("done", 2)
     assert len(inbox()) == 2
-    assert metered(cast.account, clock.today()) == 2
+    assert metered_events(cast.account, clock.today()) == 2
     assert UsageUpload.objects.unscoped().get(pk=job.pk).status == "voided"
 
 
@@ -107,8 +116,8 @@ def test_event_ids_of_a_file_are_those_of_a_push(cast: Cast) -> None:
 
     job = run_new_upload(door, csv(*lines, header=f"{HEADER},event_id"), cast)
 
-    said = {number: error for number, error in refused(job).items() if number < 10}
-    assert said == {3: "event_id must not be that of an event with other content"}
+    errors = {number: error for number, error in rejected_lines_of(job).items() if number < 10}
+    assert errors == {3: "event_id must not be that of an event with other content"}
     assert job.duplicates == 1
     assert job.rejected == 1 + 100  # the second thousand has 100 ids of the first, with other content
     assert len(inbox()) == 1 + 1_200

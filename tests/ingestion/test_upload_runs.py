@@ -17,18 +17,18 @@ from accounts.models import AuditEntry
 from accounts.scoping import account_scope
 from finops.lib import clock
 from ingestion import services
-from ingestion.csvfile import pieces
+from ingestion.csvfile import chunks
 from ingestion.models import UsageUpload
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.services import upload_files
-from ingestion.services.pieces import store_piece
+from ingestion.services.chunks import store_chunk
 from ingestion.services.uploads import MAX_ATTEMPTS
 from ingestion.tasks import run_upload
 from tests.cast import Cast
-from tests.finops.lake.killing import database_url
-from tests.ingestion.pushing import MOMENT, inbox, open_door
-from tests.ingestion.upload_killing import STEPS
-from tests.ingestion.uploading import HEADER, csv, line, refused, run_new_upload, send
+from tests.finops.lake.process_kills import database_url
+from tests.ingestion.push_client import MOMENT, inbox, open_door
+from tests.ingestion.upload_client import HEADER, csv, line, rejected_lines_of, run_new_upload, send
+from tests.ingestion.upload_crash_worker import STEPS
 
 
 def test_a_task_of_another_account_leaves_it_alone(cast: Cast) -> None:
@@ -48,18 +48,18 @@ def test_the_file_goes_when_it_is_done_and_forgotten_ones_after_a_day(
     assert not Path(job.path).exists()
     left = upload_files.folder() / "left"
     left.write_bytes(b"")
-    assert upload_files.remove_forgotten() == 0
+    assert upload_files.remove_orphans() == 0
     os.utime(left, (0, 0))
-    assert upload_files.remove_forgotten() == 1
+    assert upload_files.remove_orphans() == 1
 
 
 def test_a_file_is_read_by_pieces_and_from_any_line_on() -> None:
     content = csv(*[line(number) for number in range(2_345)])
-    whole = [len(piece.events) for piece in pieces(io.BytesIO(content))]
-    rest = list(pieces(io.BytesIO(content), skip=1_999))
+    whole = [len(chunk.events) for chunk in chunks(io.BytesIO(content))]
+    rest = list(chunks(io.BytesIO(content), skip=1_999))
 
     assert whole == [1_000, 1_000, 345]
-    assert (rest[0].lines[0], sum(piece.rows for piece in rest)) == (2_001, 346)
+    assert (rest[0].lines[0], sum(chunk.rows for chunk in rest)) == (2_001, 346)
     assert rest[-1].bytes_done == len(content)
 
 
@@ -69,7 +69,7 @@ def test_an_upload_that_failed_goes_on_where_it_stopped(cast: Cast) -> None:
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(status="running")
     running = UsageUpload.objects.unscoped().select_related("account", "source").get(pk=job.pk)
     with Path(job.path).open("rb") as file:
-        store_piece(job=running, piece=next(pieces(file)))
+        store_chunk(job=running, chunk=next(chunks(file)))
     UsageUpload.objects.unscoped().filter(pk=job.pk).update(attempts=MAX_ATTEMPTS)
     services.run_upload(job.pk)
     failed = UsageUpload.objects.unscoped().get(pk=job.pk)
@@ -99,7 +99,7 @@ def killed_at() -> Iterator[Any]:
 
     def start(upload_id: int) -> Any:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ingestion.upload_killing", str(upload_id)],
+            [sys.executable, "-m", "tests.ingestion.upload_crash_worker", str(upload_id)],
             env={
                 **os.environ,
                 "DJANGO_SETTINGS_MODULE": "finops.settings",
@@ -144,7 +144,7 @@ def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: An
         now = UsageUpload.objects.unscoped().get(pk=job.pk)
         rows = inbox()
         assert len(rows) == len({row.position for row in rows}) == now.accepted
-        assert metered(cast.account, clock.today()) == now.accepted
+        assert metered_events(cast.account, clock.today()) == now.accepted
     while steps[-1]:
         steps.append(kill(1_000))
 
@@ -152,4 +152,4 @@ def test_killed_at_every_step_each_event_is_there_once(cast: Cast, killed_at: An
     assert {f"after {name}" for name in STEPS} <= set(steps)
     assert (done.status, done.rows, done.rejected, done.accepted) == ("done", 3_500, 9, 3_491)
     assert sorted(row.position for row in inbox()) == [n + 2 for n in range(3_500) if n % 400 != 7]
-    assert sorted(refused(done)) == [n + 2 for n in range(3_500) if n % 400 == 7]
+    assert sorted(rejected_lines_of(done)) == [n + 2 for n in range(3_500) if n % 400 == 7]

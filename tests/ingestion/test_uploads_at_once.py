@@ -17,12 +17,12 @@ from accounts.scoping import account_scope
 from finops.lib import clock
 from finops.lib.errors import UserError
 from ingestion import services
-from ingestion.csvfile import COLUMNS, check_header, check_lines, pieces
+from ingestion.csvfile import COLUMNS, check_header, check_lines, chunks
 from ingestion.models import UsageBatch, UsageUpload
 from ingestion.parsing import check_batch
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from tests.cast import Cast
-from tests.ingestion.pushing import MOMENT, event, inbox, open_door
+from tests.ingestion.push_client import MOMENT, event, inbox, open_door
 
 CONTENT = "customer_id,metric,quantity,timestamp,event_id\n" + "".join(
     f"cust-{number % 50},requests,{number},{MOMENT},e-{number}\n" for number in range(3_000)
@@ -31,15 +31,15 @@ CONTENT = "customer_id,metric,quantity,timestamp,event_id\n" + "".join(
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
     """What each gives, or the UserError that it raises, all begun at one moment."""
-    found: list[Any] = [None] * len(calls)
+    results: list[Any] = [None] * len(calls)
     start = threading.Barrier(len(calls))
 
     def run(place: int, call: Callable[[], Any]) -> None:
         start.wait()
         try:
-            found[place] = call()
+            results[place] = call()
         except UserError as error:
-            found[place] = error
+            results[place] = error
         finally:
             connection.close()
 
@@ -48,7 +48,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return results
 
 
 @pytest.mark.django_db(transaction=True)
@@ -59,10 +59,10 @@ def test_of_two_equal_files_at_once_one_is_taken_and_one_refused(cast: Cast) -> 
         file = SimpleUploadedFile("events.csv", CONTENT.encode())
         return services.queue_upload(source=door.source, upload=file, actor=cast.actor)
 
-    found = at_once(send, send, send, send)
+    results = at_once(send, send, send, send)
 
-    assert sum(isinstance(one, UsageUpload) for one in found) == 1
-    assert sum(isinstance(one, UserError) and "already" in one.message for one in found) == 3
+    assert sum(isinstance(one, UsageUpload) for one in results) == 1
+    assert sum(isinstance(one, UserError) and "already" in one.message for one in results) == 3
     services.run_upload(UsageUpload.objects.unscoped().get().pk)
     assert len(inbox()) == 3_000
 
@@ -88,7 +88,7 @@ def test_two_workers_at_once_store_an_upload_once_beside_pushes_of_its_ids(cast:
     done = UsageUpload.objects.unscoped().get(pk=job.pk)
     assert (done.status, done.rows, done.accepted) == ("done", 3_000, 3_000)
     assert done.duplicates + duplicates + more == 2_000
-    assert len(inbox()) == metered(cast.account, clock.today()) == 3_000
+    assert len(inbox()) == metered_events(cast.account, clock.today()) == 3_000
 
 
 @pytest.mark.django_db(transaction=True)
@@ -101,7 +101,7 @@ def test_a_batch_voided_twice_at_once_is_voided_once(cast: Cast) -> None:
 
     with account_scope(cast.account):
         assert UsageBatch.objects.exclude(voided_at=None).count() == 1
-    assert len(inbox()) == metered(cast.account, clock.today()) == 1
+    assert len(inbox()) == metered_events(cast.account, clock.today()) == 1
 
 
 HEADER = b"customer_id,metric,quantity,timestamp,dimensions,dim:a\n"
@@ -114,22 +114,22 @@ CELLS = st.one_of(
 ROWS = st.lists(st.lists(CELLS, min_size=5, max_size=7), max_size=20)
 
 
-def written(rows: list[list[str]]) -> bytes:
+def csv_of(rows: list[list[str]]) -> bytes:
     lines = [",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows]
     return HEADER + "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
 @given(rows=ROWS)
 def test_any_cells_end_as_events_or_as_refused_lines(rows: list[list[str]]) -> None:
-    content = written(rows)
+    content = csv_of(rows)
 
-    found = list(pieces(io.BytesIO(content)))
+    file_chunks = list(chunks(io.BytesIO(content)))
 
-    for piece in found:
-        batch = check_batch(piece.body)
-        assert batch.submitted + len(piece.refused) == piece.rows
-        assert piece.lines == sorted(set(piece.lines))
-    assert sum(piece.rows for piece in found) == sum(any(row) for row in rows)
+    for chunk in file_chunks:
+        batch = check_batch(chunk.body)
+        assert batch.event_count + len(chunk.rejections) == chunk.rows
+        assert chunk.lines == sorted(set(chunk.lines))
+    assert sum(chunk.rows for chunk in file_chunks) == sum(any(row) for row in rows)
 
 
 @given(content=st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(lambda rest: HEADER + rest)))
@@ -138,13 +138,13 @@ def test_any_cells_end_as_events_or_as_refused_lines(rows: list[list[str]]) -> N
 @example(content=b"\xef\xbb\xbf")
 @example(content=",".join(COLUMNS).encode())
 def test_any_bytes_are_read_or_refused_with_a_sentence(content: bytes) -> None:
-    said = ""
+    message = ""
     try:
         check_header(io.BytesIO(content))
         check_lines(io.BytesIO(content))
-        for piece in pieces(io.BytesIO(content)):
-            check_batch(piece.body)
+        for chunk in chunks(io.BytesIO(content)):
+            check_batch(chunk.body)
     except UserError as error:
-        said = error.message
-    assert said == "" or said.endswith(".")
-    said.encode()  # it can be shown
+        message = error.message
+    assert message == "" or message.endswith(".")
+    message.encode()  # it can be shown

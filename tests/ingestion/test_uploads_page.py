@@ -16,13 +16,22 @@ from finops.lib.errors import UserError
 from ingestion import services
 from ingestion.csvfile import COLUMNS
 from ingestion.models import Customer, UsageBatch, UsageUpload
-from ingestion.queries import metered
+from ingestion.queries import metered_events
 from ingestion.services import upload_files
 from ingestion.tasks import run_due_uploads
 from tests.cast import Cast, signed_in
 from tests.due import run_due
-from tests.ingestion.pushing import MOMENT, Door, inbox, open_door, reasons
-from tests.ingestion.uploading import HEADER, csv, line, page_of, refused, run_new_upload, send, text_of
+from tests.ingestion.push_client import MOMENT, Door, inbox, open_door, reasons
+from tests.ingestion.upload_client import (
+    HEADER,
+    csv,
+    line,
+    page_of,
+    rejected_lines_of,
+    run_new_upload,
+    send,
+    text_of,
+)
 
 
 def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
@@ -42,15 +51,15 @@ def test_a_file_is_uploaded_stored_and_reported(cast: Cast) -> None:
     assert "2 events stored" in report
     assert "quantity must be a number" in report
     assert "Quantities rounded to 12 places 1" in report
-    assert refused(UsageUpload.objects.unscoped().get()) == {3: "quantity must be a number"}
-    found = {row.customer_id: row for row in inbox()}
-    assert found["cust-1"].quantity == Decimal("12.5")
-    assert found["cust-1"].unit == "calls"
-    assert found["cust-1"].dimensions == {"plan": "pro", "region": "eu"}
-    assert found["cust-3"].dimensions is None
+    assert rejected_lines_of(UsageUpload.objects.unscoped().get()) == {3: "quantity must be a number"}
+    rows_by_customer = {row.customer_id: row for row in inbox()}
+    assert rows_by_customer["cust-1"].quantity == Decimal("12.5")
+    assert rows_by_customer["cust-1"].unit == "calls"
+    assert rows_by_customer["cust-1"].dimensions == {"plan": "pro", "region": "eu"}
+    assert rows_by_customer["cust-3"].dimensions is None
     with account_scope(cast.account):
         assert Customer.objects.get(customer_id="cust-1").name == "Globex"
-    assert metered(cast.account, clock.today()) == 2
+    assert metered_events(cast.account, clock.today()) == 2
     page = text_of(client.get(page_of(door)))
     assert "past.csv" in page
     assert "Upload" in page
@@ -90,7 +99,7 @@ def test_a_line_has_the_rules_of_a_push(cast: Cast, fields: dict[str, str]) -> N
     answer = pushed.send(body)
     by_push = reasons(answer, submitted=1)
 
-    assert list(refused(job).values()) == list(by_push.values())
+    assert list(rejected_lines_of(job).values()) == list(by_push.values())
     assert job.accepted == 1 - len(by_push)
     assert job.rounded == int(answer["Usage-Rounded"])
 
@@ -115,7 +124,7 @@ def test_lines_are_named_as_an_editor_counts_them(cast: Cast) -> None:
 
     job = run_new_upload(open_door(cast), content, cast)
 
-    assert refused(job) == {
+    assert rejected_lines_of(job) == {
         4: "timestamp must be a parseable date",
         7: "the line has 2 cells, the header 4",
         8: "the line is not UTF-8",
@@ -192,7 +201,7 @@ def test_an_upload_is_one_batch_and_voided_as_one(cast: Cast) -> None:
     with account_scope(cast.account):
         (batch,) = UsageBatch.objects.all()
     assert (batch.origin, batch.accepted, batch.stored) == ("upload", 2_500, 0)
-    assert metered(cast.account, clock.today()) == 0
+    assert metered_events(cast.account, clock.today()) == 0
     assert "Voided" in text_of(client.get(page))
     assert "Void what it brought" not in text_of(client.get(page))
 
@@ -234,7 +243,7 @@ def test_a_source_that_pulls_takes_no_file(cast: Cast) -> None:
 def test_refused_lines_are_kept_up_to_a_limit_and_all_counted(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.services.pieces.LINES_KEPT", 1_200)
+    monkeypatch.setattr("ingestion.services.chunks.MAX_REJECTED_LINES", 1_200)
     job = run_new_upload(open_door(cast), csv(*[line(number, "?") for number in range(2_300)]), cast)
 
     lines = (

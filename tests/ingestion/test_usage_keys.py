@@ -27,7 +27,7 @@ def source(cast: Cast) -> UsageSource:
 
 
 @pytest.fixture
-def pulling(cast: Cast) -> UsageSource:
+def pull_source(cast: Cast) -> UsageSource:
     return services.create_usage_source(account=cast.account, actor=cast.actor, name="Vendor", kind="pull")
 
 
@@ -98,11 +98,11 @@ def test_a_renamed_source_keeps_its_key(cast: Cast, source: UsageSource) -> None
 def test_a_generated_key_opens_its_source(cast: Cast, source: UsageSource) -> None:
     key, plaintext = services.generate_usage_key(source=source, actor=cast.actor)
 
-    found = authenticate_usage_key(plaintext)
+    credential = authenticate_usage_key(plaintext)
 
     assert plaintext.startswith(PREFIX)
-    assert found is not None
-    assert (found.key_id, found.source_id, found.account) == (key.pk, source.pk, cast.account)
+    assert credential is not None
+    assert (credential.key_id, credential.source_id, credential.account) == (key.pk, source.pk, cast.account)
     assert key.created_by_label == cast.member.email
     assert actions(cast)[-1] == "usage_key.generate"
 
@@ -133,12 +133,12 @@ def test_only_the_hash_of_a_key_is_stored_and_nothing_of_it_is_logged(
         lives(other)
     with account_scope(cast.account):
         dump = serializers.serialize("json", [*UsageKey.objects.all(), *AuditEntry.objects.all()])
-    said = dump + caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
+    log_and_sql = dump + caplog.text + json.dumps([query["sql"] for query in queries.captured_queries])
 
     for key in (plaintext, other):
         secret = key[len(PREFIX) + 10 :]
-        assert secret not in said
-        assert secret[:16] not in said
+        assert secret not in log_and_sql
+        assert secret[:16] not in log_and_sql
 
 
 # Regenerate
@@ -170,11 +170,11 @@ def test_without_a_key_there_is_nothing_to_regenerate(cast: Cast, source: UsageS
 
 
 def test_two_people_who_replace_the_same_key_replace_it_once(cast: Cast, source: UsageSource) -> None:
-    seen, _old = services.generate_usage_key(source=source, actor=cast.actor)
-    _key, first = services.regenerate_usage_key(source=source, actor=cast.actor, replaces=seen.pk)
+    first_key, _old = services.generate_usage_key(source=source, actor=cast.actor)
+    _key, first = services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
     with pytest.raises(UserError, match="replaced already"):
-        services.regenerate_usage_key(source=source, actor=cast.actor, replaces=seen.pk)
+        services.regenerate_usage_key(source=source, actor=cast.actor, replaces=first_key.pk)
 
     assert lives(first)
 
@@ -227,20 +227,20 @@ def test_after_revoking_a_new_key_can_be_generated(cast: Cast, source: UsageSour
 @pytest.mark.parametrize(
     "change", [services.generate_usage_key, services.regenerate_usage_key, services.revoke_usage_key]
 )
-def test_a_source_that_pulls_has_no_key(cast: Cast, pulling: UsageSource, change: Any) -> None:
+def test_a_source_that_pulls_has_no_key(cast: Cast, pull_source: UsageSource, change: Any) -> None:
     with pytest.raises(UserError, match="it has no API key"):
-        change(source=pulling, actor=cast.actor)
+        change(source=pull_source, actor=cast.actor)
 
-    assert keys(pulling) == []
+    assert keys(pull_source) == []
 
 
 def test_the_kind_is_read_from_the_database_and_not_from_the_callers_object(
-    cast: Cast, pulling: UsageSource
+    cast: Cast, pull_source: UsageSource
 ) -> None:
-    pulling.kind = "push"
+    pull_source.kind = "push"
 
     with pytest.raises(UserError, match="it has no API key"):
-        services.generate_usage_key(source=pulling, actor=cast.actor)
+        services.generate_usage_key(source=pull_source, actor=cast.actor)
 
 
 # Metrics
@@ -250,10 +250,10 @@ def test_a_metric_is_set_before_or_after_its_first_event(cast: Cast) -> None:
     def set_metric(**settings: str) -> UsageMetric:
         return services.set_metric(account=cast.account, actor=cast.actor, name="seats", **settings)
 
-    made = set_metric(aggregation="average_of_days", label=" Seats ")
+    metric = set_metric(aggregation="average_of_days", label=" Seats ")
     changed = set_metric(aggregation="last")
 
-    assert made.pk == changed.pk
+    assert metric.pk == changed.pk
     assert (changed.aggregation, changed.label) == ("last", "Seats")
     assert actions(cast) == ["usage_metric.change", "usage_metric.change"]
 

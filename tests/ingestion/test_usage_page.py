@@ -23,7 +23,7 @@ FIRST, SECOND = date(2026, 1, 2), date(2026, 1, 3)
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Cast:
+def acme_usage(cast: Cast) -> Cast:
     events = [
         event(FIRST, "<b>acme</b>", "10.000000000001", unit="call", dimensions={"Region": "eu"}),
         event(SECOND, "株/ü", 20, unit="call", dimensions={"Region": "us"}),
@@ -47,10 +47,10 @@ def rows_of(answer: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
 
-def test_the_url_is_the_whole_state(filled: Cast) -> None:
+def test_the_url_is_the_whole_state(acme_usage: Cast) -> None:
     query = {**JANUARY, "metric": "requests", "group_by": "dimension:Region", "granularity": "month"}
     page = get(
-        filled, {**query, "f0": "Region", "f0v": ["us", "eu"], "customers": "株/ü", "top": "5"}
+        acme_usage, {**query, "f0": "Region", "f0v": ["us", "eu"], "customers": "株/ü", "top": "5"}
     ).content.decode()
 
     assert re.search(r'value="dimension:Region"\s+selected', page)
@@ -62,11 +62,11 @@ def test_the_url_is_the_whole_state(filled: Cast) -> None:
     assert "small 001" not in page
 
 
-def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(filled: Cast) -> None:
-    sent = {**JANUARY, "metric": "requests", "group_by": "", "period": "custom"}
+def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(acme_usage: Cast) -> None:
+    params = {**JANUARY, "metric": "requests", "group_by": "", "period": "custom"}
     page = get(
-        filled,
-        {**sent, "f0": "customer", "f0op": "in", "f0v": ["株/ü"], "f1": "dimension:Region", "f1v": ["us"]},
+        acme_usage,
+        {**params, "f0": "customer", "f0op": "in", "f0v": ["株/ü"], "f1": "dimension:Region", "f1v": ["us"]},
     )
 
     text = page.context["mcp_arguments"]
@@ -79,17 +79,17 @@ def test_the_filters_that_the_form_sends_are_the_question_of_the_tool(filled: Ca
     assert page.context["answer"].quantity == 20
 
 
-def test_names_are_text_and_never_markup(filled: Cast) -> None:
-    page = get(filled, {**JANUARY, "group_by": "customer", "granularity": "day"}).content.decode()
+def test_names_are_text_and_never_markup(acme_usage: Cast) -> None:
+    page = get(acme_usage, {**JANUARY, "group_by": "customer", "granularity": "day"}).content.decode()
 
     assert "&lt;b&gt;acme&lt;/b&gt;" in page
     assert "<b>acme</b>" not in page
     assert "Kabushiki" in page
 
 
-def test_the_csv_has_every_row_with_exact_quantities(filled: Cast) -> None:
+def test_the_csv_has_every_row_with_exact_quantities(acme_usage: Cast) -> None:
     query = {**JANUARY, "group_by": "customer", "granularity": "day", "top": "5", "format": "csv"}
-    rows = rows_of(get(filled, query))
+    rows = rows_of(get(acme_usage, query))
 
     assert len(rows) == 83
     quantities = {row["customer"]: Decimal(row["quantity"]) for row in rows}
@@ -102,28 +102,28 @@ def test_the_csv_has_every_row_with_exact_quantities(filled: Cast) -> None:
         assert sum(days) == Decimal(row["quantity"])
 
 
-def test_the_csv_of_a_total_is_one_row(filled: Cast) -> None:
-    (row,) = rows_of(get(filled, {**JANUARY, "metric": "seats", "format": "csv"}))
+def test_the_csv_of_a_total_is_one_row(acme_usage: Cast) -> None:
+    (row,) = rows_of(get(acme_usage, {**JANUARY, "metric": "seats", "format": "csv"}))
 
     assert (row["metric"], row["aggregation"], row["unit"]) == ("seats", "last", "")
     assert (row["quantity"], row["days with data"]) == ("1.000000000000", "2")
 
 
-def test_two_units_of_a_metric_are_said(filled: Cast) -> None:
-    page = get(filled, {**JANUARY, "metric": "seats"}).content.decode()
+def test_two_units_of_a_metric_are_said(acme_usage: Cast) -> None:
+    page = get(acme_usage, {**JANUARY, "metric": "seats"}).content.decode()
     assert "come in 2 units (&#x27;chair&#x27;, &#x27;seat&#x27;)" in page
 
 
-def test_htmx_gets_the_result_alone_and_the_address_that_says_it(filled: Cast) -> None:
-    answer = get(filled, {**JANUARY, "metric": "seats", "period": "custom"}, HX_Request="true")
+def test_htmx_gets_the_result_alone_and_the_address_that_says_it(acme_usage: Cast) -> None:
+    answer = get(acme_usage, {**JANUARY, "metric": "seats", "period": "custom"}, HX_Request="true")
 
     page = answer.content.decode()
     assert "<html" not in page
     assert answer.headers["HX-Push-Url"] == f"{URL}?metric=seats&start_date=2026-01-01&end_date=2026-01-31"
 
 
-def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(filled: Cast) -> None:
-    page = get(filled, {})
+def test_without_parameters_it_shows_the_first_metric_by_customer_and_day(acme_usage: Cast) -> None:
+    page = get(acme_usage, {})
 
     assert (page.context["query"].metric, page.context["query"].group_by) == ("requests", "customer")
     assert page.context["answer"].period.days == 30
@@ -143,11 +143,11 @@ def test_a_day_that_stands_alone_is_drawn_as_a_bar_because_a_line_would_not_show
     assert f"&quot;kind&quot;:&quot;{kind}&quot;" in page
 
 
-def test_it_begins_with_a_metric_that_adds_up(filled: Cast) -> None:
-    with account_scope(filled.account):
-        know(filled.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"})
+def test_it_begins_with_a_metric_that_adds_up(acme_usage: Cast) -> None:
+    with account_scope(acme_usage.account):
+        know(acme_usage.account, [event(FIRST, "株/ü", 7, metric="active seats")], **{"active seats": "last"})
 
-    assert get(filled, {}).context["query"].metric == "requests"
+    assert get(acme_usage, {}).context["query"].metric == "requests"
 
 
 @pytest.mark.parametrize(
@@ -162,16 +162,16 @@ def test_it_begins_with_a_metric_that_adds_up(filled: Cast) -> None:
     ],
     ids=["metric", "granularity", "group", "two-periods", "nul-customer", "nul-value"],
 )
-def test_a_bad_question_says_what_to_mend(filled: Cast, query: dict[str, str], said: str) -> None:
-    answer = get(filled, query)
+def test_a_bad_question_says_what_to_mend(acme_usage: Cast, query: dict[str, str], said: str) -> None:
+    answer = get(acme_usage, query)
 
     assert answer.status_code == 400
     assert said in answer.content.decode()
 
 
-def test_suggestions_are_customers_and_values_that_hold_the_text(filled: Cast) -> None:
+def test_suggestions_are_customers_and_values_that_hold_the_text(acme_usage: Cast) -> None:
     def suggest(**query: str) -> Any:
-        return get(filled, query, url=f"{URL}values/").json()["values"]
+        return get(acme_usage, query, url=f"{URL}values/").json()["values"]
 
     assert suggest(dimension="customer", q="KABU") == [{"value": "株/ü", "hint": "Kabushiki"}]
     assert len(suggest(dimension="customer", q="")) == 20
@@ -192,8 +192,8 @@ def test_without_usage_the_page_leads_to_the_usage_sources(cast: Cast) -> None:
             assert "/a/acme/connections/usage/" in page
 
 
-def test_the_page_asks_the_same_few_queries_however_much_there_is(filled: Cast) -> None:
-    client = signed_in(filled.viewer)
+def test_the_page_asks_the_same_few_queries_however_much_there_is(acme_usage: Cast) -> None:
+    client = signed_in(acme_usage.viewer)
     client.get(URL)
     counts = []
     for query in ({"metric": "seats"}, {"metric": "requests", "group_by": "customer", "granularity": "day"}):

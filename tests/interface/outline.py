@@ -30,36 +30,36 @@ class _Outline(HTMLParser):
         self._rows: list[int] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attributes}
+        attrs = {name: value or "" for name, value in attributes}
         if tag == "main":
             self._shown += 1
         if not self._shown and tag != "title":
             return
-        self._start(tag, given)
+        self._start(tag, attrs)
         for name in _REQUESTS:
-            if name in given:
-                self.lines.append(f"{name} {given[name]}")
-        if "data-chart" in given:
-            self.lines.append(f"chart {hashlib.sha256(given['data-chart'].encode()).hexdigest()[:12]}")
+            if name in attrs:
+                self.lines.append(f"{name} {attrs[name]}")
+        if "data-chart" in attrs:
+            self.lines.append(f"chart {hashlib.sha256(attrs['data-chart'].encode()).hexdigest()[:12]}")
 
-    def _start(self, tag: str, given: dict[str, str]) -> None:
+    def _start(self, tag: str, attrs: dict[str, str]) -> None:
         if tag in _TEXTS:
-            target = given.get("href", "") if tag == "a" else given.get("name", "") if tag == "button" else ""
+            target = attrs.get("href", "") if tag == "a" else attrs.get("name", "") if tag == "button" else ""
             self._open.append((tag, target, []))
         elif tag == "form":
-            self.lines.append(f"form {given.get('method', 'get').lower()} {given.get('action', '')}")
+            self.lines.append(f"form {attrs.get('method', 'get').lower()} {attrs.get('action', '')}")
         elif tag == "table":
             self._headers.append([])
             self._rows.append(0)
         elif tag == "tr" and self._rows:
             self._rows[-1] += 1
-        elif tag in {"input", "select", "textarea"} and given.get("name") != "csrfmiddlewaretoken":
-            self.lines.append(_field(tag, given))
+        elif tag in {"input", "select", "textarea"} and attrs.get("name") != "csrfmiddlewaretoken":
+            self.lines.append(_field(tag, attrs))
         elif tag == "option":
-            selected = " selected" if "selected" in given else ""
-            self.lines.append(f"  option {given.get('value', '')!r}{selected}")
-        elif tag in {"script", "img"} and given.get("src"):
-            self.lines.append(f"{tag} {_HASH.sub('', urlsplit(given['src']).path)}")
+            selected = " selected" if "selected" in attrs else ""
+            self.lines.append(f"  option {attrs.get('value', '')!r}{selected}")
+        elif tag in {"script", "img"} and attrs.get("src"):
+            self.lines.append(f"{tag} {_HASH.sub('', urlsplit(attrs['src']).path)}")
 
     def handle_data(self, data: str) -> None:
         for _tag, _target, texts in self._open:
@@ -83,8 +83,8 @@ class _Outline(HTMLParser):
             self.lines.append(f"{tag} {text}" + (f" [{target}]" if target else ""))
 
 
-def _field(tag: str, given: dict[str, str]) -> str:
-    kind = given.get("type", "text") if tag == "input" else tag
-    value = f" {given['value']!r}" if "value" in given else ""
-    flags = "".join(f" {name}" for name in ("checked", "required", "disabled", "readonly") if name in given)
-    return f"field {kind} {given.get('name', '')}{value}{flags}"
+def _field(tag: str, attrs: dict[str, str]) -> str:
+    kind = attrs.get("type", "text") if tag == "input" else tag
+    value = f" {attrs['value']!r}" if "value" in attrs else ""
+    flags = "".join(f" {name}" for name in ("checked", "required", "disabled", "readonly") if name in attrs)
+    return f"field {kind} {attrs.get('name', '')}{value}{flags}"

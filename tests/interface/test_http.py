@@ -16,7 +16,7 @@ from finops.lib import clock
 from tests import recorded
 from tests.cast import Cast
 from tests.conformance import schemas
-from tests.ingestion.pushing import event, open_door
+from tests.ingestion.push_client import event, open_door
 from tests.mcpserver.door import META, mint
 from tests.mcpserver.door import Door as McpDoor
 
@@ -241,5 +241,9 @@ LEGACY = {"mcp-protocol-version": "2025-11-25"}
 def call_as(door: McpDoor, headers: Mapping[str, str]) -> Any:
     params = {"name": "listTeams", "arguments": {}, "_meta": META}
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
-    given = {"mcp-protocol-version": schemas.MODERN, "mcp-method": "tools/call", "mcp-name": "listTeams"}
-    return door.http(json.dumps(message).encode(), {**given, **headers})
+    all_headers = {
+        "mcp-protocol-version": schemas.MODERN,
+        "mcp-method": "tools/call",
+        "mcp-name": "listTeams",
+    }
+    return door.http(json.dumps(message).encode(), {**all_headers, **headers})

@@ -39,13 +39,13 @@ def test_every_variable_of_the_environment_is_as_recorded(monkeypatch: pytest.Mo
     defaults: dict[str, str] = {}
     read = environ.Env.get_value
 
-    def recording(
+    def record_value(
         env: environ.Env, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **rest: Any
     ) -> Any:
         defaults[var] = _default(var, default)
         return read(env, var, cast, default, **rest)
 
-    monkeypatch.setattr(environ.Env, "get_value", recording)
+    monkeypatch.setattr(environ.Env, "get_value", record_value)
     runpy.run_path(str(ROOT / "finops" / "settings.py"))
     for path in sorted(each for package in OUR_PREFIXES for each in (ROOT / package).rglob("*.py")):
         for name in READ_ELSEWHERE.findall(path.read_text()):

@@ -13,14 +13,14 @@ from django.test import override_settings
 
 from accounts.keys import PREFIX, digest_of, lookup_of, new_secret
 from accounts.oauth.tokens import checksum, new_access_token, new_refresh_token, successors
-from finops.alerts.channels import PagerDutyTarget
+from finops.alerts.channel_targets import PagerDutyTarget
 from finops.alerts.recipients import recipient_url
-from finops.alerts.senders import Sending, email, microsoft_teams, pagerduty, slack, webhook
+from finops.alerts.senders import Envelope, email, microsoft_teams, pagerduty, slack, webhook
 from finops.lib.sealing import unseal
 from ingestion.keys import PREFIX as USAGE_PREFIX
 from tests import recorded
 from tests.cast import Cast
-from tests.finops.alerts.sent import KEY, message
+from tests.finops.alerts.delivery_helpers import KEY, message
 
 KEYS = override_settings(KEY_PEPPER="pepper of the record", SECRET_KEY="secret of the record")
 PLAINTEXT = "fmcp_0123456789abcdefghijklmnopqrstuvwxyzABCDEF"
@@ -29,7 +29,7 @@ SEALED = "gAAAAABrAyclM8usZpnXNC1yCYFMdwTwqJQ9FAlyzNFA4sofmqJuRq4hVFooIQpaLI56h4
 
 def test_credentials_look_and_are_digested_as_recorded() -> None:
     with KEYS:
-        found = {
+        shapes = {
             "digest": digest_of(PLAINTEXT).hex(),
             "token": checksum(PLAINTEXT),
             "successors": successors("fort_of_the_record", b"salt"),
@@ -37,7 +37,7 @@ def test_credentials_look_and_are_digested_as_recorded() -> None:
             "beginnings": {name: text[:5] for name, text in _fresh().items()},
         }
 
-    recorded.compare_json("interface/credentials.json", found)
+    recorded.compare_json("interface/credentials.json", shapes)
 
 
 def _fresh() -> dict[str, str]:
@@ -74,7 +74,7 @@ def test_a_link_to_unsubscribe_is_signed_as_before(cast: Cast) -> None:
 
 @pytest.mark.parametrize("kind", ["budget", "anomaly", "digest", "import", "test"])
 def test_what_receivers_of_an_alert_get_is_as_recorded(kind: str) -> None:
-    sending = Sending(
+    sending = Envelope(
         message=message(kind=kind),
         delivery_id=7,
         account_slug="acme",

@@ -17,7 +17,7 @@ from accounts.models import Account, Invitation, Membership, OAuthApplication
 from accounts.oauth.services import open_connection
 from accounts.scoping import account_scope
 from finops.activity.models import AssistantCall
-from finops.alerts.channels import EmailTarget, sealed
+from finops.alerts.channel_targets import EmailTarget, seal_target
 from finops.alerts.messages import Message
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertRecipient, AlertSubscription
 from finops.allocation.models import CostTag, SharedCostSplit, Team, TeamMember, TeamValue
@@ -208,7 +208,7 @@ def _anomaly(account: Account) -> str:
         ).key
 
 
-def _saving(account: Account) -> str:
+def _savings_dismissal(account: Account) -> str:
     with account_scope(account):
         return SavingsDismissal.objects.create(
             key=f"sav_{secrets.token_hex(8)}",
@@ -259,7 +259,7 @@ def _alert_recipient(account: Account) -> int:
 
 
 def _alert_channel(account: Account) -> int:
-    target = sealed(EmailTarget(addresses=("walk@example.com",)), account.pk)
+    target = seal_target(EmailTarget(addresses=("walk@example.com",)), account.pk)
     with account_scope(account):
         return AlertChannel.objects.create(
             account=account, name=f"walk {secrets.token_hex(4)}", kind="email", target=target
@@ -295,7 +295,7 @@ MAKERS: dict[str, Callable[[Account], object]] = {
     "customer_pk": _customer,
     "anomaly_key": _anomaly,
     "subscription_id": _alert_subscription,
-    "saving_key": _saving,
+    "saving_key": _savings_dismissal,
     "unit_metric_id": _unit_metric,
     "team_id": _team,
     "team_member_id": _team_member,

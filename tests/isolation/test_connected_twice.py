@@ -28,7 +28,7 @@ from tests.accounts.oauth.flow import OAuthClient, Tokens, json_of, status_at_do
 from tests.cast import PASSWORD, Cast, make_cast, signed_in
 from tests.conformance.person import Person, connect
 from tests.finops.lake.facts import line, store
-from tests.isolation.marked import MARK, fill_with_marks
+from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.test_together import ASKED, DAILY, QUESTIONS, THREADS
 from tests.lasting import lasting
 from tests.servers import LiveServer
@@ -46,7 +46,7 @@ class Twice:
 
 
 @pytest.fixture(scope="module")
-def filled(
+def both_accounts(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     with lasting(django_db_blocker, tmp_path_factory.mktemp("twice"), clock.now()):
@@ -57,8 +57,8 @@ def filled(
 
 
 @pytest.fixture
-def cast(filled: Cast, db: None) -> Cast:
-    return filled
+def cast(both_accounts: Cast, db: None) -> Cast:
+    return both_accounts
 
 
 @pytest.fixture
@@ -98,17 +98,17 @@ def account_of(said: str) -> str:
 
 def cursors_of(token: str) -> Iterator[str]:
     """A cursor of each tool that gives one."""
-    asked: dict[str, dict[str, Any]] = {
+    arguments_by_tool: dict[str, dict[str, Any]] = {
         "listDimensionValues": {"dimension": "service", "limit": 1},
         "listUsageEvents": {"limit": 1},
     }
-    for name, arguments in asked.items():
-        said = json.loads(call(token, name, arguments))["result"]["structuredContent"]
-        if said["cursor"]:
-            yield said["cursor"]
+    for name, arguments in arguments_by_tool.items():
+        content = json.loads(call(token, name, arguments))["result"]["structuredContent"]
+        if content["cursor"]:
+            yield content["cursor"]
 
 
-def stolen(cast: Cast, twice: Twice) -> list[str]:
+def known_values(cast: Cast, twice: Twice) -> list[str]:
     """What a client of Acme knows, and could say to Elsewhere."""
     source = CostSource.objects.unscoped().get(account=cast.account)
     connection = OAuthConnection.objects.unscoped().filter(account=cast.account).get()
@@ -121,14 +121,14 @@ def test_no_argument_reaches_the_other_account(cast: Cast, twice: Twice, tool: T
     properties = tool.input_schema["properties"]
     texts = [name for name, schema in properties.items() if schema.get("type") == "string"]
 
-    said = [
+    answers = [
         call(twice.elsewhere.access, tool.name, {**example, name: value})
-        for value in stolen(cast, twice)
+        for value in known_values(cast, twice)
         for example in (tool.examples or [{}])[:1]
         for name in [*texts, "account", "account_id"]
     ]
 
-    assert [answer for answer in said if MARK in answer] == []
+    assert [answer for answer in answers if MARK in answer] == []
 
 
 def test_a_cursor_of_one_account_opens_nothing_of_the_other(twice: Twice) -> None:
@@ -146,7 +146,7 @@ def test_a_cursor_of_one_account_opens_nothing_of_the_other(twice: Twice) -> Non
 def test_nothing_beside_the_token_says_which_account(cast: Cast, twice: Twice) -> None:
     cookie = signed_in(cast.both).cookies.output(header="", sep=";").strip()
 
-    said = [
+    answers = [
         call(twice.elsewhere.access, "getAccountContext", {}, **where)
         for where in (
             {"path": "/api/mcp?account=acme&account_id=1"},
@@ -157,7 +157,7 @@ def test_nothing_beside_the_token_says_which_account(cast: Cast, twice: Twice) -
         )
     ]
 
-    assert [account_of(answer) for answer in said] == ["elsewhere"] * 5
+    assert [account_of(answer) for answer in answers] == ["elsewhere"] * 5
     assert account_of(call(twice.acme.access, "getAccountContext", {})) == "acme"
 
 
@@ -215,8 +215,8 @@ def test_eight_threads_of_one_person_each_get_the_account_of_their_token(
             headers={"Authorization": f"Bearer {tokens[slug]}", "MCP-Protocol-Version": "2025-11-25"},
             json={"jsonrpc": "2.0", "id": turn, "method": "tools/call", "params": params},
         ).json()
-        said = answer["result"]["structuredContent"]
-        return slug, said["account"]["slug"], said["totals"][0]["amount"]
+        content = answer["result"]["structuredContent"]
+        return slug, content["account"]["slug"], content["totals"][0]["amount"]
 
     with httpx.Client(timeout=60) as client, ThreadPoolExecutor(THREADS) as threads:
         answers = set(threads.map(ask, range(ASKED)))

@@ -64,10 +64,10 @@ def test_a_sweep_takes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_AN_ACCOUNT)
 def test_a_task_takes_ids_and_its_account_first(name: str) -> None:
-    taken = parameters(TASKS[name])
+    names = parameters(TASKS[name])
 
-    assert taken[0].name == "account_id", f"{name}: say the account first, or list it in SWEEPS with a reason"
-    assert {parameter.annotation for parameter in taken} == {"int"}
+    assert names[0].name == "account_id", f"{name}: say the account first, or list it in SWEEPS with a reason"
+    assert {parameter.annotation for parameter in names} == {"int"}
 
 
 @pytest.mark.parametrize("name", OF_AN_ACCOUNT)

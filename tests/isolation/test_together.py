@@ -11,7 +11,7 @@ from accounts.audit import Actor
 from accounts.keys import mint_mcp_key
 from accounts.models import User
 from accounts.services import create_account
-from tests.isolation.marked import fill_with_marks
+from tests.isolation.marks import fill_with_marks
 from tests.servers import LiveServer
 
 THREADS = 8
@@ -50,8 +50,8 @@ def test_eight_threads_on_two_accounts_each_get_their_own_answer(live_server_pro
                 "params": {"name": "querySpend", "arguments": QUESTIONS[turn % len(QUESTIONS)]},
             },
         ).json()
-        said = answer["result"]["structuredContent"]
-        return slug, said["account"]["slug"], said["totals"][0]["amount"]
+        content = answer["result"]["structuredContent"]
+        return slug, content["account"]["slug"], content["totals"][0]["amount"]
 
     with httpx.Client(timeout=60) as client, ThreadPoolExecutor(THREADS) as threads:
         answers = list(threads.map(ask, range(ASKED)))

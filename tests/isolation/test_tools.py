@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.keys import mint_mcp_key
 from mcpserver.registry import Access, Tool, registry
 from tests.cast import Cast
-from tests.isolation.marked import MARK, fill_with_marks
+from tests.isolation.marks import MARK, fill_with_marks
 from tests.isolation.walk import fingerprint
 
 TOOLS = list(registry)
@@ -62,10 +62,10 @@ def test_a_strangers_credential_sees_nothing_of_the_account(
 ) -> None:
     fill_with_marks(cast.account)
 
-    said = "\n".join(call(stranger_key, tool, arguments) for arguments in probes(tool))
+    all_text = "\n".join(call(stranger_key, tool, arguments) for arguments in probes(tool))
 
-    assert MARK not in said
-    assert cast.account.slug not in said
+    assert MARK not in all_text
+    assert cast.account.slug not in all_text
 
 
 def test_a_read_key_writes_nothing(cast: Cast) -> None:

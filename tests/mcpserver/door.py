@@ -53,8 +53,10 @@ class Door:
         self, body: bytes, headers: Mapping[str, str] | None = None, method: str = "POST"
     ) -> HttpResponse:
         mine = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        given = {"accept": "application/json, text/event-stream", **mine, **(headers or {})}
-        response: HttpResponse = self.send(method, PATH, body, content_type="application/json", headers=given)
+        all_headers = {"accept": "application/json, text/event-stream", **mine, **(headers or {})}
+        response: HttpResponse = self.send(
+            method, PATH, body, content_type="application/json", headers=all_headers
+        )
         return response
 
     def ask(
@@ -67,12 +69,12 @@ class Door:
         status: int = 200,
     ) -> dict[str, Any]:
         """The JSON-RPC answer to a well-formed request, made the way a client of the revision makes it."""
-        asked: dict[str, Any] = dict(params or {})
+        message_params: dict[str, Any] = dict(params or {})
         if revision == schemas.MODERN:
-            asked["_meta"] = {**META, **asked.get("_meta", {})}
-        message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": asked}
-        given = {**_headers(method, asked, revision), **(headers or {})}
-        response = self.http(json.dumps(message).encode(), given)
+            message_params["_meta"] = {**META, **message_params.get("_meta", {})}
+        message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": message_params}
+        all_headers = {**_headers(method, message_params, revision), **(headers or {})}
+        response = self.http(json.dumps(message).encode(), all_headers)
         assert response.status_code == status, response.content
         assert response["Content-Type"] == "application/json"
         answer: dict[str, Any] = json.loads(response.content)

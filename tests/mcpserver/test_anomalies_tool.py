@@ -36,7 +36,7 @@ def acme(cast: Cast) -> Iterator[Account]:
 
 def an_anomaly(account: Account, number: int, **columns: Any) -> Anomaly:
     source = CostSource.objects.get_or_create(account=account, name="AWS")[0]
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "key": f"anom_{number:016}",
         "value": f"Service {number}",
         "currency": "USD",
@@ -51,7 +51,7 @@ def an_anomaly(account: Account, number: int, **columns: Any) -> Anomaly:
         "days": [["2026-03-01", "60", "15", "10", "20"], ["2026-03-02", "70", "15", "10", "20"]],
         "causes": [CAUSE],
     }
-    return Anomaly.objects.create(account=account, source=source, **{**given, **columns})
+    return Anomaly.objects.create(account=account, source=source, **{**fields, **columns})
 
 
 def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
@@ -60,13 +60,13 @@ def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
 
 
 def test_an_open_anomaly_has_its_figures_band_and_causes(acme: Account, door: Door) -> None:
-    found = an_anomaly(acme, 1)
+    anomaly = an_anomaly(acme, 1)
     an_anomaly(acme, 2, state="resolved")
 
     answer = answer_of(door)
 
     (row,) = answer["anomalies"]
-    assert row["id"] == found.key
+    assert row["id"] == anomaly.key
     assert (row["impact"], row["month_end_impact"], row["currency"]) == (100, 100, "USD")
     assert (row["expected_low"], row["expected"], row["expected_high"]) == (20, 30, 40)
     assert row["root_causes"] == [
@@ -132,24 +132,24 @@ def test_views_of_one_incident_are_one_and_what_two_share_is_named(acme: Account
     assert (answer["total_anomalies"], answer["warnings"]) == (1, alone)
 
     an_anomaly(acme, 3, dimension="team", value="Edge", shared_impact=Decimal("1.5"))
-    (said,) = set(answer_of(door)["warnings"]) - set(alone)
-    assert said.startswith("'Edge': 1.50 USD of its impact is in anomalies of services as well")
+    (new_warnings,) = set(answer_of(door)["warnings"]) - set(alone)
+    assert new_warnings.startswith("'Edge': 1.50 USD of its impact is in anomalies of services as well")
 
 
 def test_pages_follow_by_cursor_each_once(acme: Account, door: Door) -> None:
     for number in range(7):
         an_anomaly(acme, number)
 
-    seen: list[str] = []
+    keys: list[str] = []
     cursor = ""
     while True:
         answer = answer_of(door, limit=3, cursor=cursor)
-        seen += [row["id"] for row in answer["anomalies"]]
+        keys += [row["id"] for row in answer["anomalies"]]
         cursor = answer["cursor"]
         if not cursor:
             break
 
-    assert len(seen) == len(set(seen)) == 7
+    assert len(keys) == len(set(keys)) == 7
 
 
 def test_days_in_the_wrong_order_are_said(acme: Account, door: Door) -> None:

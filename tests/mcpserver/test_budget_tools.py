@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def spending(cast: Cast) -> Account:
+def account_with_spend(cast: Cast) -> Account:
     """1,234.56 USD a day since 100 days."""
     today = clock.today()
     with account_scope(cast.account):
@@ -50,35 +50,37 @@ def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
     result = door.call("listBudgets", **arguments)
     assert not result["isError"], result["content"][0]["text"]
     assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
-    found: dict[str, Any] = result["structuredContent"]
-    return found
+    content: dict[str, Any] = result["structuredContent"]
+    return content
 
 
-def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(cast: Cast, spending: Account) -> None:
-    fill(spending)
-    door, found, cursor = Door(mint(cast)), [], ""
+def test_fifty_budgets_are_told_page_by_page_in_one_lake_query_each(
+    cast: Cast, account_with_spend: Account
+) -> None:
+    fill(account_with_spend)
+    door, names, cursor = Door(mint(cast)), [], ""
 
-    with patch.object(engine, "run", wraps=engine.run) as asked:
+    with patch.object(engine, "run", wraps=engine.run) as run:
         answer_of(door, limit=20)  # what does not fit is made again, of answers that are kept
     first = answer_of(door)
     while True:
         answer = answer_of(door, **({"cursor": cursor} if cursor else {}))
-        found += answer["budgets"]
+        names += answer["budgets"]
         cursor = answer["cursor"]
         if not cursor:
             break
         assert answer["truncated"]
 
-    assert asked.call_count == 1
+    assert run.call_count == 1
     assert first["summary"].startswith("'Acme' has 50 budgets: ")
-    assert len({row["id"] for row in found}) == len(found) == 50
-    order = [row["status"] for row in found]
+    assert len({row["id"] for row in names}) == len(names) == 50
+    order = [row["status"] for row in names]
     assert order == sorted(order, key=["exceeded", "warning", "ok"].index)
 
 
-def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, spending: Account) -> None:
-    with account_scope(spending):
-        make(spending, "Tiny", "0.01", period="yearly")
+def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, account_with_spend: Account) -> None:
+    with account_scope(account_with_spend):
+        make(account_with_spend, "Tiny", "0.01", period="yearly")
 
     (row,) = answer_of(Door(mint(cast)))["budgets"]
 
@@ -88,8 +90,8 @@ def test_a_budget_says_spent_forecast_status_and_why(cast: Cast, spending: Accou
     assert row["crosses_on"]
 
 
-def test_status_and_scope_narrow_the_list(cast: Cast, spending: Account) -> None:
-    fill(spending, 6)
+def test_status_and_scope_narrow_the_list(cast: Cast, account_with_spend: Account) -> None:
+    fill(account_with_spend, 6)
     door = Door(mint(cast))
 
     exceeded = answer_of(door, status=["exceeded"])
@@ -103,9 +105,9 @@ def test_status_and_scope_narrow_the_list(cast: Cast, spending: Account) -> None
 
 
 def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
-    cast: Cast, spending: Account
+    cast: Cast, account_with_spend: Account
 ) -> None:
-    fill(spending, 3)
+    fill(account_with_spend, 3)
     door = Door(mint(cast))
     page = answer_of(door, limit=1)
 
@@ -118,7 +120,7 @@ def test_an_unknown_status_or_a_foreign_cursor_is_refused_with_what_is_there(
     assert "cursor" in foreign["content"][0]["text"]
 
 
-def test_another_accounts_budgets_are_not_there(cast: Cast, spending: Account) -> None:
+def test_another_accounts_budgets_are_not_there(cast: Cast, account_with_spend: Account) -> None:
     with account_scope(cast.other_account):
         Budget.objects.create(account=cast.other_account, name="Theirs", amount=5, currency="USD")
 

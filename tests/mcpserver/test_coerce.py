@@ -120,16 +120,18 @@ def test_a_missing_argument_is_named_with_what_it_is() -> None:
 
 @requirement("tools:unknown-argument")
 def test_an_unknown_argument_is_refused_by_name_with_the_nearest() -> None:
-    said = refusal(groupby="service")
+    message = refusal(groupby="service")
 
-    assert said.startswith('echo has no argument "groupby". Nearest: group_by. It takes top, grain, basis, ')
+    assert message.startswith(
+        'echo has no argument "groupby". Nearest: group_by. It takes top, grain, basis, '
+    )
 
 
 @requirement("tools:unknown-argument")
 def test_an_unknown_field_inside_is_refused_as_well() -> None:
-    said = refusal(filters=[{"dimension": "service", "value": "EC2"}])
+    message = refusal(filters=[{"dimension": "service", "value": "EC2"}])
 
-    assert said == 'filters[0] has no field "value". Nearest: values. It takes dimension, values.'
+    assert message == 'filters[0] has no field "value". Nearest: values. It takes dimension, values.'
 
 
 @pytest.mark.parametrize("given", ["[" * 5000, '{"a":' * 5000, "x" * 100_000, "[" * 30 + "]" * 30])

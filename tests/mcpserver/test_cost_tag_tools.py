@@ -48,8 +48,8 @@ def _spend(account: Account) -> None:
 def answer_of(door: Door, tool: str, **arguments: Any) -> dict[str, Any]:
     result = door.call(tool, **arguments)
     assert not result["isError"], result["content"][0]["text"]
-    found: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
-    return found
+    content: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
+    return content
 
 
 def problem_of(door: Door, tool: str, **arguments: Any) -> str:
@@ -72,16 +72,16 @@ def test_the_rules_are_listed_in_order_and_in_words(door: Door) -> None:
 def test_many_rules_come_page_by_page_each_once(cast: Cast, door: Door) -> None:
     many = [{**PROD, "name": f"Rule {number} {'x' * 60}", "value": "v" * 200} for number in range(250)]
     create_cost_tag(account=cast.account, actor=cast.actor, key="many", rules=read_rules(many))
-    seen, cursor = [], ""
+    rule_names, cursor = [], ""
     while True:
         answer = answer_of(door, "listCostTags", cost_tag="MANY", cursor=cursor)
         assert len(msgspec.json.encode(answer)) <= MAX_ANSWER_BYTES
-        seen += [rule.partition(".")[0] for tag in answer["cost_tags"] for rule in tag["rules"]]
+        rule_names += [rule.partition(".")[0] for tag in answer["cost_tags"] for rule in tag["rules"]]
         cursor = answer["cursor"]
         if not cursor:
             break
 
-    assert seen == [str(number) for number in range(1, 251)]
+    assert rule_names == [str(number) for number in range(1, 251)]
 
 
 def test_values_are_exact_in_each_currency_with_what_is_untagged(door: Door) -> None:

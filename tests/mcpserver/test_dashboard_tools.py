@@ -29,14 +29,14 @@ def writer(cast: Cast) -> Door:
     return Door(mint(cast, "read_write"))
 
 
-def answered(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
     result = door.call(tool, **arguments)
     assert not result["isError"], result["content"][0]["text"]
     answer: dict[str, Any] = result["structuredContent"]
     return answer
 
 
-def shared(cast: Cast) -> list[str]:
+def shared_names(cast: Cast) -> list[str]:
     with account_scope(cast.account):
         return list(Dashboard.objects.filter(owner=None).values_list("name", flat=True))
 
@@ -47,11 +47,11 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
         {"type": "total", "position": {"x": 6, "y": 0}},
         {"type": "anomalies", "config": {"min_impact": 12.5, "currency": "EUR"}},
     ]
-    made = answered(writer, "create_dashboard", name="Weekly", widgets=widgets)
-    pk = made["dashboard"]["id"]
+    created = answer_of(writer, "create_dashboard", name="Weekly", widgets=widgets)
+    pk = created["dashboard"]["id"]
 
-    assert made["console_url"].endswith(f"/a/acme/dashboards/{pk}/")
-    assert made["dashboard"]["widgets"] == [
+    assert created["console_url"].endswith(f"/a/acme/dashboards/{pk}/")
+    assert created["dashboard"]["widgets"] == [
         {
             "type": "spend_by",
             "title": "Regions",
@@ -66,19 +66,19 @@ def test_a_board_is_made_read_changed_and_deleted(cast: Cast, writer: Door) -> N
             "position": {"x": 6, "y": 3, "w": 4, "h": 4},
         },
     ]
-    assert answered(writer, "getDashboard", dashboard_id=pk)["dashboard"] == made["dashboard"]
-    listed = answered(writer, "listDashboards")
+    assert answer_of(writer, "getDashboard", dashboard_id=pk)["dashboard"] == created["dashboard"]
+    listed = answer_of(writer, "listDashboards")
     assert [(row["id"], row["name"], row["widgets"]) for row in listed["dashboards"]] == [(pk, "Weekly", 3)]
     assert listed["places_left"] == 19
 
-    deleted = answered(writer, "delete_dashboard", dashboard_id=pk)
+    deleted = answer_of(writer, "delete_dashboard", dashboard_id=pk)
     assert deleted["deleted_id"] == pk
     assert f"dashboard_id: {pk} is not known" in writer.problem("delete_dashboard", dashboard_id=pk)
 
 
 def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
-        made = board(
+        dashboard = board(
             cast.account,
             "Weekly",
             widget("anomalies", min_impact="0.125", currency="USD"),
@@ -89,8 +89,8 @@ def test_writing_back_what_was_read_changes_nothing(cast: Cast, writer: Door) ->
     before = list(Widget.objects.unscoped().order_by("pk").values())
     entries = AuditEntry.objects.unscoped().count()
 
-    read = answered(writer, "getDashboard")["dashboard"]
-    after = answered(writer, "set_dashboard_widgets", dashboard_id=made.pk, widgets=read["widgets"])
+    read = answer_of(writer, "getDashboard")["dashboard"]
+    after = answer_of(writer, "set_dashboard_widgets", dashboard_id=dashboard.pk, widgets=read["widgets"])
 
     assert after["dashboard"] == read
     assert list(Widget.objects.unscoped().order_by("pk").values()) == before
@@ -104,9 +104,9 @@ def test_the_largest_layout_fits_into_an_answer_uncut(cast: Cast, writer: Door) 
     ):
         widgets = widgets[:-1]
 
-    made = json.loads(text)
+    layout = json.loads(text)
     assert len(widgets) > 20
-    assert [each["config"] for each in made["dashboard"]["widgets"]] == [each["config"] for each in widgets]
+    assert [each["config"] for each in layout["dashboard"]["widgets"]] == [each["config"] for each in widgets]
 
 
 def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door) -> None:
@@ -116,10 +116,10 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door)
         {"type": "spend_by", "title": "Other", "position": {"x": 0, "y": 4, "w": 2, "h": 2}},
     ]
 
-    said = writer.problem("create_dashboard", name="Twins", widgets=twins)
+    problem = writer.problem("create_dashboard", name="Twins", widgets=twins)
 
-    assert "widgets[0] 'One' and widgets[2] 'Other' have the same position, x 0 and y 4" in said
-    assert shared(cast) == []
+    assert "widgets[0] 'One' and widgets[2] 'Other' have the same position, x 0 and y 4" in problem
+    assert shared_names(cast) == []
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_two_widgets_at_one_place_are_refused_outright(cast: Cast, writer: Door)
 )
 def test_an_error_says_what_to_mend(cast: Cast, writer: Door, bad: dict[str, Any], says: str) -> None:
     assert says in writer.problem("create_dashboard", name="Bad", widgets=[bad])
-    assert shared(cast) == []
+    assert shared_names(cast) == []
 
 
 def test_a_retried_create_says_which_id_exists(writer: Door) -> None:
-    made = answered(writer, "create_dashboard", name="Weekly")["dashboard"]
+    created = answer_of(writer, "create_dashboard", name="Weekly")["dashboard"]
 
-    assert f"'Weekly' exists already, with id {made['id']}" in writer.problem(
+    assert f"'Weekly' exists already, with id {created['id']}" in writer.problem(
         "create_dashboard", name="weekly"
     )
 
@@ -177,14 +177,14 @@ def test_a_personal_board_and_another_accounts_are_as_if_they_were_not_there(
         ("delete_dashboard", {}),
     ]
     for tool, rest in calls:
-        said = [
+        problems = [
             writer.problem(tool, dashboard_id=pk, **rest).replace(str(pk), "N")
             for pk in (mine.pk, theirs.pk, 999_999, 2**70)
         ]
-        assert len(set(said)) == 1
-        assert "Mine" not in said[0]
-        assert "Theirs" not in said[0]
-    assert [row["name"] for row in answered(writer, "listDashboards")["dashboards"]] == ["Shared"]
+        assert len(set(problems)) == 1
+        assert "Mine" not in problems[0]
+        assert "Theirs" not in problems[0]
+    assert [row["name"] for row in answer_of(writer, "listDashboards")["dashboards"]] == ["Shared"]
     with account_scope(cast.account):
         assert mine.widgets.count() == 1
 
@@ -196,25 +196,25 @@ def test_a_credential_that_may_only_read_writes_nothing(
     key, token = mint(cast), OAuthClient().connect(cast.member).access
     with account_scope(cast.account):
         pk = board(cast.account, "Weekly", widget("total")).pk
-    asked = {**arguments, **({"dashboard_id": pk} if "dashboard_id" in arguments else {})}
+    call_arguments = {**arguments, **({"dashboard_id": pk} if "dashboard_id" in arguments else {})}
     message = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": tool, "arguments": asked},
+        "params": {"name": tool, "arguments": call_arguments},
     }
 
-    assert "may only read. Nothing was changed." in Door(key).problem(tool, **asked)
+    assert "may only read. Nothing was changed." in Door(key).problem(tool, **call_arguments)
     refused = Door(token).http(json.dumps(message).encode())
 
     assert (refused.status_code, "insufficient_scope" in refused["WWW-Authenticate"]) == (403, True)
     assert json.loads(refused.content)["id"] == 1
-    assert shared(cast) == ["Weekly"]
+    assert shared_names(cast) == ["Weekly"]
     assert Widget.objects.unscoped().count() == 1
 
 
 def test_the_audit_log_names_the_credential(cast: Cast, writer: Door) -> None:
-    answered(writer, "create_dashboard", name="Weekly")
+    answer_of(writer, "create_dashboard", name="Weekly")
 
     key = MCPKey.objects.unscoped().get()
     entry = AuditEntry.objects.unscoped().get(action="dashboard.create")

@@ -22,7 +22,7 @@ from mcpserver.server import INSTRUCTIONS
 from tests.cast import Cast, make_cast, signed_in
 from tests.conformance import schemas
 from tests.conformance.requirements import requirement
-from tests.isolation.marked import fill_with_marks
+from tests.isolation.marks import fill_with_marks
 from tests.isolation.walk import fingerprint
 from tests.lasting import lasting
 from tests.mcpserver.door import Door, mint
@@ -53,7 +53,7 @@ NOT_MONEY = (
 
 
 @pytest.fixture(scope="module")
-def marked(
+def account_with_marks(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     with lasting(django_db_blocker, tmp_path_factory.mktemp("marked"), clock.now()):
@@ -63,12 +63,12 @@ def marked(
 
 
 @pytest.fixture
-def cast(marked: Cast, db: None) -> Cast:
-    return marked
+def cast(account_with_marks: Cast, db: None) -> Cast:
+    return account_with_marks
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Door:
+def marked_door(cast: Cast) -> Door:
     return Door(mint(cast))
 
 
@@ -96,14 +96,14 @@ def test_only_a_destructive_tool_says_so(tool: Tool) -> None:
 
 
 def test_what_the_instructions_say_that_tools_change_is_all_that_they_change() -> None:
-    said = " ".join(INSTRUCTIONS.split())
+    instructions = " ".join(INSTRUCTIONS.split())
 
-    assert "Tools create budgets and alert subscriptions and edit dashboards." in said
+    assert "Tools create budgets and alert subscriptions and edit dashboards." in instructions
     assert {tool.name for tool in TOOLS if tool.access is Access.WRITE} == {
         *("create_budget", "create_alert_subscription"),
         *("create_dashboard", "set_dashboard_widgets", "delete_dashboard"),
     }
-    assert "What cannot be asked" in said
+    assert "What cannot be asked" in instructions
     assert len(INSTRUCTIONS) < 2_500
 
 
@@ -137,8 +137,8 @@ def test_its_examples_are_what_its_schema_asks_for(tool: Tool) -> None:
 
 @requirement("tools:answer", "tools:output-schema", "tools:answer-size")
 @each_read_tool
-def test_its_answers_are_complete_small_and_fit_its_schema(filled: Door, cast: Cast, tool: Tool) -> None:
-    for result in answers(filled, tool):
+def test_its_answers_are_complete_small_and_fit_its_schema(marked_door: Door, cast: Cast, tool: Tool) -> None:
+    for result in answers(marked_door, tool):
         text, answer = result["content"][0]["text"], result["structuredContent"]
 
         assert json.loads(text) == answer
@@ -151,10 +151,10 @@ def test_its_answers_are_complete_small_and_fit_its_schema(filled: Door, cast: C
 
 
 @each_read_tool
-def test_its_console_link_opens_a_page(filled: Door, cast: Cast, tool: Tool) -> None:
+def test_its_console_link_opens_a_page(marked_door: Door, cast: Cast, tool: Tool) -> None:
     person = signed_in(cast.viewer)
 
-    for result in answers(filled, tool):
+    for result in answers(marked_door, tool):
         url = result["structuredContent"]["console_url"]
         assert person.get(url.removeprefix("http://127.0.0.1:8000")).status_code == 200
 
@@ -169,11 +169,11 @@ def test_an_account_without_data_gets_an_answer_too(cast: Cast, tool: Tool) -> N
 
 @requirement("tools:read-only")
 @each_read_tool
-def test_a_read_tool_changes_nothing_but_the_keys_last_use(filled: Door, tool: Tool) -> None:
+def test_a_read_tool_changes_nothing_but_the_keys_last_use(marked_door: Door, tool: Tool) -> None:
     keys = frozenset({"accounts_mcpkey"})
     tables, key_rows = fingerprint(without=keys), _keys()
 
-    list(answers(filled, tool))
+    list(answers(marked_door, tool))
 
     assert fingerprint(without=keys) == tables
     assert _keys() == key_rows
@@ -202,8 +202,10 @@ def test_an_amount_in_its_types_has_its_currency_beside_it(tool: Tool) -> None:
 
 @requirement("tools:money", "tools:rounding")
 @each_read_tool
-def test_an_amount_in_its_answers_has_its_currency_beside_it_and_six_places(filled: Door, tool: Tool) -> None:
-    for result in answers(filled, tool):
+def test_an_amount_in_its_answers_has_its_currency_beside_it_and_six_places(
+    marked_door: Door, tool: Tool
+) -> None:
+    for result in answers(marked_door, tool):
         answer = json.loads(result["content"][0]["text"], parse_float=Decimal)
         for name, number, beside in _numbers(answer, {}):
             assert -int(number.as_tuple().exponent) <= 6

@@ -50,9 +50,9 @@ def run(name: str, call: ToolCall) -> Outcome:
 def test_a_read_tool_that_writes_is_stopped_by_the_database(toys: Door) -> None:
     before = fingerprint(without=KEYS)
 
-    said = toys.problem("sly")
+    problem = toys.problem("sly")
 
-    assert said.startswith("sly failed on our side; incident ")
+    assert problem.startswith("sly failed on our side; incident ")
     assert fingerprint(without=KEYS) == before
 
 
@@ -67,10 +67,10 @@ def test_the_next_call_after_a_refused_write_works(writing_toys: Door, cast: Cas
 def test_a_write_tool_with_a_read_key_says_where_to_mint_another(toys: Door) -> None:
     before = fingerprint(without=KEYS)
 
-    said = toys.problem("rename", name="Mine")
+    problem = toys.problem("rename", name="Mine")
 
-    assert "may only read. Nothing was changed." in said
-    assert f"Read/write key at http://127.0.0.1:8000{reverse('mcp_keys', args=['acme'])}." in said
+    assert "may only read. Nothing was changed." in problem
+    assert f"Read/write key at http://127.0.0.1:8000{reverse('mcp_keys', args=['acme'])}." in problem
     assert fingerprint(without=KEYS) == before
 
 
@@ -83,9 +83,9 @@ def test_a_write_tool_with_a_read_only_oauth_token_asks_the_client_to_step_up(ca
         "params": {"name": "rename", "arguments": {"name": "M"}},
     }
 
-    for sent in (body, [body]):
+    for payload in (body, [body]):
         with pytest.raises(InsufficientScope, match="rename"):
-            answer(json.dumps(sent).encode(), Headers(), server_of(make_toys()), make_call(cast))
+            answer(json.dumps(payload).encode(), Headers(), server_of(make_toys()), make_call(cast))
 
     assert Account.objects.get(pk=cast.account.pk).name == "Acme"
 
@@ -114,22 +114,24 @@ def test_a_tool_has_twenty_seconds(toys: Door) -> None:
 def test_a_tool_that_fails_says_an_incident_that_the_log_has(
     toys: Door, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = toys.problem("broken")
+    problem = toys.problem("broken")
 
-    incident = said.removeprefix("broken failed on our side; incident ").removesuffix(
+    incident = problem.removeprefix("broken failed on our side; incident ").removesuffix(
         " is logged. Try once more."
     )
     assert len(incident) == 12
     assert f"incident {incident}: tool broken of account" in caplog.text
     assert "secret detail of the inside" in caplog.text
-    assert "secret" not in said
+    assert "secret" not in problem
 
 
 @requirement("tools:arguments")
 def test_what_the_domain_refuses_is_said_as_it_stands(toys: Door) -> None:
-    said = toys.problem("picky")
+    problem = toys.problem("picky")
 
-    assert said == "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."
+    assert (
+        problem == "service: 'Amazon EC3' is not known. Nearest: Amazon EC2. listDimensionValues lists them."
+    )
 
 
 @requirement("tools:rounding")
@@ -155,5 +157,5 @@ def test_the_console_link_opens_the_same_query(toys: Door) -> None:
 
 
 def test_a_call_knows_how_long_it_has_left(cast: Cast) -> None:
-    assert 0 < make_call(cast, seconds=5).seconds_left <= 5
-    assert dataclasses.replace(make_call(cast), deadline=0.0).seconds_left == 0
+    assert 0 < make_call(cast, seconds=5).remaining_seconds <= 5
+    assert dataclasses.replace(make_call(cast), deadline=0.0).remaining_seconds == 0

@@ -24,12 +24,12 @@ NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
 LIVE = {"name": "Live", "when": {"dimension": "tag:env", "values": ["prod"]}, "value": "Production"}
 
 
-def committed(back: int, amount: str, status: str, name: str, currency: str) -> Line:
-    given = {"commitment_id": name, "commitment_name": name, "commitment_type": "Savings Plan"}
+def commitment_line(back: int, amount: str, status: str, name: str, currency: str) -> Line:
+    columns = {"commitment_id": name, "commitment_name": name, "commitment_type": "Savings Plan"}
     line = cost(
         clock.today() - timedelta(days=back),
         0,
-        **given,
+        **columns,
         commitment_status=status,
         pricing_category="Committed",
         currency=currency,
@@ -56,10 +56,10 @@ def _spent(cast: Cast) -> str:
             cost(day, 2 * week, service="Disk", currency="EUR"),
         ]
     lines += [
-        committed(2, "80", "Used", "Plan of dollars", "USD"),
-        committed(2, "20", "Unused", "Plan of dollars", "USD"),
-        committed(2, "8", "Used", "Plan of euros", "EUR"),
-        committed(2, "2", "Unused", "Plan of euros", "EUR"),
+        commitment_line(2, "80", "Used", "Plan of dollars", "USD"),
+        commitment_line(2, "20", "Unused", "Plan of dollars", "USD"),
+        commitment_line(2, "8", "Used", "Plan of euros", "EUR"),
+        commitment_line(2, "2", "Unused", "Plan of euros", "EUR"),
     ]
     with account_scope(cast.account):
         add_source(cast.account, lines)
@@ -148,19 +148,19 @@ def test_a_period_in_other_words_is_taken_as_the_one_it_means(door: Door, said: 
 
 def test_a_period_that_nobody_knows_is_answered_with_all_there_are(door: Door) -> None:
     for tool in ("querySpend", "getCommitmentUtilization"):
-        said = problem_of(door, tool, period="fortnight")
-        assert "Valid: " in said
-        assert "last_week" in said
+        problem = problem_of(door, tool, period="fortnight")
+        assert "Valid: " in problem
+        assert "last_week" in problem
 
 
 def test_the_coarser_granularity_that_a_refusal_names_is_taken(door: Door) -> None:
     days = {"start_date": "2019-01-01", "end_date": "2026-11-20"}
-    said = problem_of(door, "querySpend", **days, granularity="day")
-    named = re.search(r"coarser granularity \((\w+)", said)
+    problem = problem_of(door, "querySpend", **days, granularity="day")
+    named = re.search(r"coarser granularity \((\w+)", problem)
 
     assert named is not None
     answer_of(door, "querySpend", **days, granularity=named[1])
-    assert "at most 400 days" in said
+    assert "at most 400 days" in problem
 
 
 def test_operators_and_lists_in_other_words_are_taken(door: Door) -> None:
@@ -226,32 +226,32 @@ def test_the_page_of_values_has_their_days_and_those_that_a_search_found(door: D
 
 def test_the_call_that_a_budget_s_hint_spells_out_gives_what_it_spent(door: Door) -> None:
     scope = {"cost_tag": "environment", "cost_tag_value": "Production"}
-    made = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+    created = answer_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
     hint = answer_of(door, "listBudgets")["hint"]
 
     question = json.loads(hint[hint.index("{") :])
     spent = answer_of(door, "querySpend", **question)
     assert hint.startswith("What drives 'Live': querySpend ")
-    assert spent["totals"][0]["amount"] == made["budget"]["spent"]
+    assert spent["totals"][0]["amount"] == created["budget"]["spent"]
 
 
 def test_a_budget_of_a_value_or_currency_without_cost_is_refused_with_what_has(door: Door) -> None:
     scope = {"cost_tag": "environment", "cost_tag_value": "Prod"}
-    said = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
+    problem = problem_of(door, "create_budget", name="Live", amount=10, currency="USD", **scope)
     other = problem_of(door, "create_budget", name="Live", amount=10, currency="GBP")
 
-    assert "no cost has cost_tag:environment 'Prod'. Nearest: 'Production'" in said
+    assert "no cost has cost_tag:environment 'Prod'. Nearest: 'Production'" in problem
     assert "no cost line of the account is in GBP; there is cost in EUR and USD" in other
 
 
 def test_an_amount_with_signs_is_answered_with_how_to_write_it(door: Door) -> None:
-    said = problem_of(door, "create_budget", name="Live", amount="11,500 $", currency="USD")
+    problem = problem_of(door, "create_budget", name="Live", amount="11,500 $", currency="USD")
 
-    assert "such as 11500.50" in said
+    assert "such as 11500.50" in problem
 
 
 def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: Door) -> None:
-    said = problem_of(
+    problem = problem_of(
         door,
         "create_dashboard",
         name="CFO",
@@ -262,9 +262,9 @@ def test_a_board_with_several_wrong_widgets_hears_of_all_of_them_at_once(door: D
         ],
     )
 
-    assert "widgets[0].config" in said
-    assert "widgets[1]" not in said
-    assert "widgets[2].type: 'forecast' is not known" in said
+    assert "widgets[0].config" in problem
+    assert "widgets[1]" not in problem
+    assert "widgets[2].type: 'forecast' is not known" in problem
 
 
 def test_where_the_days_of_a_year_fill_an_answer_every_commitment_is_still_listed(door: Door) -> None:
@@ -287,10 +287,10 @@ def test_a_forecast_of_days_to_come_does_not_say_that_they_have_no_data(door: Do
 
 
 def test_what_moved_by_resource_and_usage_type_is_looked_into_by_another_dimension(door: Door) -> None:
-    asked = {"period": "last_7_days", "group_by": ["resource", "usage_type"]}
+    arguments = {"period": "last_7_days", "group_by": ["resource", "usage_type"]}
 
-    assert "group by account or region." in answer_of(door, "explainSpendChange", **asked)["hint"]
-    compared = answer_of(door, "querySpend", **asked, compare_to="previous_period")
+    assert "group by account or region." in answer_of(door, "explainSpendChange", **arguments)["hint"]
+    compared = answer_of(door, "querySpend", **arguments, compare_to="previous_period")
     assert "group by account to see why." in compared["hint"]
 
 

@@ -45,8 +45,8 @@ def spent(cast: Cast) -> Account:
 def answer_of(door: Door, **arguments: Any) -> dict[str, Any]:
     result = door.call("forecastSpend", **arguments)
     assert not result["isError"], result["content"][0]["text"]
-    found: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
-    return found
+    content: dict[str, Any] = msgspec.json.decode(result["content"][0]["text"])
+    return content
 
 
 def test_amounts_are_numbers_with_their_currency(cast: Cast, spent: Account) -> None:
@@ -73,16 +73,16 @@ def test_the_largest_answer_is_small_and_its_groups_are_whole(cast: Cast, spent:
 
 
 def test_its_link_opens_the_same_question(cast: Cast, spent: Account) -> None:
-    asked = {
+    arguments = {
         "period": "next_days",
         "days": 45,
         "group_by": ["tag:team"],
         "filters": [{"dimension": "service", "op": "absent", "values": []}],
         "top": 5,
     }
-    url = urlsplit(answer_of(Door(mint(cast)), **asked)["console_url"])
+    url = urlsplit(answer_of(Door(mint(cast)), **arguments)["console_url"])
 
-    assert ForecastQuery.from_params(parse_qs(url.query)) == msgspec.convert(asked, ForecastQuery)
+    assert ForecastQuery.from_params(parse_qs(url.query)) == msgspec.convert(arguments, ForecastQuery)
     assert signed_in(cast.viewer).get(f"{url.path}?{url.query}").status_code == 200
 
 

@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 from finops.lib import clock
 from mcpserver.results import MAX_ANSWER_BYTES
 from tests.cast import Cast, make_cast
-from tests.ingestion.pushing import event, open_door
+from tests.ingestion.push_client import event, open_door
 from tests.lasting import lasting
 from tests.mcpserver.door import Door
 

@@ -20,7 +20,7 @@ from finops.dashboards.models import Dashboard
 from finops.lib import clock
 from mcpserver.registry import Access, Tool, registry
 from tests.cast import Cast, make_cast
-from tests.isolation import marked, rows
+from tests.isolation import marks, rows
 from tests.lasting import lasting
 from tests.mcpserver.door import Door, mint
 
@@ -46,7 +46,7 @@ OWN_NAMES = (
 
 
 @pytest.fixture(scope="module")
-def planted(
+def planted_cast(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cast]:
     """The cast; every name, tag, value, customer, metric, unit and note of its account is PLANTED and what it is of."""
@@ -54,9 +54,9 @@ def planted(
         lasting(django_db_blocker, tmp_path_factory.mktemp("planted"), clock.now()),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(marked, "MARK", PLANTED)
+        patch.setattr(marks, "MARK", PLANTED)
         cast = make_cast()
-        marked.fill_with_marks(cast.account)
+        marks.fill_with_marks(cast.account)
         for make in rows.MAKERS.values():
             make(cast.account)
         Account.objects.filter(pk=cast.account.pk).update(name=PLANTED)
@@ -65,8 +65,8 @@ def planted(
 
 
 @pytest.fixture
-def cast(planted: Cast, db: None) -> Cast:
-    return planted
+def cast(planted_cast: Cast, db: None) -> Cast:
+    return planted_cast
 
 
 def _rename(account: Account) -> None:
@@ -182,41 +182,41 @@ def writes(account: Account) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("tool", list(registry), ids=lambda tool: tool.name)
 def test_no_planted_instruction_stands_outside_a_quoted_value(cast: Cast, tool: Tool) -> None:
-    door, seen = Door(mint(cast, "read_write")), ""
+    door, all_text = Door(mint(cast, "read_write")), ""
     more = MORE if tool.access is Access.READ else writes(cast.account)
     for arguments in [*map(dict, tool.examples), *more.get(tool.name, [])]:
         result = door.ask("tools/call", {"name": tool.name, "arguments": arguments})["result"]
         text = result["content"][0]["text"]
         answer = {"summary": text} if result["isError"] else result["structuredContent"]
-        seen += text
-        for key, said in strings(answer):
-            assert not HIDDEN.search(said), (key, said)
-            if key != "console_url" and (key in SENTENCES or not VALUE.match(said)):
-                assert "Ignore" not in outside_quotes(said), (key, said)
-    assert "Ignore" in seen
+        all_text += text
+        for key, string in strings(answer):
+            assert not HIDDEN.search(string), (key, string)
+            if key != "console_url" and (key in SENTENCES or not VALUE.match(string)):
+                assert "Ignore" not in outside_quotes(string), (key, string)
+    assert "Ignore" in all_text
 
 
 @pytest.mark.parametrize("prompt", registry.prompts(), ids=lambda prompt: prompt.name)
 def test_no_planted_instruction_stands_outside_a_quoted_value_of_a_prompt(cast: Cast, prompt: Any) -> None:
     arguments = {each.name: PLANTED for each in prompt.arguments if each.required}
     answer = Door(mint(cast)).ask("prompts/get", {"name": prompt.name, "arguments": arguments})
-    said = json.dumps(answer, ensure_ascii=False)
-    assert "Ignore" in said
+    answer_text = json.dumps(answer, ensure_ascii=False)
+    assert "Ignore" in answer_text
     text = answer["result"]["messages"][0]["content"]["text"]
     assert not HIDDEN.search(text.replace("\n", ""))
     assert "Ignore" not in outside_quotes(text)
 
 
 def test_completions_show_hidden_characters_escaped(cast: Cast) -> None:
-    door, seen = Door(mint(cast)), ""
+    door, all_text = Door(mint(cast)), ""
     for prompt in registry.prompts():
         for argument in prompt.arguments:
-            asked = {
+            params = {
                 "ref": {"type": "ref/prompt", "name": prompt.name},
                 "argument": {"name": argument.name, "value": "Ignore"},
                 "context": {"arguments": {"group_by": "service"} if argument.name == "value" else {}},
             }
-            values = door.ask("completion/complete", asked)["result"]["completion"]["values"]
+            values = door.ask("completion/complete", params)["result"]["completion"]["values"]
             assert not any(map(HIDDEN.search, values)), (prompt.name, argument.name)
-            seen += "".join(values)
-    assert "\\u202e" in seen
+            all_text += "".join(values)
+    assert "\\u202e" in all_text

@@ -17,7 +17,7 @@ class Node(msgspec.Struct):
     children: list[Node]
 
 
-class Listed(msgspec.Struct, array_like=True):
+class ArrayLike(msgspec.Struct, array_like=True):
     name: str
 
 
@@ -33,7 +33,7 @@ def recursive(call: ToolCall, arguments: Node) -> Answer:
     return Answer(account="")
 
 
-def no_object(call: ToolCall, arguments: Listed) -> Answer:
+def no_object(call: ToolCall, arguments: ArrayLike) -> Answer:
     return Answer(account="")
 
 
@@ -50,14 +50,14 @@ def lonely(call: ToolCall) -> Answer:
 
 
 def register(tools: Registry, handler: Callable[..., msgspec.Struct] = plain, **changes: Any) -> None:
-    given = {
+    options = {
         "name": "plain",
         "title": "Plain",
         "description": "Plain.",
         "access": Access.READ,
         "examples": [{}],
     }
-    tools.tool(**{**given, **changes})(handler)
+    tools.tool(**{**options, **changes})(handler)
 
 
 @requirement("tools:names")

@@ -25,7 +25,7 @@ MONTHS = {
 
 
 @pytest.fixture
-def moved(cast: Cast) -> Account:
+def account_with_changes(cast: Cast) -> Account:
     """Two months of 120 services with long names, each with its own change in two currencies."""
     lines = [
         cost(
@@ -43,20 +43,22 @@ def moved(cast: Cast) -> Account:
     return cast.account
 
 
-def test_a_large_answer_lists_fewer_moves_and_still_adds_up(cast: Cast, moved: Account) -> None:
+def test_a_large_answer_lists_fewer_moves_and_still_adds_up(
+    cast: Cast, account_with_changes: Account
+) -> None:
     result = Door(mint(cast)).result(
         "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "top": 30}}
     )
 
-    found = result["structuredContent"]
-    assert len(msgspec.json.encode(found)) <= MAX_ANSWER_BYTES
-    for total in found["totals"]:
-        moves = [move for move in found["moves"] if move["currency"] == total["currency"]]
+    content = result["structuredContent"]
+    assert len(msgspec.json.encode(content)) <= MAX_ANSWER_BYTES
+    for total in content["totals"]:
+        moves = [move for move in content["moves"] if move["currency"] == total["currency"]]
         assert sum(move["change"] for move in moves) == pytest.approx(total["change"])
-    assert "summed in the move other" in found["truncated"]
+    assert "summed in the move other" in content["truncated"]
 
 
-def test_the_link_opens_the_page_with_the_same_question(cast: Cast, moved: Account) -> None:
+def test_the_link_opens_the_page_with_the_same_question(cast: Cast, account_with_changes: Account) -> None:
     arguments = {
         **MONTHS,
         "group_by": ["service"],
@@ -70,7 +72,7 @@ def test_the_link_opens_the_page_with_the_same_question(cast: Cast, moved: Accou
     assert parse_qs(url.query)["previous_start_date"] == ["2026-01-01"]
 
 
-def test_a_misspelt_dimension_is_answered_with_the_nearest(cast: Cast, moved: Account) -> None:
+def test_a_misspelt_dimension_is_answered_with_the_nearest(cast: Cast, account_with_changes: Account) -> None:
     result = Door(mint(cast)).result(
         "tools/call", {"name": "explainSpendChange", "arguments": {**MONTHS, "group_by": ["servce"]}}
     )

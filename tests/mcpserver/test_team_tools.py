@@ -71,9 +71,9 @@ def test_teams_come_with_members_values_and_the_cost_of_last_month(
 
 @pytest.mark.usefixtures("billed")
 def test_teams_are_searched_by_name_person_and_value(door: Door) -> None:
-    found = [len(answer_of(door, "listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
+    counts = [len(answer_of(door, "listTeams", search=text)["teams"]) for text in ("PAY", "member@", "zzz")]
 
-    assert found == [1, 1, 0]
+    assert counts == [1, 1, 0]
 
 
 def test_many_teams_come_page_by_page_and_fit(billed: Account, door: Door) -> None:

@@ -270,8 +270,8 @@ def test_a_push_divides_the_cost_in_the_very_next_call_without_a_restart(
                     "params": {"name": "queryUnitCost", "arguments": question},
                 },
             ).json()
-            found: dict[str, Any] = answer["result"]["structuredContent"]
-            return found
+            content: dict[str, Any] = answer["result"]["structuredContent"]
+            return content
 
         def push(quantity: int) -> None:
             moment = datetime.now(UTC).isoformat()

@@ -120,8 +120,8 @@ def test_arguments_are_taken_kindly(door: Door) -> None:
 
 @pytest.mark.usefixtures("pushed")
 def test_an_unknown_metric_names_the_nearest(door: Door) -> None:
-    said = door.problem("queryUsage", metric="seat")
-    assert said == "metric: 'seat' is not known. Nearest: 'seats'. getAccountContext lists them."
+    problem = door.problem("queryUsage", metric="seat")
+    assert problem == "metric: 'seat' is not known. Nearest: 'seats'. getAccountContext lists them."
 
 
 @pytest.mark.usefixtures("pushed")
@@ -138,10 +138,12 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
     while pages == 0 or cursor:
         page = answer_of(door, "listUsageEvents", period="last_7_days", limit=200, cursor=cursor)
         if cursor == "":
-            held = len(page["events"])
-            assert held < 200
-            assert f"{held} usage events from" in page["summary"]
-            assert page["truncated"].startswith(f"{held} of the 200 asked for: one answer holds 25 KB. ")
+            event_count = len(page["events"])
+            assert event_count < 200
+            assert f"{event_count} usage events from" in page["summary"]
+            assert page["truncated"].startswith(
+                f"{event_count} of the 200 asked for: one answer holds 25 KB. "
+            )
         read += [(one["event_time"], one["customer_id"]) for one in page["events"]]
         cursor, pages = page["cursor"], pages + 1
     assert len(read) == len(set(read)) == 7 * CUSTOMERS
@@ -150,11 +152,15 @@ def test_events_are_read_to_the_end_page_by_page(door: Door) -> None:
 
 @pytest.mark.usefixtures("pushed")
 def test_an_event_says_what_was_pushed_to_the_last_digit(door: Door) -> None:
-    (found,) = answer_of(door, "listUsageEvents", customer="customer-007", metric="requests", limit=1)[
+    (shown_event,) = answer_of(door, "listUsageEvents", customer="customer-007", metric="requests", limit=1)[
         "events"
     ]
-    assert (found["quantity"], found["exact_quantity"]) == (7.123457, "7.123456789")
-    assert (found["source"], found["unit"], found["dimensions"]) == ("Backend", "call", {"Region": "eu"})
+    assert (shown_event["quantity"], shown_event["exact_quantity"]) == (7.123457, "7.123456789")
+    assert (shown_event["source"], shown_event["unit"], shown_event["dimensions"]) == (
+        "Backend",
+        "call",
+        {"Region": "eu"},
+    )
 
 
 @pytest.mark.usefixtures("pushed")
@@ -179,8 +185,8 @@ def test_a_forged_cursor_is_refused(door: Door, batch: str | None, position: str
     key, mark = msgspec.json.decode(base64.urlsafe_b64decode(f"{cursor}==="))
     forged = msgspec.json.encode([[*key[:2], batch or key[2], position], mark])
 
-    sent = base64.urlsafe_b64encode(forged).decode().rstrip("=")
-    assert "not one of ours" in door.problem("listUsageEvents", limit=1, cursor=sent)
+    forged_cursor = base64.urlsafe_b64encode(forged).decode().rstrip("=")
+    assert "not one of ours" in door.problem("listUsageEvents", limit=1, cursor=forged_cursor)
 
 
 def _key_of_the_other(cast: Cast) -> str:
@@ -191,10 +197,10 @@ def _key_of_the_other(cast: Cast) -> str:
 
 
 def test_before_any_push_both_tools_say_how_to_push(door: Door) -> None:
-    asked = answer_of(door, "queryUsage", metric="requests", period="last_month")
-    assert (asked["quantity"], asked["rows"]) == (None, [])
+    usage = answer_of(door, "queryUsage", metric="requests", period="last_month")
+    assert (usage["quantity"], usage["rows"]) == (None, [])
     listed = answer_of(door, "listUsageEvents")
-    for answer in (asked, listed):
+    for answer in (usage, listed):
         assert "Create a usage source on the Connections page, generate its API key there" in answer["hint"]
 
 

@@ -37,8 +37,8 @@ def key_row() -> MCPKey:
 
 def json_of(response: HttpResponse) -> dict[str, Any]:
     assert response["Content-Type"] == "application/json"
-    found: dict[str, Any] = json.loads(response.content)
-    return found
+    content: dict[str, Any] = json.loads(response.content)
+    return content
 
 
 def check_refusal(response: HttpResponse, *, id_: str | int | None) -> None:
@@ -198,8 +198,8 @@ def request_of(announced: bytes, stream: Any) -> HttpRequest:
     """A request without credential that announces one body and brings another."""
     request: Any = RequestFactory().post(PATH, announced, content_type="application/json")
     request._stream = stream
-    found: HttpRequest = request
-    return found
+    typed_request: HttpRequest = request
+    return typed_request
 
 
 class Stalled:
@@ -220,12 +220,12 @@ def test_strangers_who_send_nothing_more_hold_nobody_up(db: None) -> None:
     try:
         for stream in streams:
             check_refusal(endpoint(request_of(PING, stream)), id_=None)
-        taken = time.monotonic() - began
+        seconds = time.monotonic() - began
     finally:
         for stream in streams:
             stream.goes_on.set()
 
-    assert taken < 5, "four wait for a quarter of a second, the others not at all"
+    assert seconds < 5, "four wait for a quarter of a second, the others not at all"
     for thread in threading.enumerate():
         if thread.name == "rest of a body":
             thread.join(5)

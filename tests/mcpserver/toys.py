@@ -141,8 +141,8 @@ def make_toys(*, prompts: bool = False) -> Registry:
 def _teams(call: ToolCall, typed: str, given: Mapping[str, str]) -> Completion:
     """A hundred and fifty teams, or those of a mood."""
     teams = [f"{given.get('mood', 'team')} {number:03}" for number in range(150)]
-    found = [team for team in teams if team.startswith(typed)]
-    return Completion(values=found, total=len(found))
+    names = [team for team in teams if team.startswith(typed)]
+    return Completion(values=names, total=len(names))
 
 
 def _rename(call: ToolCall, arguments: NameArguments) -> Answer:

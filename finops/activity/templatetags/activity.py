@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 
 from finops.activity.models import Outcome
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 register = template.Library()
 
@@ -28,7 +28,7 @@ def tint(outcome: str) -> str:
 @register.filter
 def arguments_line(arguments: str) -> str:
     """The arguments as far as a cell shows them; nothing for none."""
-    return "" if arguments == "{}" else cut(arguments, 160)
+    return "" if arguments == "{}" else truncate(arguments, 160)
 
 
 @register.filter

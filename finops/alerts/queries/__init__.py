@@ -9,18 +9,18 @@ from finops.alerts.queries.deliveries import (
     delivery_row,
     every_delivery,
 )
-from finops.alerts.queries.listed import (
-    list_alert_channels,
-    list_alert_deliveries,
-    list_alert_subscriptions,
-    new_subscription_answer,
-)
 from finops.alerts.queries.subscriptions import (
     SubscriptionRow,
     SubscriptionsPage,
     alert_subscriptions,
     every_subscription,
     one_subscription,
+)
+from finops.alerts.queries.tool_answers import (
+    list_alert_channels,
+    list_alert_deliveries,
+    list_alert_subscriptions,
+    new_subscription_answer,
 )
 
 __all__ = [

@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.messages import Fact, Message
 from finops.alerts.models import AlertDelivery
-from finops.lib.cursors import foreign, key_cursor, key_of
+from finops.lib.cursors import foreign_cursor_error, key_cursor, key_of
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +69,15 @@ class DeliveriesPage(msgspec.Struct, frozen=True, kw_only=True):
 
 def deliveries(account: Account, query: DeliveriesQuery) -> DeliveriesPage:
     """A page of them, the newest first, and how many there are in all. Two queries."""
-    asked = _asked(account, query)
+    matches = _filtered_deliveries(account, query)
     question = (sorted(query.status), query.channel_id, query.include_tests)
     after = _after(key_of(query.cursor, *question), query.cursor)
-    found = list(_with_firing(asked.filter(after))[: query.limit + 1])
-    page = found[: query.limit]
-    more = len(found) > query.limit
+    rows = list(_with_firing(matches.filter(after))[: query.limit + 1])
+    page = rows[: query.limit]
+    more = len(rows) > query.limit
     return DeliveriesPage(
         deliveries=[delivery_row(each) for each in page],
-        total=asked.count(),
+        total=matches.count(),
         cursor=key_cursor((page[-1].created_at.isoformat(), str(page[-1].pk)), *question) if more else "",
     )
 
@@ -113,11 +113,11 @@ def delivery_row(delivery: AlertDelivery) -> DeliveryRow:
     )
 
 
-def attempts_of(kept: Sequence[object]) -> tuple[Attempt, ...]:
-    return msgspec.convert(kept, tuple[Attempt, ...])
+def attempts_of(stored_attempts: Sequence[object]) -> tuple[Attempt, ...]:
+    return msgspec.convert(stored_attempts, tuple[Attempt, ...])
 
 
-def _asked(account: Account, query: DeliveriesQuery) -> QuerySet[AlertDelivery]:
+def _filtered_deliveries(account: Account, query: DeliveriesQuery) -> QuerySet[AlertDelivery]:
     rows = AlertDelivery.objects.filter(account=account)
     if query.status:
         rows = rows.filter(status__in=query.status)
@@ -136,5 +136,5 @@ def _after(key: tuple[str, ...], cursor: str) -> Q:
     try:
         moment, number = datetime.fromisoformat(key[0]), int(key[1])
     except (ValueError, IndexError) as error:
-        raise foreign(cursor) from error
+        raise foreign_cursor_error(cursor) from error
     return Q(created_at__lt=moment) | Q(created_at=moment, pk__lt=number)

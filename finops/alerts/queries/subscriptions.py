@@ -14,11 +14,11 @@ from finops.alerts.models import AlertSubscription
 from finops.alerts.subscriptions_query import SubscriptionsQuery
 from finops.alerts.triggers.anomaly import dimension_of
 from finops.budgets.scopes import WHOLE_ACCOUNT, scope_name
-from finops.costs.numbers import folded
+from finops.costs.dictionary_encoding import fold_case
 from finops.insights.models.anomalies import SERVICE
 from finops.insights.queries import anomaly_settings
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.spoken import listed, money, quoted
+from finops.lib.sentences import join_with_and, money, quote
 
 Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
 
@@ -28,7 +28,7 @@ class SubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     about: str
-    said: str
+    quoted_text: str
     channel_id: int
     channel_name: str
     channel_kind: str
@@ -64,20 +64,20 @@ def alert_subscriptions(account: Account, query: SubscriptionsQuery) -> Subscrip
     question."""
     question = (sorted(query.trigger), query.channel_id, query.budget_id)
     offset = offset_of(query.cursor, *question)
-    asked = _asked(account, query)
-    total = asked.count()
-    found = _rows(account, asked, slice(offset, offset + query.limit))
-    following = offset + len(found)
+    matches = _filtered_subscriptions(account, query)
+    total = matches.count()
+    rows = _rows(account, matches, slice(offset, offset + query.limit))
+    next_offset = offset + len(rows)
     return SubscriptionsPage(
-        subscriptions=found,
+        subscriptions=rows,
         total=total,
-        cursor=next_cursor(following, *question) if following < total else "",
+        cursor=next_cursor(next_offset, *question) if next_offset < total else "",
     )
 
 
 def every_subscription(account: Account, *, budget_id: int | None = None) -> list[SubscriptionRow]:
     """All of them (200 by default), or those of one budget, for pages that sort, search and export. Two queries."""
-    return _rows(account, _asked(account, SubscriptionsQuery(budget_id=budget_id)))
+    return _rows(account, _filtered_subscriptions(account, SubscriptionsQuery(budget_id=budget_id)))
 
 
 def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
@@ -85,7 +85,7 @@ def one_subscription(account: Account, subscription_id: int) -> SubscriptionRow:
     return _rows(account, AlertSubscription.objects.filter(account=account, pk=subscription_id))[0]
 
 
-def _asked(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
+def _filtered_subscriptions(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscription]:
     rows = AlertSubscription.objects.filter(account=account)
     if query.trigger:
         rows = rows.filter(trigger__in=query.trigger)
@@ -97,10 +97,10 @@ def _asked(account: Account, query: SubscriptionsQuery) -> QuerySet[AlertSubscri
 
 
 def _rows(
-    account: Account, asked: QuerySet[AlertSubscription], part: slice | None = None
+    account: Account, subscriptions: QuerySet[AlertSubscription], part: slice | None = None
 ) -> list[SubscriptionRow]:
-    told = Max("firings__fired_at", filter=~Q(firings__message={}))
-    every = asked.select_related(*RELATED, "created_by").annotate(last_fired_at=told)
+    last_fired_at = Max("firings__fired_at", filter=~Q(firings__message={}))
+    every = subscriptions.select_related(*RELATED, "created_by").annotate(last_fired_at=last_fired_at)
     rows = list(every.order_by("-created_at", "-pk")[part or slice(None)])
     watches = anomaly_settings(account).watches if rows else []
     return [_row(each, watches) for each in rows]
@@ -109,8 +109,8 @@ def _rows(
 def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
     return SubscriptionRow(
         id=row.pk,
-        about=in_words(row),
-        said=in_words(row, quoted),
+        about=subscription_text(row),
+        quoted_text=subscription_text(row, quote),
         channel_id=row.channel_id,
         channel_name=row.channel.name,
         channel_kind=row.channel.kind,
@@ -135,25 +135,29 @@ def _row(row: AlertSubscription, watches: Sequence[str]) -> SubscriptionRow:
 
 def _warning(row: AlertSubscription, watches: Sequence[str]) -> str:
     dimension = dimension_of(row)
-    if row.trigger != Trigger.ANOMALY or dimension == SERVICE or folded(dimension) in map(folded, watches):
+    if (
+        row.trigger != Trigger.ANOMALY
+        or dimension == SERVICE
+        or fold_case(dimension) in map(fold_case, watches)
+    ):
         return ""
     return f"The account does not look for anomalies by {dimension} any more: Anomalies, Settings, turns that on."
 
 
-def in_words(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
+def subscription_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
     """`Budget Cloud at 80 % and 100 % of the actual cost, to Ops`. What it names must be loaded, else each is a query.
 
     `named` writes the names; `quoted` for assistants.
     """
-    return f"{about_words(row, named)}, to {named(row.channel.name)}"
+    return f"{trigger_text(row, named)}, to {named(row.channel.name)}"
 
 
-def about_words(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
+def trigger_text(row: AlertSubscription, named: Callable[[str], str] = str) -> str:
     """The same without the channel."""
     if row.budget is not None:
-        percents = listed([f"{each} %" for each in row.thresholds])
-        measured = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
-        return f"Budget {named(row.budget.name)} at {percents} {measured}"
+        percents = join_with_and([f"{each} %" for each in row.thresholds])
+        measure_text = "of the actual cost" if row.measure == Measure.ACTUAL else "by the forecast"
+        return f"Budget {named(row.budget.name)} at {percents} {measure_text}"
     if row.trigger == Trigger.DIGEST:
         return f"{row.frequency.capitalize()} digest"
     if row.trigger == Trigger.IMPORT:

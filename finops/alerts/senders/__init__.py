@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from finops.alerts.channels import Kind, Target
+from finops.alerts.channel_targets import Kind, Target
 from finops.alerts.senders import email, microsoft_teams, pagerduty, slack, webhook
-from finops.alerts.senders.outcome import Outcome, Sending
+from finops.alerts.senders.outcome import Envelope, Outcome
 
-_SENDERS: Mapping[str, Callable[[Any, Sending], Outcome]] = {
+_SENDERS: Mapping[str, Callable[[Any, Envelope], Outcome]] = {
     Kind.SLACK: slack.send,
     Kind.MICROSOFT_TEAMS: microsoft_teams.send,
     Kind.EMAIL: email.send,
@@ -18,9 +18,9 @@ _SENDERS: Mapping[str, Callable[[Any, Sending], Outcome]] = {
 }
 
 
-def send(kind: str, target: Target, sending: Sending) -> Outcome:
+def send(kind: str, target: Target, envelope: Envelope) -> Outcome:
     """Send it now, within 10 s (e-mail: 10 s for each answer of the mail server)."""
-    return _SENDERS[kind](target, sending)
+    return _SENDERS[kind](target, envelope)
 
 
-__all__ = ["Outcome", "Sending", "send"]
+__all__ = ["Envelope", "Outcome", "send"]

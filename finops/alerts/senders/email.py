@@ -20,45 +20,47 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.template.loader import render_to_string
 
-from finops.alerts.channels import EmailTarget
+from finops.alerts.channel_targets import EmailTarget
 from finops.alerts.messages import Message
-from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, Sending, Verdict, one_line
-from finops.lib.spoken import cut, listed
+from finops.alerts.senders.outcome import MAX_ANSWER, Envelope, Outcome, Verdict, one_line
+from finops.lib.sentences import join_with_and, truncate
 
 _SUBJECT: Final = 200
 SECONDS: Final = 120.0
 """For all addresses of an attempt; the one that is being sent then takes a minute more at most (EMAIL_TIMEOUT)."""
 
 
-def send(target: EmailTarget, sending: Sending) -> Outcome:
-    left = [address for address in target.addresses if address not in sending.arrived]
+def send(target: EmailTarget, envelope: Envelope) -> Outcome:
+    remaining = [address for address in target.addresses if address not in envelope.arrived]
     connection, deadline = get_connection(), time.monotonic() + SECONDS
     try:
         connection.open()
-        results = {address: _sent_by(deadline, connection, address, sending) for address in left}
+        results = {address: _send_before(deadline, connection, address, envelope) for address in remaining}
     except (SMTPException, OSError) as error:
-        return Outcome(verdict="again", answer=cut(_said(error), MAX_ANSWER), arrived=sending.arrived)
+        return Outcome(
+            verdict="again", answer=truncate(_error_text(error), MAX_ANSWER), arrived=envelope.arrived
+        )
     finally:
         _close(connection)
-    return _outcome(results, sending.arrived)
+    return _outcome(results, envelope.arrived)
 
 
-def mail(address: str, sending: Sending) -> EmailMultiAlternatives:
-    message, url = sending.message, sending.unsubscribe_urls.get(address, "")
-    found = EmailMultiAlternatives(
-        subject=cut(one_line(message.title), _SUBJECT),
-        body=_text(message, sending.account_name, url),
+def mail(address: str, envelope: Envelope) -> EmailMultiAlternatives:
+    message, url = envelope.message, envelope.unsubscribe_urls.get(address, "")
+    email = EmailMultiAlternatives(
+        subject=truncate(one_line(message.title), _SUBJECT),
+        body=_text(message, envelope.account_name, url),
         to=[address],
         headers={
-            "Message-ID": f"<alert-{sending.delivery_id}@{urlsplit(settings.PUBLIC_URL).hostname}>",
+            "Message-ID": f"<alert-{envelope.delivery_id}@{urlsplit(settings.PUBLIC_URL).hostname}>",
             "Auto-Submitted": "auto-generated",
             "X-Auto-Response-Suppress": "All",
             **_unsubscribe_headers(url),
         },
     )
-    context = {"message": message, "account_name": sending.account_name, "unsubscribe_url": url}
-    found.attach_alternative(render_to_string("alerts/mail/message.html", context), "text/html")
-    return found
+    context = {"message": message, "account_name": envelope.account_name, "unsubscribe_url": url}
+    email.attach_alternative(render_to_string("alerts/mail/message.html", context), "text/html")
+    return email
 
 
 def _unsubscribe_headers(url: str) -> dict[str, str]:
@@ -71,27 +73,27 @@ def _unsubscribe_headers(url: str) -> dict[str, str]:
     }
 
 
-def _sent_by(
-    deadline: float, connection: BaseEmailBackend, address: str, sending: Sending
+def _send_before(
+    deadline: float, connection: BaseEmailBackend, address: str, envelope: Envelope
 ) -> tuple[Verdict, str]:
     if time.monotonic() > deadline:
         return "again", "The mail server was too slow for it."
-    return _sent(connection, address, sending)
+    return _send_one(connection, address, envelope)
 
 
-def _sent(connection: BaseEmailBackend, address: str, sending: Sending) -> tuple[Verdict, str]:
+def _send_one(connection: BaseEmailBackend, address: str, envelope: Envelope) -> tuple[Verdict, str]:
     try:
-        connection.send_messages([mail(address, sending)])
+        connection.send_messages([mail(address, envelope)])
     except SMTPRecipientsRefused as error:
-        code, said = next(iter(error.recipients.values()))
-        return _verdict(code), _words(code, said)
+        code, smtp_error = next(iter(error.recipients.values()))
+        return _verdict(code), _reply_text(code, smtp_error)
     except (SMTPSenderRefused, SMTPAuthenticationError) as error:
         # Ours to mend, by who runs the installation: worth another attempt whatever the code.
-        return "again", _said(error)
+        return "again", _error_text(error)
     except SMTPResponseException as error:
-        return _verdict(error.smtp_code), _said(error)
+        return _verdict(error.smtp_code), _error_text(error)
     except (SMTPException, OSError) as error:
-        return "again", _said(error)
+        return "again", _error_text(error)
     return "delivered", ""
 
 
@@ -99,10 +101,10 @@ def _outcome(results: dict[str, tuple[Verdict, str]], before: Sequence[str]) -> 
     arrived = [*before, *(address for address, (verdict, _) in results.items() if verdict == "delivered")]
     verdicts = {verdict for verdict, _ in results.values()}
     verdict: Verdict = "again" if "again" in verdicts else "failed" if "failed" in verdicts else "delivered"
-    refused = [f"{address}: {said}" for address, (_, said) in results.items() if said]
-    parts = [f"Not taken for {'; '.join(refused)}"] if refused else []
-    parts += [f"Taken for {listed(arrived)}."] if arrived else []
-    return Outcome(verdict=verdict, answer=cut(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived))
+    rejections = [f"{address}: {reply}" for address, (_, reply) in results.items() if reply]
+    parts = [f"Not taken for {'; '.join(rejections)}"] if rejections else []
+    parts += [f"Taken for {join_with_and(arrived)}."] if arrived else []
+    return Outcome(verdict=verdict, answer=truncate(" ".join(parts), MAX_ANSWER), arrived=tuple(arrived))
 
 
 def _close(connection: BaseEmailBackend) -> None:
@@ -117,14 +119,14 @@ def _verdict(code: int) -> Verdict:
     return "failed" if 500 <= code < 600 else "again"
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, SMTPResponseException):
-        return _words(error.smtp_code, error.smtp_error)
+        return _reply_text(error.smtp_code, error.smtp_error)
     return f"The mail server did not answer: {one_line(str(error)) or type(error).__name__}."
 
 
-def _words(code: int, said: bytes | str) -> str:
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+def _reply_text(code: int, reply: bytes | str) -> str:
+    text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
     return f"{code} {one_line(text)}"
 
 

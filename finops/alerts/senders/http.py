@@ -10,11 +10,11 @@ from typing import Any, Final
 import msgspec
 from django.conf import settings
 
-from finops.alerts.channels import Target, redacted
+from finops.alerts.channel_targets import Target, redact_secrets
 from finops.alerts.senders.outcome import MAX_ANSWER, Outcome, one_line
 from finops.lib import clock
-from finops.lib.outbound import Answer, NoAnswer, Refused, post
-from finops.lib.spoken import cut
+from finops.lib.outbound import DeliveryTimeout, Response, UrlRefused, post
+from finops.lib.sentences import truncate
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
 """And 5xx. Another 4xx says that the request itself is wrong, which another time would not mend."""
@@ -25,24 +25,24 @@ def post_json(url: str, value: Any, target: Target) -> Outcome:
 
 
 def post_bytes(url: str, body: bytes, headers: Mapping[str, str], target: Target) -> Outcome:
-    said = {"Content-Type": "application/json; charset=utf-8", **headers}
+    all_headers = {"Content-Type": "application/json; charset=utf-8", **headers}
     try:
-        answer = post(url, body=body, headers=said, seconds=settings.ALERT_SEND_SECONDS)
-    except NoAnswer as error:
-        return Outcome(verdict="again", answer=redacted(str(error), target))
-    except Refused as error:
-        return Outcome(verdict="failed", answer=redacted(error.message, target))
-    return judged(answer, target)
+        answer = post(url, body=body, headers=all_headers, seconds=settings.ALERT_SEND_SECONDS)
+    except DeliveryTimeout as error:
+        return Outcome(verdict="again", answer=redact_secrets(str(error), target))
+    except UrlRefused as error:
+        return Outcome(verdict="failed", answer=redact_secrets(error.message, target))
+    return outcome_of(answer, target)
 
 
-def judged(answer: Answer, target: Target) -> Outcome:
-    said = cut(redacted(one_line(answer.body.decode(errors="replace")), target), MAX_ANSWER)
+def outcome_of(answer: Response, target: Target) -> Outcome:
+    answer_text = truncate(redact_secrets(one_line(answer.body.decode(errors="replace")), target), MAX_ANSWER)
     status = answer.status
     if 200 <= status < 300:
-        return Outcome(verdict="delivered", status_code=status, answer=said)
+        return Outcome(verdict="delivered", status_code=status, answer=answer_text)
     if status in _AGAIN or status >= 500:
-        return Outcome(verdict="again", status_code=status, answer=said, wait=_wait(answer.headers))
-    return Outcome(verdict="failed", status_code=status, answer=_why(status) or said)
+        return Outcome(verdict="again", status_code=status, answer=answer_text, wait=_wait(answer.headers))
+    return Outcome(verdict="failed", status_code=status, answer=_why(status) or answer_text)
 
 
 def _why(status: int) -> str:
@@ -53,11 +53,13 @@ def _why(status: int) -> str:
 
 def _wait(headers: Mapping[str, str]) -> float:
     """Seconds of a Retry-After, whole or a date; 0 without one that can be read."""
-    said = next((value for name, value in headers.items() if name.casefold() == "retry-after"), "").strip()
-    if said.isascii() and said.isdigit():
-        return float(said[:9])
+    retry_after = next(
+        (value for name, value in headers.items() if name.casefold() == "retry-after"), ""
+    ).strip()
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
     try:
-        moment = parsedate_to_datetime(said)
+        moment = parsedate_to_datetime(retry_after)
     except (ValueError, TypeError):
         return 0.0
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

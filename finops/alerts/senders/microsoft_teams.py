@@ -9,39 +9,39 @@ from typing import Any, Final
 
 import msgspec
 
-from finops.alerts.channels import UrlTarget
+from finops.alerts.channel_targets import UrlTarget
 from finops.alerts.messages import Fact, Message
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Outcome, Sending, one_line
-from finops.lib.spoken import cut
+from finops.alerts.senders.outcome import Envelope, Outcome, one_line
+from finops.lib.sentences import truncate
 
 MAX_BYTES: Final = 25_000
 _FACTS: Final = 40
 _STYLES: Final = {"info": "accent", "warning": "warning", "critical": "attention"}
 
 
-def send(target: UrlTarget, sending: Sending) -> Outcome:
-    return post_json(target.url, payload(sending.message), target)
+def send(target: UrlTarget, envelope: Envelope) -> Outcome:
+    return post_json(target.url, payload(envelope.message), target)
 
 
 def payload(message: Message) -> dict[str, Any]:
     """With as many facts as fit."""
-    shown = list(message.facts[:_FACTS])
-    card = _payload(message, shown)
-    while len(msgspec.json.encode(card)) > MAX_BYTES and shown:
-        shown.pop()
-        card = _payload(message, shown)
+    facts = list(message.facts[:_FACTS])
+    card = _payload(message, facts)
+    while len(msgspec.json.encode(card)) > MAX_BYTES and facts:
+        facts.pop()
+        card = _payload(message, facts)
     return card
 
 
-def _payload(message: Message, shown: list[Fact]) -> dict[str, Any]:
+def _payload(message: Message, facts: list[Fact]) -> dict[str, Any]:
     content = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "fallbackText": cut(one_line(message.title), 200),
+        "fallbackText": truncate(one_line(message.title), 200),
         "msteams": {"width": "Full"},
-        "body": _body(message, shown),
+        "body": _body(message, facts),
         "actions": [{"type": "Action.OpenUrl", "title": "Open in the console", "url": message.url}],
     }
     attachment = {
@@ -52,17 +52,17 @@ def _payload(message: Message, shown: list[Fact]) -> dict[str, Any]:
     return {"type": "message", "attachments": [attachment]}
 
 
-def _body(message: Message, shown: list[Fact]) -> list[dict[str, Any]]:
+def _body(message: Message, facts: list[Fact]) -> list[dict[str, Any]]:
     title = _text(one_line(message.title), 300, weight="Bolder", size="Medium")
     body: list[dict[str, Any]] = [
         {"type": "Container", "style": _STYLES[message.severity], "bleed": True, "items": [title]}
     ]
     if message.summary.strip():
         body.append(_text(message.summary, 2_000))
-    body += [_fact(fact) for fact in shown]
-    left = len(message.facts) - len(shown)
-    if left:
-        body.append(_text(f"{left} more figures are in the console.", 100, isSubtle=True))
+    body += [_fact(fact) for fact in facts]
+    omitted_count = len(message.facts) - len(facts)
+    if omitted_count:
+        body.append(_text(f"{omitted_count} more figures are in the console.", 100, isSubtle=True))
     return body
 
 
@@ -76,5 +76,5 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 def _text(text: str, limit: int, **style: Any) -> dict[str, Any]:
     # "{{" begins a date function of Adaptive Cards.
-    plain = cut(text, limit).replace("{{", "{\u200b{")
+    plain = truncate(text, limit).replace("{{", "{\u200b{")
     return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": plain or "-", **style}]}

@@ -14,7 +14,7 @@ MAX_ANSWER: Final = 500
 Verdict = Literal["delivered", "again", "failed"]
 
 
-class Sending(msgspec.Struct, frozen=True, kw_only=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """`delivery_id` and `created_at` are the same at every attempt. `arrived` are addresses that had it at an earlier one."""
 
     message: Message

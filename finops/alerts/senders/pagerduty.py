@@ -7,22 +7,22 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from finops.alerts.channels import PagerDutyTarget
+from finops.alerts.channel_targets import PagerDutyTarget
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Outcome, Sending, one_line
-from finops.lib.spoken import cut
+from finops.alerts.senders.outcome import Envelope, Outcome, one_line
+from finops.lib.sentences import truncate
 
 _FACTS: Final = 100
 _SUMMARY: Final = 1_024
 
 
-def send(target: PagerDutyTarget, sending: Sending) -> Outcome:
-    return post_json(target.events_url, payload(target, sending), target)
+def send(target: PagerDutyTarget, envelope: Envelope) -> Outcome:
+    return post_json(target.events_url, payload(target, envelope), target)
 
 
-def payload(target: PagerDutyTarget, sending: Sending) -> dict[str, Any]:
-    message = sending.message
-    facts = {cut(fact.label, 200): cut(fact.value, 1_000) for fact in message.facts[:_FACTS]}
+def payload(target: PagerDutyTarget, envelope: Envelope) -> dict[str, Any]:
+    message = envelope.message
+    facts = {truncate(fact.label, 200): truncate(fact.value, 1_000) for fact in message.facts[:_FACTS]}
     return {
         "routing_key": target.routing_key,
         "event_action": "trigger",
@@ -31,12 +31,12 @@ def payload(target: PagerDutyTarget, sending: Sending) -> dict[str, Any]:
         "client_url": message.url,
         "links": [{"href": message.url, "text": "Open in the console"}],
         "payload": {
-            "summary": cut(one_line(message.title), _SUMMARY),
+            "summary": truncate(one_line(message.title), _SUMMARY),
             "source": urlsplit(settings.PUBLIC_URL).netloc,
             "severity": message.severity,
-            "timestamp": sending.created_at.isoformat(),
-            "component": cut(sending.account_name, 200),
+            "timestamp": envelope.created_at.isoformat(),
+            "component": truncate(envelope.account_name, 200),
             "class": message.kind,
-            "custom_details": {"summary": cut(message.summary, 4_000), **facts},
+            "custom_details": {"summary": truncate(message.summary, 4_000), **facts},
         },
     }

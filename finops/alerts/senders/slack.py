@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from finops.alerts.channels import UrlTarget
+from finops.alerts.channel_targets import UrlTarget
 from finops.alerts.messages import Message
 from finops.alerts.senders.http import post_json
-from finops.alerts.senders.outcome import Outcome, Sending, one_line
+from finops.alerts.senders.outcome import Envelope, Outcome, one_line
 
 MARKS: Final = {"info": "🔵", "warning": "🟠", "critical": "🔴"}
 _FACTS_IN_SECTION: Final = 5
@@ -21,26 +21,26 @@ _FACTS: Final = 200
 _HEADER, _TEXT, _FIELD = 150, 3_000, 2_000
 
 
-def send(target: UrlTarget, sending: Sending) -> Outcome:
-    return post_json(target.url, payload(sending.message), target)
+def send(target: UrlTarget, envelope: Envelope) -> Outcome:
+    return post_json(target.url, payload(envelope.message), target)
 
 
 def payload(message: Message) -> dict[str, Any]:
     return {"text": _text(message), "blocks": _blocks(message)}
 
 
-def escaped(text: str, limit: int) -> str:
+def escape_text(text: str, limit: int) -> str:
     """With & < > as entities, cut to the limit; never within an entity."""
     parts = [_ENTITIES.get(each, each) for each in text[: limit + 1]]
     if len(text) <= limit and sum(map(len, parts)) <= limit:
         return "".join(parts)
-    length, kept = 1, []
+    length, fitting = 1, []
     for part in parts:
         length += len(part)
         if length > limit:
             break
-        kept.append(part)
-    return "".join(kept) + "…"
+        fitting.append(part)
+    return "".join(fitting) + "…"
 
 
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -56,22 +56,22 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         some = facts[start : start + _FACTS_IN_SECTION]
         fields = [_plain(text, _FIELD) for fact in some for text in (fact.label, fact.value)]
         blocks.append({"type": "section", "fields": fields})
-    left = len(message.facts) - len(facts)
-    more = f" · {left} more figures are there" if left else ""
+    omitted_count = len(message.facts) - len(facts)
+    more = f" · {omitted_count} more figures are there" if omitted_count else ""
     link = {"type": "mrkdwn", "text": f"<{_url(message.url)}|Open in the console>{more}"}
     return [*blocks, {"type": "context", "elements": [link]}]
 
 
 def _plain(text: str, limit: int) -> dict[str, Any]:
-    return {"type": "plain_text", "text": escaped(text, limit) if text.strip() else "-", "emoji": False}
+    return {"type": "plain_text", "text": escape_text(text, limit) if text.strip() else "-", "emoji": False}
 
 
 def _text(message: Message) -> str:
     lines = [f"{MARKS[message.severity]} {one_line(message.title)}", message.summary]
     lines += [f"{one_line(fact.label)}: {one_line(fact.value)}" for fact in message.facts]
     link = f"<{_url(message.url)}|Open in the console>"
-    said = _CALLS.sub("@\u200b", "\n".join(line for line in lines if line.strip()))
-    return f"{escaped(said, _TEXT - len(link) - 1)}\n{link}"
+    text = _CALLS.sub("@\u200b", "\n".join(line for line in lines if line.strip()))
+    return f"{escape_text(text, _TEXT - len(link) - 1)}\n{link}"
 
 
 # Mattermost and Rocket.Chat call everybody at these; Slack needs <!channel>, which is escaped.

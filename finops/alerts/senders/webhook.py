@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 from standardwebhooks import Webhook
 
-from finops.alerts.channels import WebhookTarget
+from finops.alerts.channel_targets import WebhookTarget
 from finops.alerts.senders.http import post_bytes
-from finops.alerts.senders.outcome import Outcome, Sending
+from finops.alerts.senders.outcome import Envelope, Outcome
 from finops.lib import clock
 
 
-def send(target: WebhookTarget, sending: Sending) -> Outcome:
-    body = msgspec.json.encode(payload(sending)).decode()
-    now, name = clock.now(), f"msg_{sending.delivery_id}"
+def send(target: WebhookTarget, envelope: Envelope) -> Outcome:
+    body = msgspec.json.encode(payload(envelope)).decode()
+    now, name = clock.now(), f"msg_{envelope.delivery_id}"
     signatures = [Webhook(secret).sign(name, now, body) for secret in target.signing_secrets()]
     headers = {
         "webhook-id": name,
@@ -26,13 +26,13 @@ def send(target: WebhookTarget, sending: Sending) -> Outcome:
     return post_bytes(target.url, body.encode(), headers, target)
 
 
-def payload(sending: Sending) -> dict[str, Any]:
-    message = sending.message
+def payload(envelope: Envelope) -> dict[str, Any]:
+    message = envelope.message
     return {
         "type": f"alert.{message.kind}",
-        "timestamp": sending.created_at.isoformat(),
+        "timestamp": envelope.created_at.isoformat(),
         "data": {
-            "account": {"slug": sending.account_slug, "name": sending.account_name},
+            "account": {"slug": envelope.account_slug, "name": envelope.account_name},
             "title": message.title,
             "summary": message.summary,
             "severity": message.severity,

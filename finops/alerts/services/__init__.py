@@ -1,6 +1,5 @@
 """Writes on alerts. Who may call them is the door's matter."""
 
-from finops.alerts.services.changing import change_alert_subscription
 from finops.alerts.services.channels import (
     change_channel,
     create_channel,
@@ -9,9 +8,10 @@ from finops.alerts.services.channels import (
     test_channel,
 )
 from finops.alerts.services.deliveries import deliver, resend, send_delivery, send_due, sweep
-from finops.alerts.services.evaluating import due_accounts, evaluate, evaluate_if_due
+from finops.alerts.services.evaluation_runs import due_accounts, evaluate, evaluate_if_due
+from finops.alerts.services.subscription_changes import change_alert_subscription
 from finops.alerts.services.subscriptions import (
-    Subscribed,
+    SubscriptionResult,
     create_alert_subscription,
     delete_alert_subscription,
     pause_alert_subscription,
@@ -19,7 +19,7 @@ from finops.alerts.services.subscriptions import (
 )
 
 __all__ = [
-    "Subscribed",
+    "SubscriptionResult",
     "change_alert_subscription",
     "change_channel",
     "create_alert_subscription",

@@ -14,24 +14,24 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.channels import (
+from finops.alerts.channel_targets import (
     EmailTarget,
     Kind,
     Target,
     WebhookTarget,
     new_signing_secret,
     read_target,
-    sealed,
+    seal_target,
     target_of,
 )
-from finops.alerts.messages import Fact, Message, stored
+from finops.alerts.messages import Fact, Message, message_fields
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.recipients import count_test_mails, recipients, request_confirmations
-from finops.alerts.services.sending import Status, carry_out, end, open_attempt
+from finops.alerts.services.delivery_attempts import Status, carry_out, end, open_attempt
 from finops.costs import dependants
 from finops.lib import clock
 from finops.lib.errors import UserError, unknown_value
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from finops.lib.sealing import Unsealable
 
 MAX_CHANNELS: Final = 50
@@ -51,16 +51,16 @@ def create_channel(
     """
     if kind not in Kind.values:
         raise unknown_value("kind", kind, Kind.values, show=str)
-    found = read_target(kind, target)
+    checked_target = read_target(kind, target)
     with transaction.atomic(), account_scope(account):
         _one_at_a_time(account)
         _check_cap()
         channel = AlertChannel(account=account, kind=kind, created_by=actor.user, created_at=clock.now())
-        _fill(channel, name, found)
+        _fill(channel, name, checked_target)
         channel.save(force_insert=True)
         _record(channel, actor, "create", {"kind": kind, "target": channel.shown_target})
-        _request_confirmations(account, found)
-    return channel, found.signing_secret if isinstance(found, WebhookTarget) else ""
+        _request_confirmations(account, checked_target)
+    return channel, checked_target.signing_secret if isinstance(checked_target, WebhookTarget) else ""
 
 
 def change_channel(
@@ -69,15 +69,15 @@ def change_channel(
     """Rename it, and give it another target where one is given; a webhook keeps its signing secret. Raises as
     `create_channel` does."""
     account = channel.account
-    found = None if target is None else read_target(channel.kind, target)
+    checked_target = None if target is None else read_target(channel.kind, target)
     with transaction.atomic(), account_scope(account):
         _one_at_a_time(account)
         row = _row(channel)
         before = {"name": row.name, "target": row.shown_target}
-        _fill(row, name, _with_secrets_of(row, found))
+        _fill(row, name, _with_secrets_of(row, checked_target))
         row.save()
         _record(row, actor, "change", {"from": before, "to": {"name": row.name, "target": row.shown_target}})
-        _request_confirmations(account, found)
+        _request_confirmations(account, checked_target)
     return row
 
 
@@ -94,7 +94,7 @@ def delete_channel(*, channel: AlertChannel, actor: Actor) -> None:
         detail = {
             "kind": row.kind,
             "target": row.shown_target,
-            **dependants.audited(row),
+            **dependants.audit_detail(row),
             "waiting_deliveries": len(waiting),
         }
         _record(row, actor, "delete", detail)
@@ -108,8 +108,8 @@ def test_channel(*, channel: AlertChannel, actor: Actor) -> AlertDelivery:
     account's channels, or any by the same person, were tested ten times within a minute. Call it outside a transaction.
     """
     account = channel.account
-    limited = [f"alert-test:{account.pk}", *([f"alert-test-by:{actor.user.pk}"] if actor.user else [])]
-    if not all(windows().hit(whose, limit=TESTS_A_MINUTE).allowed for whose in limited):
+    limit_keys = [f"alert-test:{account.pk}", *([f"alert-test-by:{actor.user.pk}"] if actor.user else [])]
+    if not all(rate_limiter().hit(key, limit=TESTS_A_MINUTE).allowed for key in limit_keys):
         raise UserError(
             f"Channels were tested {TESTS_A_MINUTE} times within a minute. Wait a minute and try again."
         )
@@ -137,7 +137,7 @@ def regenerate_signing_secret(*, channel: AlertChannel, actor: Actor) -> str:
             previous_secret=target.signing_secret,
             previous_until=clock.now() + BOTH_SIGN_FOR,
         )
-        row.target, row.changed_at = sealed(changed, account.pk), clock.now()
+        row.target, row.changed_at = seal_target(changed, account.pk), clock.now()
         row.save(update_fields=["target", "changed_at"])
         _record(row, actor, "regenerate_secret", {"old_signs_until": str(changed.previous_until)})
     return changed.signing_secret
@@ -153,7 +153,7 @@ def _test_delivery(account: Account, channel: AlertChannel, actor: Actor) -> Ale
         channel_name=row.name,
         channel_kind=row.kind,
         is_test=True,
-        message=stored(_test_message(account, row, actor)),
+        message=message_fields(_test_message(account, row, actor)),
         created_at=clock.now(),
     )
     open_attempt(delivery)
@@ -205,10 +205,10 @@ def _check_cap() -> None:
 
 
 def _check_name(channel: AlertChannel) -> None:
-    taken = AlertChannel.objects.filter(name__iexact=channel.name).exclude(pk=channel.pk).first()
-    if taken is not None:
+    existing = AlertChannel.objects.filter(name__iexact=channel.name).exclude(pk=channel.pk).first()
+    if existing is not None:
         raise UserError(
-            f"name: the alert channel {taken.name!r} exists already, with id {taken.pk}. Change that one, or choose "
+            f"name: the alert channel {existing.name!r} exists already, with id {existing.pk}. Change that one, or choose "
             "another name.",
             field="name",
             value=channel.name[:100],
@@ -219,7 +219,7 @@ def _fill(channel: AlertChannel, name: str, target: Target | None) -> None:
     channel.name = " ".join(name.split())
     _check_name(channel)
     if target is not None:
-        channel.target, channel.shown_target = sealed(target, channel.account_id), target.shown[:300]
+        channel.target, channel.shown_target = seal_target(target, channel.account_id), target.shown[:300]
     channel.changed_at = clock.now()
     channel.full_clean(exclude=["account"])
 

@@ -14,10 +14,10 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.alerts.channels import is_sealed_now, sealed, target_of
-from finops.alerts.messages import Message, stored
+from finops.alerts.channel_targets import is_sealed_now, seal_target, target_of
+from finops.alerts.messages import Message, message_fields
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertFiring
-from finops.alerts.services.sending import LEASE, Status, hold_channel, send_now
+from finops.alerts.services.delivery_attempts import LEASE, Status, hold_channel, send_now
 from finops.lib import clock
 from finops.lib.errors import UserError
 from finops.lib.sealing import Unsealable
@@ -29,14 +29,14 @@ SEND_TASK: Final = "alerts.send_delivery"
 SPELL_SECONDS: Final = 30.0
 """Of one channel's backlog in one task: the broker of a single machine takes a second for each message."""
 
-KEPT: Final = timedelta(days=90)
+RETENTION: Final = timedelta(days=90)
 
 
 def deliver(
     *, account: Account, channel: AlertChannel, message: Message, firing: AlertFiring | None = None
 ) -> AlertDelivery:
     """Record a message for a channel, in the caller's transaction; a worker is told on commit, and beat asks again."""
-    return _recorded(account, channel, message, firing=firing)
+    return _create_delivery(account, channel, message, firing=firing)
 
 
 @transaction.atomic
@@ -56,15 +56,15 @@ def resend(*, delivery: AlertDelivery, actor: Actor) -> AlertDelivery:
         if row.status == Status.WAITING:
             raise UserError("This delivery is still being tried. It can be sent again when that has ended.")
         message = msgspec.convert(row.message, Message)
-        made = _recorded(account, row.channel, message, firing=row.firing, resend_of=row)
+        new_delivery = _create_delivery(account, row.channel, message, firing=row.firing, resend_of=row)
         audit.record(
             account=account,
             actor=actor,
             action="alert_delivery.resend",
             target=f"{row.channel_name}: {message.title}",
-            detail={"id": row.pk, "new_id": made.pk},
+            detail={"id": row.pk, "new_id": new_delivery.pk},
         )
-    return made
+    return new_delivery
 
 
 def send_delivery(*, account: Account, delivery_id: int) -> bool:
@@ -74,13 +74,13 @@ def send_delivery(*, account: Account, delivery_id: int) -> bool:
         row = send_now(delivery_id)
         ours, until = row is not None, time.monotonic() + SPELL_SECONDS
         while row is not None and row.status == Status.DELIVERED:
-            following = _next_due(row.channel_id)
-            if following is None:
+            next_id = _next_due(row.channel_id)
+            if next_id is None:
                 break
             if time.monotonic() > until:
-                publish(SEND_TASK, account.pk, following, expires=300)
+                publish(SEND_TASK, account.pk, next_id, expires=300)
                 break
-            row = send_now(following)
+            row = send_now(next_id)
     return ours
 
 
@@ -96,7 +96,7 @@ def send_due() -> list[tuple[int, int]]:
 def sweep() -> int:
     """Remove what is older than 90 days and not waiting, and seal with the key of now what an earlier one sealed. How
     many were removed."""
-    before = clock.now() - KEPT
+    before = clock.now() - RETENTION
     # Unscoped: a sweep over all accounts.
     old = AlertDelivery.objects.unscoped().filter(created_at__lt=before).exclude(status=Status.WAITING)
     removed: int = old.delete()[1].get(AlertDelivery._meta.label, 0)
@@ -112,14 +112,14 @@ def _seal_again(channel_id: int) -> None:
     if row is None:
         return
     try:
-        row.target = sealed(target_of(row), row.account_id)
+        row.target = seal_target(target_of(row), row.account_id)
     except Unsealable:
         logger.warning("alerts: the target of channel %s cannot be read any more", channel_id)
         return
     row.save(update_fields=["target"])
 
 
-def _recorded(
+def _create_delivery(
     account: Account,
     channel: AlertChannel,
     message: Message,
@@ -134,16 +134,16 @@ def _recorded(
         channel_kind=channel.kind,
         firing=firing,
         resend_of=resend_of,
-        message=stored(message),
+        message=message_fields(message),
         created_at=clock.now(),
         next_attempt_at=clock.now(),
     )
     row.save(force_insert=True)
-    transaction.on_commit(lambda: _tell_if_first(row))
+    transaction.on_commit(lambda: _publish_if_first(row))
     return row
 
 
-def _tell_if_first(row: AlertDelivery) -> None:
+def _publish_if_first(row: AlertDelivery) -> None:
     """Only where no earlier one of the channel is due or under way: that one asks for the next when it arrives, and a
     receiver that hangs would be waited for once for each."""
     soon = clock.now() + LEASE

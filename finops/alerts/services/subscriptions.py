@@ -16,12 +16,12 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.alerts.models import AlertEvaluation, AlertFiring, AlertSubscription
-from finops.alerts.queries.subscriptions import in_words
-from finops.alerts.subscriptions import Found, SubscriptionDraft, Trigger, find
+from finops.alerts.queries.subscriptions import subscription_text
+from finops.alerts.subscription_drafts import ResolvedSubscription, SubscriptionDraft, Trigger, resolve_draft
 from finops.alerts.triggers import anomaly as anomalies
 from finops.alerts.triggers import imports
 from finops.alerts.triggers.digest import due_digest
-from finops.costs.numbers import folded
+from finops.costs.dictionary_encoding import fold_case
 from finops.insights import services as insights
 from finops.insights.models import Anomaly
 from finops.insights.models.anomalies import SERVICE
@@ -29,7 +29,7 @@ from finops.insights.queries import anomaly_settings
 from finops.insights.services.anomalies import MAX_WATCHES
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.spoken import quoted
+from finops.lib.sentences import quote
 from finops.worker.broker import publish
 
 EVALUATE_TASK: Final = "alerts.evaluate"
@@ -38,7 +38,7 @@ KNOWN_DAYS: Final = timedelta(days=120)
 
 
 @dataclass(frozen=True)
-class Subscribed:
+class SubscriptionResult:
     """A new subscription, and what else was done for it, in sentences for whoever asked."""
 
     subscription: AlertSubscription
@@ -46,7 +46,9 @@ class Subscribed:
 
 
 @transaction.atomic
-def create_alert_subscription(*, account: Account, actor: Actor, draft: SubscriptionDraft) -> Subscribed:
+def create_alert_subscription(
+    *, account: Account, actor: Actor, draft: SubscriptionDraft
+) -> SubscriptionResult:
     """Bind a channel to a trigger. Anomalies that are known by now are not told; a budget's thresholds that are reached
     are, at once; the first digest is of the period that goes on.
 
@@ -57,28 +59,28 @@ def create_alert_subscription(*, account: Account, actor: Actor, draft: Subscrip
     with account_scope(account):
         # Writers wait for each other, so that counts and checks hold until the commit.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
-        found = find(draft)
-        check_is_new(found)
+        resolved = resolve_draft(draft)
+        check_is_new(resolved)
         _check_cap()
-        row = _made(account, actor, found)
+        row = _create_row(account, actor, resolved)
         notes = _watch(account, actor, row)
-        pass_over(row, _known(row))
+        suppress(row, _existing_keys(row))
         audit.record(
             account=account,
             actor=actor,
             action="alert_subscription.create",
-            target=in_words(row),
-            detail=_said(row),
+            target=subscription_text(row),
+            detail=_audit_snapshot(row),
         )
-        ask(account)
-    return Subscribed(row, notes)
+        request_evaluation(account)
+    return SubscriptionResult(row, notes)
 
 
 @transaction.atomic
 def pause_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> AlertSubscription:
     """Send nothing for it until it is resumed. Pausing twice changes nothing. UserError for one that is gone."""
     with account_scope(subscription.account):
-        row = locked(subscription)
+        row = lock_subscription(subscription)
         if row.paused_at is None:
             row.paused_at = clock.now()
             row.save(update_fields=["paused_at"])
@@ -92,13 +94,13 @@ def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
     budget has reached in its period are told. Resuming twice changes nothing. UserError for one that is gone."""
     account = subscription.account
     with account_scope(account):
-        row = locked(subscription)
+        row = lock_subscription(subscription)
         if row.paused_at is not None:
             row.paused_at = None
             row.save(update_fields=["paused_at"])
-            pass_over(row, _known(row))
+            suppress(row, _existing_keys(row))
             _record(row, actor, "alert_subscription.resume")
-            ask(account)
+            request_evaluation(account)
     return row
 
 
@@ -106,12 +108,12 @@ def resume_alert_subscription(*, subscription: AlertSubscription, actor: Actor) 
 def delete_alert_subscription(*, subscription: AlertSubscription, actor: Actor) -> None:
     """Remove it; what it sent stays in the list of deliveries. UserError for one that is gone already."""
     with account_scope(subscription.account):
-        row = locked(subscription)
+        row = lock_subscription(subscription)
         _record(row, actor, "alert_subscription.delete")
         row.delete()
 
 
-def ask(account: Account) -> None:
+def request_evaluation(account: Account) -> None:
     """The database remembers that the account, which is in scope, is to be evaluated; a worker is told once this
     transaction is committed, else beat finds it within a minute."""
     AlertEvaluation.objects.get_or_create(account=account)
@@ -119,7 +121,7 @@ def ask(account: Account) -> None:
     transaction.on_commit(lambda: publish(EVALUATE_TASK, account.pk, expires=300))
 
 
-def locked(subscription: AlertSubscription) -> AlertSubscription:
+def lock_subscription(subscription: AlertSubscription) -> AlertSubscription:
     rows = AlertSubscription.objects.select_for_update(of=("self",))
     related = ("account", "channel", "budget", "cost_source", "team", "cost_tag")
     row = rows.select_related(*related).filter(pk=subscription.pk).first()
@@ -129,33 +131,39 @@ def locked(subscription: AlertSubscription) -> AlertSubscription:
 
 
 def _record(row: AlertSubscription, actor: Actor, action: str) -> None:
-    audit.record(account=row.account, actor=actor, action=action, target=in_words(row), detail=_said(row))
+    audit.record(
+        account=row.account,
+        actor=actor,
+        action=action,
+        target=subscription_text(row),
+        detail=_audit_snapshot(row),
+    )
 
 
-def check_is_new(found: Found, *, but: int = 0) -> None:
+def check_is_new(resolved: ResolvedSubscription, *, but: int = 0) -> None:
     """One channel is told a thing once: UserError that names the other subscription. `but`: the one that is changed."""
     rows = AlertSubscription.objects.exclude(pk=but).filter(
-        channel_id=found.channel_id, trigger=found.trigger
+        channel_id=resolved.channel_id, trigger=resolved.trigger
     )
-    same = next((row for row in rows.filter(**_same_about(found)) if _overlaps(row, found)), None)
+    same = next((row for row in rows.filter(**_same_about(resolved)) if _overlaps(row, resolved)), None)
     if same is None:
         return
-    paused = ", which is paused," if same.paused_at else ""
+    paused_note = ", which is paused," if same.paused_at else ""
     raise UserError(
-        f"Subscription {same.pk}{paused} has the channel told of this already: {in_words(same, quoted)}. "
-        f"{_advice(same, found, is_new=not but)}",
-        field="thresholds" if found.trigger == Trigger.BUDGET else "channel",
+        f"Subscription {same.pk}{paused_note} has the channel told of this already: {subscription_text(same, quote)}. "
+        f"{_advice(same, resolved, is_new=not but)}",
+        field="thresholds" if resolved.trigger == Trigger.BUDGET else "channel",
         value=same.pk,
         page=f"alerts/subscriptions/{same.pk}/",
     )
 
 
-def _same_about(found: Found) -> dict[str, Any]:
-    if found.trigger == Trigger.BUDGET:
-        return {"budget_id": found.budget_id, "measure": found.measure}
-    if found.scope is None:
-        return {"frequency": found.frequency}
-    scope = found.scope
+def _same_about(resolved: ResolvedSubscription) -> dict[str, Any]:
+    if resolved.trigger == Trigger.BUDGET:
+        return {"budget_id": resolved.budget_id, "measure": resolved.measure}
+    if resolved.scope is None:
+        return {"frequency": resolved.frequency}
+    scope = resolved.scope
     return {
         "scope": scope.scope,
         "cost_source_id": scope.cost_source_id,
@@ -164,22 +172,22 @@ def _same_about(found: Found) -> dict[str, Any]:
     }
 
 
-def _overlaps(row: AlertSubscription, found: Found) -> bool:
-    if found.trigger == Trigger.BUDGET:
-        return bool(set(row.thresholds) & set(found.thresholds))
-    if found.scope is None:
+def _overlaps(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
+    if resolved.trigger == Trigger.BUDGET:
+        return bool(set(row.thresholds) & set(resolved.thresholds))
+    if resolved.scope is None:
         return True
-    same_value = folded(row.cost_tag_value) == folded(found.scope.cost_tag_value)
-    return same_value and (row.currency == found.currency or "" in (row.currency, found.currency))
+    same_value = fold_case(row.cost_tag_value) == fold_case(resolved.scope.cost_tag_value)
+    return same_value and (row.currency == resolved.currency or "" in (row.currency, resolved.currency))
 
 
-def _advice(same: AlertSubscription, found: Found, *, is_new: bool) -> str:
-    new = [each for each in found.thresholds if each not in same.thresholds]
+def _advice(same: AlertSubscription, resolved: ResolvedSubscription, *, is_new: bool) -> str:
+    new = [each for each in resolved.thresholds if each not in same.thresholds]
     if new:
         return f"Ask for the other thresholds alone: {', '.join(map(str, new))}."
     if not is_new:
         return "Delete one of the two instead."
-    if same.minimum_impact != found.minimum_impact:
+    if same.minimum_impact != resolved.minimum_impact:
         return "Change that one on its page to have another minimum_impact."
     return "Nothing needs to be made."
 
@@ -193,24 +201,24 @@ def _check_cap() -> None:
         )
 
 
-def _made(account: Account, actor: Actor, found: Found) -> AlertSubscription:
-    scope = found.scope
+def _create_row(account: Account, actor: Actor, resolved: ResolvedSubscription) -> AlertSubscription:
+    scope = resolved.scope
     row = AlertSubscription(
         account=account,
-        channel_id=found.channel_id,
-        trigger=found.trigger,
-        budget_id=found.budget_id,
-        thresholds=list(found.thresholds),
-        measure=found.measure,
+        channel_id=resolved.channel_id,
+        trigger=resolved.trigger,
+        budget_id=resolved.budget_id,
+        thresholds=list(resolved.thresholds),
+        measure=resolved.measure,
         scope=scope.scope if scope else "",
         cost_source_id=scope.cost_source_id if scope else None,
         team_id=scope.team_id if scope else None,
         cost_tag_id=scope.cost_tag_id if scope else None,
         cost_tag_value=scope.cost_tag_value if scope else "",
-        minimum_impact=found.minimum_impact,
-        currency=found.currency,
-        frequency=found.frequency,
-        fingerprint=found.fingerprint,
+        minimum_impact=resolved.minimum_impact,
+        currency=resolved.currency,
+        frequency=resolved.frequency,
+        fingerprint=resolved.fingerprint,
         created_by=actor.user,
         created_at=clock.now(),
     )
@@ -225,7 +233,7 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
     if row.trigger != Trigger.ANOMALY or dimension == SERVICE:
         return ()
     watches = anomaly_settings(account).watches
-    if folded(dimension) in map(folded, watches):
+    if fold_case(dimension) in map(fold_case, watches):
         return ()
     if len(watches) >= MAX_WATCHES:
         raise UserError(
@@ -243,7 +251,7 @@ def _watch(account: Account, actor: Actor, row: AlertSubscription) -> tuple[str,
     return (note,)
 
 
-def pass_over(row: AlertSubscription, keys: Iterable[str]) -> None:
+def suppress(row: AlertSubscription, keys: Iterable[str]) -> None:
     """Remember those as fired, without a message. One query."""
     firings = [
         AlertFiring(account_id=row.account_id, subscription=row, key=key, message={}, fired_at=clock.now())
@@ -252,7 +260,7 @@ def pass_over(row: AlertSubscription, keys: Iterable[str]) -> None:
     AlertFiring.objects.bulk_create(firings, ignore_conflicts=True)
 
 
-def _known(row: AlertSubscription) -> list[str]:
+def _existing_keys(row: AlertSubscription) -> list[str]:
     """What was there before the subscription: anomalies, and the digest of days that are over."""
     if row.trigger == Trigger.DIGEST:
         return [due_digest(row.frequency, clock.today()).key]
@@ -260,15 +268,15 @@ def _known(row: AlertSubscription) -> list[str]:
         return []
     if row.trigger == Trigger.IMPORT:
         return [imports.key_of(each) for each in imports.recent() if not imports.waits(each)]
-    return known_anomalies(row)
+    return existing_anomaly_keys(row)
 
 
-def known_anomalies(row: AlertSubscription) -> list[str]:
+def existing_anomaly_keys(row: AlertSubscription) -> list[str]:
     """Keys of the anomalies that it is about, of the last 120 days. One query."""
     recent = Anomaly.objects.filter(last_day__gte=clock.today() - KNOWN_DAYS).defer("days", "causes")
-    return [anomalies.key_of(each) for each in anomalies.about(row, list(recent))]
+    return [anomalies.key_of(each) for each in anomalies.relevant_anomalies(row, list(recent))]
 
 
-def _said(row: AlertSubscription) -> dict[str, Any]:
+def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
     """What the audit log keeps."""
     return {"id": row.pk, "channel": row.channel.name, "trigger": row.trigger}

@@ -17,13 +17,13 @@ def kind_label(kind: str) -> str:
 
 
 @register.filter
-def told_of(row: SubscriptionRow) -> str:
+def recipient_text(row: SubscriptionRow) -> str:
     """What a subscription is about, without its channel."""
     return row.about.removesuffix(f", to {row.channel_name}")
 
 
 @register.filter
-def said(attempt: Attempt | None) -> str:
+def attempt_result(attempt: Attempt | None) -> str:
     """`503 Busy`: what an attempt came to."""
     if attempt is None:
         return ""

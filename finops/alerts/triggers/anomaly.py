@@ -8,7 +8,7 @@ from typing import Final
 
 from finops.alerts.models import AlertSubscription
 from finops.costs.coverage import Coverage
-from finops.costs.numbers import folded
+from finops.costs.dictionary_encoding import fold_case
 from finops.insights.models import Anomaly
 from finops.insights.models.anomalies import SERVICE
 
@@ -33,15 +33,17 @@ def dimension_of(subscription: AlertSubscription) -> str:
     return "team" if subscription.team_id is not None else SERVICE
 
 
-def about(subscription: AlertSubscription, anomalies: Sequence[Anomaly]) -> list[Anomaly]:
+def relevant_anomalies(subscription: AlertSubscription, anomalies: Sequence[Anomaly]) -> list[Anomaly]:
     """Those of the subscription's scope that have its impact, up or down, whatever their state and age.
 
     The whole account and a source take every watched dimension, but an incident once: by its primary view, where that
     is one of them.
     """
-    found = [each for each in anomalies if _is_in_scope(subscription, each) and _is_large(subscription, each)]
-    first = {each.incident: each for each in sorted(found, key=_rank, reverse=True)}
-    return [each for each in found if first[each.incident] is each]
+    matches = [
+        each for each in anomalies if _is_in_scope(subscription, each) and _is_large(subscription, each)
+    ]
+    first = {each.incident: each for each in sorted(matches, key=_rank, reverse=True)}
+    return [each for each in matches if first[each.incident] is each]
 
 
 def keys_of_incident(anomaly: Anomaly, anomalies: Sequence[Anomaly]) -> list[str]:
@@ -55,8 +57,8 @@ def _is_in_scope(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
     if subscription.scope == Scope.COST_SOURCE:
         return anomaly.source_id == subscription.cost_source_id
     value = subscription.team.name if subscription.team is not None else subscription.cost_tag_value
-    same_dimension = folded(anomaly.dimension) == folded(dimension_of(subscription))
-    return same_dimension and folded(anomaly.value) == folded(value)
+    same_dimension = fold_case(anomaly.dimension) == fold_case(dimension_of(subscription))
+    return same_dimension and fold_case(anomaly.value) == fold_case(value)
 
 
 def _is_large(subscription: AlertSubscription, anomaly: Anomaly) -> bool:
@@ -72,7 +74,7 @@ def _rank(anomaly: Anomaly) -> tuple[bool, bool, str, int]:
 
 def is_news(anomaly: Anomaly, coverage: Coverage) -> bool:
     """Whether it is open, and did not end too long ago: by the account's data, and by its source's, which may be newer."""
-    mine, through = coverage.throughs.get(anomaly.source_id), coverage.complete_through
+    mine, through = coverage.last_complete_days.get(anomaly.source_id), coverage.complete_through
     if anomaly.state != Anomaly.State.OPEN or mine is None or through is None:
         return False
     newest = max(through, mine)

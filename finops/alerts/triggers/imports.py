@@ -14,7 +14,7 @@ from finops.alerts.messages import Fact, Message
 from finops.alerts.triggers.figures import amount
 from finops.costs.models import CostImport
 from finops.lib import clock
-from finops.lib.spoken import cut, money, quoted
+from finops.lib.sentences import money, quote, truncate
 
 LATE_DAYS: Final = 7
 """One that went on longer ago is history."""
@@ -44,19 +44,19 @@ def key_of(job: CostImport) -> str:
 
 
 def message(account: Account, job: CostImport) -> Message:
-    source, reviews = cut(job.source.name, 100), job.report.get("reviews", [])
+    source, reviews = truncate(job.source.name, 100), job.report.get("reviews", [])
     reasons = " ".join(review["reason"] for review in reviews)
     months = {review.get("month") for review in reviews}
     changes = [change for change in job.report.get("changes", []) if change["month"] in months]
-    happened = "needs review" if waits(job) else "changed a month far"
+    event = "needs review" if waits(job) else "changed a month far"
     what = "Nothing of it counts until somebody decides." if waits(job) else "It was a sync, so it counts."
     return Message(
-        title=f"{quoted(account.name)}: an import into {quoted(source)} {happened}",
-        summary=f"{quoted(job.file_name, 100)}: {cut(reasons, 600)} {what}",
+        title=f"{quote(account.name)}: an import into {quote(source)} {event}",
+        summary=f"{quote(job.file_name, 100)}: {truncate(reasons, 600)} {what}",
         facts=(
             Fact("Account", account.name),
             Fact("Source", source),
-            *(Fact(f"{change['month']} billed", _moved(change)) for change in changes[:MOST_FACTS]),
+            *(Fact(f"{change['month']} billed", _change_text(change)) for change in changes[:MOST_FACTS]),
         ),
         url=console_url(account, "cost_import", import_id=job.pk),
         severity="warning",
@@ -71,7 +71,7 @@ def message(account: Account, job: CostImport) -> Message:
     )
 
 
-def _moved(change: dict[str, Any]) -> str:
+def _change_text(change: dict[str, Any]) -> str:
     before, after = (Decimal(change[name]) for name in ("billed_before", "billed_after"))
     return f"{money(before, change['currency'])} before, {money(after, change['currency'])} with it"
 

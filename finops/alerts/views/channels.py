@@ -17,7 +17,7 @@ from finops.alerts.queries import ChannelRow, channels, delivery_row, every_subs
 from finops.alerts.recipients import channel_recipients
 from finops.alerts.snippets import verification_snippets
 from finops.alerts.views.filters import Choice
-from finops.costs.dependants import going_with
+from finops.costs.dependants import deletion_impact_text
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
@@ -42,11 +42,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
     every = channels(request.account)
     kind = request.GET.get("kind", "")
     rows = [row for row in every if kind in ("", row.kind)]
-    shown = listing(request, rows, COLUMNS, order="name")
+    table = listing(request, rows, COLUMNS, order="name")
     if wants_csv(request):
-        return csv_of("alert-channels", COLUMNS, shown.rows)
+        return csv_of("alert-channels", COLUMNS, table.rows)
     filters = [Choice("kind", "Kind", "All kinds", AlertChannel.Kind.choices, kind)]
-    context = {"listing": shown, "count": len(every), "filters": filters}
+    context = {"listing": table, "count": len(every), "filters": filters}
     return render(request, "alerts/channels.html", context)
 
 
@@ -54,17 +54,17 @@ def index(request: AccountRequest) -> HttpResponseBase:
 @require_safe
 def page(request: AccountRequest, channel_id: int) -> HttpResponse:
     channel = channel_of(channel_id)
-    sent = AlertDelivery.objects.filter(channel=channel).select_related("firing")
-    test = sent.filter(is_test=True).first()
+    deliveries = AlertDelivery.objects.filter(channel=channel).select_related("firing")
+    test = deliveries.filter(is_test=True).first()
     context = {
         "channel": channel,
         "recipients": channel_recipients(channel),
         "subscriptions": [
             each for each in every_subscription(request.account) if each.channel_id == channel.pk
         ],
-        "deliveries": [delivery_row(each) for each in sent[:SHOWN_DELIVERIES]],
+        "deliveries": [delivery_row(each) for each in deliveries[:SHOWN_DELIVERIES]],
         "last_test": delivery_row(test) if test else None,
-        "going_with_it": partial(going_with, channel),
+        "going_with_it": partial(deletion_impact_text, channel),
         "snippets": verification_snippets() if channel.kind == AlertChannel.Kind.WEBHOOK else [],
     }
     return render(request, "alerts/channel.html", context)

@@ -50,26 +50,26 @@ def _last(row: DeliveryRow, name: str) -> Any:
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=` and `?channel=` narrow the list; the newest come first."""
     every = every_delivery(request.account)
-    chosen = {name: request.GET.get(name, "") for name in ("status", "channel")}
-    rows = [row for row in every if _is_chosen(row, chosen)]
-    shown = listing(request, rows, COLUMNS, order="-created")
+    selection = {name: request.GET.get(name, "") for name in ("status", "channel")}
+    rows = [row for row in every if _is_chosen(row, selection)]
+    table = listing(request, rows, COLUMNS, order="-created")
     if wants_csv(request):
-        return csv_of("alert-deliveries", COLUMNS, shown.rows)
-    paginator = Paginator(shown.rows, PAGE_ROWS)
+        return csv_of("alert-deliveries", COLUMNS, table.rows)
+    paginator = Paginator(table.rows, PAGE_ROWS)
     page = paginator.get_page(request.GET.get("page"))
     context = {
-        "listing": shown,
+        "listing": table,
         "page": page,
         "pages": paginator.get_elided_page_range(page.number),
         "count": len(every),
-        "filters": _filters(every, chosen),
+        "filters": _filters(every, selection),
         "kept_days": KEPT_DAYS,
-        "mcp_arguments": as_arguments(_question(chosen)),
+        "mcp_arguments": as_arguments(_query(selection)),
     }
     return render(request, "alerts/deliveries.html", context)
 
 
-def _filters(every: list[DeliveryRow], chosen: dict[str, str]) -> list[Choice]:
+def _filters(every: list[DeliveryRow], selection: dict[str, str]) -> list[Choice]:
     statuses = [
         (value, f"{label} ({sum(row.status == value for row in every)})")
         for value, label in AlertDelivery.Status.choices
@@ -78,18 +78,18 @@ def _filters(every: list[DeliveryRow], chosen: dict[str, str]) -> list[Choice]:
     names = {row.channel_id: row.channel_name for row in reversed(every) if row.channel_id}
     channels = sorted(((str(pk), name) for pk, name in names.items()), key=lambda each: each[1].casefold())
     return [
-        Choice("status", "Status", f"All statuses ({len(every)})", statuses, chosen["status"]),
-        Choice("channel", "Channel", "All channels", channels, chosen["channel"]),
+        Choice("status", "Status", f"All statuses ({len(every)})", statuses, selection["status"]),
+        Choice("channel", "Channel", "All channels", channels, selection["channel"]),
     ]
 
 
-def _is_chosen(row: DeliveryRow, chosen: dict[str, str]) -> bool:
-    return chosen["status"] in ("", row.status) and chosen["channel"] in ("", str(row.channel_id))
+def _is_chosen(row: DeliveryRow, selection: dict[str, str]) -> bool:
+    return selection["status"] in ("", row.status) and selection["channel"] in ("", str(row.channel_id))
 
 
-def _question(chosen: dict[str, str]) -> DeliveriesQuery:
-    status: list[Any] = [chosen["status"]] if chosen["status"] in AlertDelivery.Status.values else []
-    return DeliveriesQuery(status=status, channel_id=id_of(chosen["channel"]))
+def _query(selection: dict[str, str]) -> DeliveriesQuery:
+    status: list[Any] = [selection["status"]] if selection["status"] in AlertDelivery.Status.values else []
+    return DeliveriesQuery(status=status, channel_id=id_of(selection["channel"]))
 
 
 @account_page()

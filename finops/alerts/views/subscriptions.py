@@ -44,40 +44,42 @@ COLUMNS: list[Column[SubscriptionRow]] = [
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?trigger=` and `?state=` narrow the list; the newest come first."""
     every = every_subscription(request.account)
-    chosen = {name: request.GET.get(name, "") for name in ("trigger", "state")}
-    rows = [row for row in every if _is_chosen(row, chosen)]
-    shown = listing(request, rows, COLUMNS, order="-created")
+    selection = {name: request.GET.get(name, "") for name in ("trigger", "state")}
+    rows = [row for row in every if _is_chosen(row, selection)]
+    table = listing(request, rows, COLUMNS, order="-created")
     if wants_csv(request):
-        return csv_of("alert-subscriptions", COLUMNS, shown.rows)
-    asked: list[Any] = [chosen["trigger"]] if chosen["trigger"] in AlertSubscription.Trigger.values else []
+        return csv_of("alert-subscriptions", COLUMNS, table.rows)
+    triggers: list[Any] = (
+        [selection["trigger"]] if selection["trigger"] in AlertSubscription.Trigger.values else []
+    )
     context = {
-        "listing": shown,
+        "listing": table,
         "count": len(every),
         "filters": [
             Choice(
-                "trigger", "Trigger", "All triggers", AlertSubscription.Trigger.choices, chosen["trigger"]
+                "trigger", "Trigger", "All triggers", AlertSubscription.Trigger.choices, selection["trigger"]
             ),
-            Choice("state", "State", "All states", STATES, chosen["state"]),
+            Choice("state", "State", "All states", STATES, selection["state"]),
         ],
         "has_channels": bool(every) or AlertChannel.objects.exists(),
-        "mcp_arguments": as_arguments(SubscriptionsQuery(trigger=asked)),
+        "mcp_arguments": as_arguments(SubscriptionsQuery(trigger=triggers)),
     }
     return render(request, "alerts/subscriptions.html", context)
 
 
-def _is_chosen(row: SubscriptionRow, chosen: dict[str, str]) -> bool:
+def _is_chosen(row: SubscriptionRow, selection: dict[str, str]) -> bool:
     state = "paused" if row.paused else "active"
-    return chosen["trigger"] in ("", row.trigger) and chosen["state"] in ("", state)
+    return selection["trigger"] in ("", row.trigger) and selection["state"] in ("", state)
 
 
 @account_page()
 @require_safe
 def page(request: AccountRequest, subscription_id: int) -> HttpResponse:
     subscription = subscription_of(subscription_id)
-    sent = AlertDelivery.objects.filter(firing__subscription=subscription).select_related("firing")
+    deliveries = AlertDelivery.objects.filter(firing__subscription=subscription).select_related("firing")
     context = {
         "row": one_subscription(request.account, subscription.pk),
-        "deliveries": [delivery_row(each) for each in sent[:SHOWN_DELIVERIES]],
+        "deliveries": [delivery_row(each) for each in deliveries[:SHOWN_DELIVERIES]],
     }
     return render(request, "alerts/subscription.html", context)
 
@@ -94,7 +96,7 @@ def of_budget(request: AccountRequest, budget_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def pause(request: AccountRequest, subscription_id: int) -> HttpResponse:
-    return _changed(
+    return _change_and_redirect(
         request,
         subscription_id,
         services.pause_alert_subscription,
@@ -105,7 +107,7 @@ def pause(request: AccountRequest, subscription_id: int) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def resume(request: AccountRequest, subscription_id: int) -> HttpResponse:
-    return _changed(
+    return _change_and_redirect(
         request, subscription_id, services.resume_alert_subscription, "It is resumed, from now on."
     )
 
@@ -125,8 +127,8 @@ def delete(request: AccountRequest, subscription_id: int) -> HttpResponse:
     return redirect("alerts", slug=request.account.slug)
 
 
-def _changed(
-    request: AccountRequest, pk: int, change: Callable[..., AlertSubscription], said: str
+def _change_and_redirect(
+    request: AccountRequest, pk: int, change: Callable[..., AlertSubscription], success_message: str
 ) -> HttpResponse:
     actor: Actor = request.actor
     try:
@@ -134,7 +136,7 @@ def _changed(
     except UserError as error:
         messages.error(request, error.message)
         return redirect("alerts", slug=request.account.slug)
-    messages.success(request, said)
+    messages.success(request, success_message)
     return redirect("alert_subscription", slug=request.account.slug, subscription_id=pk)
 
 

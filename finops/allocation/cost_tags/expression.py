@@ -17,12 +17,12 @@ from typing import Any, TypeGuard
 
 import ibis
 
-from finops.allocation.cost_tags.copying import mapped, normalised
+from finops.allocation.cost_tags.copy_expression import apply_map, apply_steps
 from finops.allocation.cost_tags.functions import list_position, number_at, text_at, text_from
 from finops.allocation.rules import Copy
+from finops.costs.dictionary_encoding import DictionaryEncoding
 from finops.costs.dimensions import Expression
 from finops.costs.filters import ResolvedFilter
-from finops.costs.numbers import Numbers
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class ResolvedRule:
     def catches(self, table: Any) -> Any:
         """The condition under which this rule, were it alone, gives a line its value; null is no."""
         if self.copy is None:
-            return self.narrowed(table, self.when)
-        return reduce(or_, [self.narrowed(table, self.when, place) for place in range(len(self.tags))])
+            return self.condition_for(table, self.when)
+        return reduce(or_, [self.condition_for(table, self.when, place) for place in range(len(self.tags))])
 
-    def narrowed(self, table: Any, when: When | None, tag: int | None = None) -> Any:
+    def condition_for(self, table: Any, when: When | None, tag: int | None = None) -> Any:
         """Another condition, on this rule's days, and that the line has a value of the tag at a place."""
         conditions = [] if when is None else [when.condition(table)]
         if self.valid_from:
@@ -67,17 +67,17 @@ class ResolvedRule:
         if self.valid_to:
             conditions.append(table.charge_date <= ibis.literal(self.valid_to))
         if tag is not None:
-            conditions.append(self.copied(table, tag) != "")
+            conditions.append(self.copied_value(table, tag) != "")
         return reduce(and_, conditions)
 
-    def given(self, table: Any, tag: int | None) -> Any:
+    def value_expression(self, table: Any, tag: int | None) -> Any:
         """The value that it gives: its own, or that of the tag at a place."""
         if self.copy is None or tag is None:
             return ibis.literal(self.value)
-        return mapped(self.copied(table, tag), self.copy.map)
+        return apply_map(self.copied_value(table, tag), self.copy.map)
 
-    def copied(self, table: Any, tag: int) -> Any:
-        return normalised(self.tags[tag](table), self.copy.normalise if self.copy else ())
+    def copied_value(self, table: Any, tag: int) -> Any:
+        return apply_steps(self.tags[tag](table), self.copy.normalise if self.copy else ())
 
     @property
     def is_plain(self) -> bool:
@@ -95,54 +95,60 @@ class CostTagValue:
     def __call__(self, table: Any) -> Any:
         if not self.rules:
             return ibis.literal(self.default) if self.default else ibis.null("string")
-        found = self.numbers
-        if found is None:
-            return text_from(self._numbered_text(table), DIGITS + 1).nullif("")
+        encoding = self.numbers
+        if encoding is None:
+            return text_from(self._prefixed_text(table), DIGITS + 1).nullif("")
         return text_at(
-            ibis.array([ibis.literal(text, "string") for text in found.texts]), found.number(table)
+            ibis.array([ibis.literal(text, "string") for text in encoding.texts]), encoding.number(table)
         )
 
     @cached_property
-    def numbers(self) -> Numbers | None:
+    def numbers(self) -> DictionaryEncoding | None:
         """The number of a line's rule, or of its entry in the one lookup, with the texts given; None where one copies."""
         if any(rule.copy for rule in self.rules):
             return None
         if len(self.split.lookups) == 1 and not self.split.arms and not self.default:
             (lookup,) = self.split.lookups
-            return Numbers(tuple(self.rules[number - 1].value for _, number in lookup.entries), lookup.place)
-        return Numbers((*(rule.value for rule in self.rules), self.default or None), self.number)
+            return DictionaryEncoding(
+                tuple(self.rules[number - 1].value for _, number in lookup.entries), lookup.place
+            )
+        return DictionaryEncoding((*(rule.value for rule in self.rules), self.default or None), self.number)
 
     def number(self, table: Any) -> Any:
         """The number of the rule that catches a line, from 1; one more than there are rules for no rule.
 
         Of rules that copy, `placing.Placing` finds it.
         """
-        nothing = ibis.literal(self._nothing, "int64")
-        found = [lookup.number(table) for lookup in self.split.lookups]
+        nothing = ibis.literal(self._no_rule_number, "int64")
+        candidates = [lookup.number(table) for lookup in self.split.lookups]
         if self.split.arms:
-            arms = [(self._caught(table, arm), ibis.literal(arm.number, "int64")) for arm in self.split.arms]
-            found.append(ibis.cases(*arms, else_=nothing))
+            arms = [
+                (self._arm_condition(table, arm), ibis.literal(arm.number, "int64"))
+                for arm in self.split.arms
+            ]
+            candidates.append(ibis.cases(*arms, else_=nothing))
         # DuckDB's least passes over nulls, which is what a lookup finds for no entry.
-        return ibis.least(*found, nothing)
+        return ibis.least(*candidates, nothing)
 
-    def _numbered_text(self, table: Any) -> Any:
+    def _prefixed_text(self, table: Any) -> Any:
         """The number in digits and the value after it, so that the least text is that of the first rule.
 
         A number and then a CASE of it would be evaluated once for each rule that copies: SQL cannot name it.
         """
-        nothing = ibis.literal(_digits(self._nothing) + self.default)
-        found = [lookup.numbered_text(table, self.rules) for lookup in self.split.lookups]
+        nothing = ibis.literal(_digits(self._no_rule_number) + self.default)
+        candidates = [lookup.prefixed_text(table, self.rules) for lookup in self.split.lookups]
         arms = [
             (
-                self._caught(table, arm),
-                ibis.literal(_digits(arm.number)) + self.rules[arm.number - 1].given(table, arm.tag),
+                self._arm_condition(table, arm),
+                ibis.literal(_digits(arm.number))
+                + self.rules[arm.number - 1].value_expression(table, arm.tag),
             )
             for arm in self.split.arms
         ]
-        return ibis.least(*found, ibis.cases(*arms, else_=nothing), nothing)
+        return ibis.least(*candidates, ibis.cases(*arms, else_=nothing), nothing)
 
-    def _caught(self, table: Any, arm: Arm) -> Any:
-        return self.rules[arm.number - 1].narrowed(table, arm.when, arm.tag)
+    def _arm_condition(self, table: Any, arm: Arm) -> Any:
+        return self.rules[arm.number - 1].condition_for(table, arm.when, arm.tag)
 
     @cached_property
     def size(self) -> int:
@@ -150,7 +156,7 @@ class CostTagValue:
         return sum(_size(rule.when) + len(rule.tags) for rule in self.rules)
 
     @property
-    def _nothing(self) -> int:
+    def _no_rule_number(self) -> int:
         return len(self.rules) + 1
 
     @cached_property
@@ -186,7 +192,7 @@ class Lookup:
         numbers = ibis.array([ibis.literal(number, "int64") for _, number in self.entries])
         return number_at(numbers, self.place(table))
 
-    def numbered_text(self, table: Any, rules: Sequence[ResolvedRule]) -> Any:
+    def prefixed_text(self, table: Any, rules: Sequence[ResolvedRule]) -> Any:
         texts = [_digits(number) + rules[number - 1].value for _, number in self.entries]
         return text_at(ibis.array(texts), self.place(table))
 
@@ -225,12 +231,14 @@ def _split(rules: Sequence[ResolvedRule]) -> Split:
         elif not rule.is_plain or rule.when is None:
             arms.append(Arm(number, rule.when))
         else:
-            arms += [Arm(number, clause) for clause in _entered(entries, rule.when, number)]
-    lookups = tuple(Lookup(column, tuple(found)) for column, found in entries.items())
+            arms += [Arm(number, clause) for clause in _collect_entries(entries, rule.when, number)]
+    lookups = tuple(Lookup(column, tuple(pairs)) for column, pairs in entries.items())
     return Split(lookups, tuple(arms))
 
 
-def _entered(entries: dict[Expression, list[tuple[str, int]]], when: When, number: int) -> Iterator[When]:
+def _collect_entries(
+    entries: dict[Expression, list[tuple[str, int]]], when: When, number: int
+) -> Iterator[When]:
     """Adds what can be looked up to the entries; gives the other conditions."""
     for clause in _clauses(when):
         if not _is_lookup(clause):

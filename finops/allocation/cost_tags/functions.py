@@ -14,8 +14,8 @@ def _builtin(name: str, takes: tuple[str, str], gives: str) -> Function:
     def function(first: Any, second: Any) -> None: ...
 
     function.__name__ = name
-    made: Function = ibis.udf.scalar.builtin(function, signature=(takes, gives))
-    return made
+    builtin: Function = ibis.udf.scalar.builtin(function, signature=(takes, gives))
+    return builtin
 
 
 def _sign(number: Any) -> None: ...

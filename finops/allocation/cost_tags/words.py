@@ -6,7 +6,7 @@ from typing import get_args
 
 from finops.allocation.rules import NORMALISATIONS, AllOf, AnyOf, Condition, Not, Rule, Test
 from finops.costs.spend_query import Op
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 SHOWN_VALUES = 4
 SHOWN_LENGTH = 60
@@ -45,7 +45,7 @@ def _inside(condition: Condition) -> str:
 
 
 def _values(test: Test) -> str:
-    shown = [cut(value, SHOWN_LENGTH) for value in test.values[:SHOWN_VALUES]]
+    shown = [truncate(value, SHOWN_LENGTH) for value in test.values[:SHOWN_VALUES]]
     more = len(test.values) - len(shown)
     return " or ".join([*shown, f"{more} more"] if more else shown)
 
@@ -67,6 +67,6 @@ def validity_words(rule: Rule) -> str:
 
 def rule_words(rule: Rule) -> str:
     """The whole rule in a line, without its name."""
-    said = f"{condition_words(rule.when)} → {outcome_words(rule)}"
+    text = f"{condition_words(rule.when)} → {outcome_words(rule)}"
     days = validity_words(rule)
-    return f"{said} ({days})" if days else said
+    return f"{text} ({days})" if days else text

@@ -14,20 +14,20 @@ from msgspec import Struct
 
 from accounts.models import Account
 from finops.allocation.cost_tags.expression import CostTagValue
-from finops.allocation.cost_tags.resolving import context_of, dimension_of
+from finops.allocation.cost_tags.resolution import context_of, dimension_of
 from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
 from finops.allocation.rules import CostTagDraft
 from finops.costs.dimensions import Dimension
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.money import ratio
 
 
-class Covered(Struct, frozen=True, kw_only=True):
+class CurrencyCoverage(Struct, frozen=True, kw_only=True):
     """The cost of one currency, and what of it some rule catches; `share` None where there is no cost."""
 
     currency: str
@@ -39,41 +39,41 @@ class Covered(Struct, frozen=True, kw_only=True):
         return ratio(self.caught, self.total)
 
 
-class Coverage(Struct, frozen=True, kw_only=True):
+class CostTagCoverage(Struct, frozen=True, kw_only=True):
     """Of one cost tag, the largest currency first. `problem`: why its rules cannot be asked."""
 
-    covered: tuple[Covered, ...] = ()
+    covered: tuple[CurrencyCoverage, ...] = ()
     problem: str = ""
 
 
-def coverages(
+def cost_tag_coverages(
     account: Account,
     drafts: Sequence[CostTagDraft],
     *,
     days: int = PREVIEW_DAYS,
     deadline: float | None = None,
-) -> dict[str, Coverage]:
+) -> dict[str, CostTagCoverage]:
     """The coverage of the last days with data by each cost tag, by key, in the account's cost view.
 
     Cost: one lake query for all of them, the reads of their dimensions, none per rule.
     """
-    found: dict[str, Coverage] = {}
+    by_key: dict[str, CostTagCoverage] = {}
     dimensions: list[Dimension] = []
     context = context_of(account)
     for draft in drafts:
         try:
             dimensions.append(dimension_of(context, draft))
         except UserError as problem:
-            found[draft.key] = Coverage(problem=problem.message)
+            by_key[draft.key] = CostTagCoverage(problem=problem.message)
     if not dimensions:
-        return found
+        return by_key
     sources = load_sources(account)
-    asked = last_days(sources.coverage, days)
+    period = last_days(sources.coverage, days)
     table = engine.run(
         account,
         Kind.COST,
-        asked.start,
-        asked.end,
+        period.start,
+        period.end,
         _Build(tuple(dimensions), sources.view),
         tag_keys=list(dict.fromkeys(key for dimension in dimensions for key in dimension.tag_keys)),
         manifest=sources.manifest,
@@ -81,9 +81,9 @@ def coverages(
     )
     rows = sorted(table.to_pylist(), key=lambda row: -(row["total"] or 0))
     for index, dimension in enumerate(dimensions):
-        found[dimension.name.partition(":")[2]] = Coverage(
+        by_key[dimension.name.partition(":")[2]] = CostTagCoverage(
             covered=tuple(
-                Covered(
+                CurrencyCoverage(
                     currency=row["currency"],
                     caught=row[f"caught{index}"] or Decimal(0),
                     total=row["total"] or Decimal(0),
@@ -91,7 +91,7 @@ def coverages(
                 for row in rows
             )
         )
-    return found
+    return by_key
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class _Build:
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.view.charge_categories))
+        lines = table.filter(is_counted(table, self.view.charge_categories))
         amount = lines[COST_COLUMNS[self.view.basis]]
         caught = {
-            f"caught{index}": amount.sum(where=caught_by_rules(dimension, lines))
+            f"caught{index}": amount.sum(where=is_caught_by_rules(dimension, lines))
             for index, dimension in enumerate(self.dimensions)
         }
         return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
@@ -113,7 +113,7 @@ class _Build:
         )
 
 
-def caught_by_rules(dimension: Dimension, lines: Any) -> Any:
+def is_caught_by_rules(dimension: Dimension, lines: Any) -> Any:
     """Whether some rule of a cost tag gives a line its value. The default value is given by none: for coverage such a line
     is untagged."""
     value = dimension.value

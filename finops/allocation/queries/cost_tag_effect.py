@@ -15,17 +15,17 @@ import ibis
 
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagEffect, EffectRow, MonthEffect
-from finops.allocation.cost_tags.resolving import context_of, dimension_of
+from finops.allocation.cost_tags.resolution import context_of, dimension_of
 from finops.allocation.models import CostTag
 from finops.allocation.rules import CostTagDraft, read_rules
 from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.queries.closed_months import is_closed
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import Sources, load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.lake import engine
 from finops.lake.schema import Kind
-from finops.lib.money import added, subtracted
+from finops.lib.money import exact_difference, exact_sum
 
 MAX_ROWS = 1_000
 """Rows of one effect: the largest moves; the audit log keeps fewer."""
@@ -47,9 +47,9 @@ def effect(
     """
     sources = load_sources(account)
     context = context_of(account, sources)
-    before = dimension_of(context, _stored(cost_tag) if cost_tag else CostTagDraft(key=draft.key))
+    before = dimension_of(context, _stored_draft(cost_tag) if cost_tag else CostTagDraft(key=draft.key))
     after = dimension_of(context, draft)
-    asker = _Asker(account, sources, (before, after), deadline)
+    asker = _LakeReader(account, sources, (before, after), deadline)
     months = [] if before.value == after.value else asker.run(_Months(before, after, sources.view))
     changed = [row for row in months if row["changed_lines"]]
     moves = asker.run(_Moves(before, after, sources.view)) if changed else []
@@ -60,19 +60,19 @@ def effect(
         end_date=sources.coverage.last_day or sources.coverage.today,
         months=[_month(row, sources) for row in sorted(months, key=_by_month)] if changed else [],
         rows=sorted(_largest(rows, MAX_ROWS), key=lambda row: (row.month, row.currency, row.value)),
-        truncated=_truncated(len(rows), len(moves)),
+        truncated=_truncation_note(len(rows), len(moves)),
         warnings=list(after.warnings),
     )
 
 
-def _stored(cost_tag: CostTag) -> CostTagDraft:
+def _stored_draft(cost_tag: CostTag) -> CostTagDraft:
     return CostTagDraft(
         key=cost_tag.key, rules=read_rules(cost_tag.rules), default_value=cost_tag.default_value
     )
 
 
 @dataclass(frozen=True)
-class _Asker:
+class _LakeReader:
     """Asks the lake about all days that have data."""
 
     account: Account
@@ -105,7 +105,7 @@ class _Months:
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        rows = _valued(self, table)
+        rows = _select_values(self, table)
         changes = rows.before != rows.after
         return rows.group_by(["month", "currency"]).aggregate(
             total=rows.amount.sum(),
@@ -124,15 +124,15 @@ class _Moves:
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        rows = _valued(self, table)
+        rows = _select_values(self, table)
         sums = rows.group_by(["month", "currency", "before", "after"]).aggregate(
             amount=rows.amount.sum(), lines=rows.count()
         )
         return sums.limit(MAX_MOVES + 1)
 
 
-def _valued(build: _Months | _Moves, table: Any) -> Any:
-    lines = table.filter(counts(table, build.view.charge_categories))
+def _select_values(build: _Months | _Moves, table: Any) -> Any:
+    lines = table.filter(is_counted(table, build.view.charge_categories))
     return lines.select(
         month=lines.charge_date.truncate("M"),
         currency=lines.currency.coalesce(NO_CURRENCY),
@@ -150,14 +150,14 @@ def _totals(moves: Iterable[Row]) -> dict[Key, tuple[Decimal, Decimal]]:
     """Cost before and after of every value that lines come to or leave."""
     before: dict[Key, list[Decimal]] = {}
     after: dict[Key, list[Decimal]] = {}
-    moved: set[Key] = set()
+    changed_keys: set[Key] = set()
     for row in moves:
-        left, reached = [(row["month"], row["currency"], row[side]) for side in ("before", "after")]
-        before.setdefault(left, []).append(row["amount"])
-        after.setdefault(reached, []).append(row["amount"])
-        if left != reached:
-            moved |= {left, reached}
-    return {key: (added(before.get(key, [])), added(after.get(key, []))) for key in moved}
+        source, target = [(row["month"], row["currency"], row[side]) for side in ("before", "after")]
+        before.setdefault(source, []).append(row["amount"])
+        after.setdefault(target, []).append(row["amount"])
+        if source != target:
+            changed_keys |= {source, target}
+    return {key: (exact_sum(before.get(key, [])), exact_sum(after.get(key, []))) for key in changed_keys}
 
 
 def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[EffectRow]:
@@ -168,7 +168,7 @@ def _rows(totals: dict[Key, tuple[Decimal, Decimal]], sources: Sources) -> list[
             currency=currency,
             before=before,
             after=after,
-            moved=subtracted(after, before),
+            moved=exact_difference(after, before),
             is_closed=is_closed(sources, month),
         )
         for (month, currency, value), (before, after) in totals.items()
@@ -194,7 +194,7 @@ def _by_month(row: Row) -> tuple[date, str]:
     return row["month"], row["currency"]
 
 
-def _truncated(rows: int, moves: int) -> str:
+def _truncation_note(rows: int, moves: int) -> str:
     if moves > MAX_MOVES:
         return f"More than {MAX_MOVES:,} values move, so only the months are shown."
     return f"The {MAX_ROWS:,} largest of {rows:,} moves are shown." if rows > MAX_ROWS else ""

@@ -13,7 +13,7 @@ from finops.allocation.rules import Rule, read_rules
 from finops.costs.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
-from finops.lib.spoken import cut, listed, quoted
+from finops.lib.sentences import join_with_and, quote, truncate
 
 MAX_LINES = 100
 SHOWN_RULE = 400
@@ -27,7 +27,7 @@ def cost_tags_answer(
     Raises UserError for an unknown key and a foreign cursor.
     """
     every = list(CostTag.objects.filter(account=account))
-    chosen = [_named(every, cost_tag)] if cost_tag.strip() else every
+    chosen = [_find_cost_tag(every, cost_tag)] if cost_tag.strip() else every
     question = ("cost tags", cost_tag.strip().casefold())
     start = offset_of(cursor, *question)
     lines = list(_lines(chosen))
@@ -37,7 +37,7 @@ def cost_tags_answer(
     return CostTagsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, chosen),
-        cost_tags=_grouped(shown),
+        cost_tags=_group_by_cost_tag(shown),
         cursor=next_cursor(after, *question) if more and shown else "",
         truncated=f"{len(shown)} of {len(lines)} rules: go on with cursor, or ask for one cost_tag."
         if more
@@ -47,10 +47,10 @@ def cost_tags_answer(
     )
 
 
-def _named(every: Sequence[CostTag], key: str) -> CostTag:
-    wanted = key.strip().removeprefix("cost_tag:").casefold()
+def _find_cost_tag(every: Sequence[CostTag], key: str) -> CostTag:
+    folded_key = key.strip().removeprefix("cost_tag:").casefold()
     for row in every:
-        if row.key.casefold() == wanted:
+        if row.key.casefold() == folded_key:
             return row
     raise unknown_value("cost_tag", key, [row.key for row in every], listed_by="listCostTags")
 
@@ -65,17 +65,17 @@ def _lines(rows: Sequence[CostTag]) -> Iterator[Line]:
         yield from ((row, number, rule) for number, rule in enumerate(rules, start=1))
 
 
-def _grouped(lines: Sequence[Line]) -> list[ListedCostTag]:
-    found: dict[int, ListedCostTag] = {}
+def _group_by_cost_tag(lines: Sequence[Line]) -> list[ListedCostTag]:
+    by_id: dict[int, ListedCostTag] = {}
     for row, number, rule in lines:
-        listing = found.setdefault(row.pk, _listed(row, number))
+        listing = by_id.setdefault(row.pk, _listing_of(row, number))
         if rule is not None:
             name = f"{rule.name}: " if rule.name else ""
-            listing.rules.append(cut(f"{number}. {name}{rule_words(rule)}", SHOWN_RULE))
-    return list(found.values())
+            listing.rules.append(truncate(f"{number}. {name}{rule_words(rule)}", SHOWN_RULE))
+    return list(by_id.values())
 
 
-def _listed(row: CostTag, first: int) -> ListedCostTag:
+def _listing_of(row: CostTag, first: int) -> ListedCostTag:
     return ListedCostTag(
         key=row.key,
         dimension=f"cost_tag:{row.key}",
@@ -92,13 +92,13 @@ def _listed(row: CostTag, first: int) -> ListedCostTag:
 
 def _summary(account: Account, rows: Sequence[CostTag]) -> str:
     if not rows:
-        return f"{quoted(account.name)} has no cost tags."
+        return f"{quote(account.name)} has no cost tags."
     named = [
-        f"{quoted(row.key)} ({len(row.rules)} rule{'' if len(row.rules) == 1 else 's'})" for row in rows[:5]
+        f"{quote(row.key)} ({len(row.rules)} rule{'' if len(row.rules) == 1 else 's'})" for row in rows[:5]
     ]
     more = [f"{len(rows) - 5} more"] if len(rows) > 5 else []
     noun = "cost tag" if len(rows) == 1 else "cost tags"
-    return f"{quoted(account.name)}: {noun} {listed([*named, *more])}. The first rule that catches a line gives its value."
+    return f"{quote(account.name)}: {noun} {join_with_and([*named, *more])}. The first rule that catches a line gives its value."
 
 
 def _hint(rows: Sequence[CostTag]) -> str:
@@ -106,4 +106,4 @@ def _hint(rows: Sequence[CostTag]) -> str:
         return "A member makes cost tags on the Cost tags page."
     key = rows[0].key
     question = json.dumps({"cost_tag": key}, ensure_ascii=False)
-    return f"queryCostTag {question} has the cost; querySpend takes {quoted(f'cost_tag:{key}')} too."
+    return f"queryCostTag {question} has the cost; querySpend takes {quote(f'cost_tag:{key}')} too."

@@ -12,17 +12,17 @@ import ibis
 from accounts.models import Account
 from finops.allocation.cost_tags.answers import CostTagPreview, RuleCatch, ValueCatch
 from finops.allocation.cost_tags.expression import CostTagValue
-from finops.allocation.cost_tags.resolving import context_of, dimension_of
+from finops.allocation.cost_tags.resolution import context_of, dimension_of
 from finops.allocation.rules import CostTagDraft
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
 from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.lake import engine
 from finops.lake.schema import Kind
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 PREVIEW_DAYS = 30
@@ -38,14 +38,14 @@ def preview(
     """
     sources = load_sources(account)
     dimension = dimension_of(context_of(account, sources), draft)
-    asked = last_days(sources.coverage, days)
+    period = last_days(sources.coverage, days)
 
     def run(build: Any) -> list[dict[str, Any]]:
         table = engine.run(
             account,
             Kind.COST,
-            asked.start,
-            asked.end,
+            period.start,
+            period.end,
             build,
             tag_keys=dimension.tag_keys,
             manifest=sources.manifest,
@@ -54,10 +54,10 @@ def preview(
         rows: list[dict[str, Any]] = table.to_pylist()
         return rows
 
-    caught = run(_Caught(dimension, sources.view))
+    caught = run(_CatchBuild(dimension, sources.view))
     empty = sorted(set(range(1, len(draft.rules) + 1)) - {row["rule"] for row in caught})
-    takers = run(_Takers(dimension, sources.view, tuple(empty))) if empty and caught else []
-    return _preview(draft, dimension, asked, caught, _takers(empty, takers))
+    takers = run(_ShadowBuild(dimension, sources.view, tuple(empty))) if empty and caught else []
+    return _preview(draft, dimension, period, caught, _shadow_counts(empty, takers))
 
 
 def last_days(coverage: Coverage, days: int) -> DateRange:
@@ -66,14 +66,14 @@ def last_days(coverage: Coverage, days: int) -> DateRange:
 
 
 @dataclass(frozen=True)
-class _Caught:
+class _CatchBuild:
     """Lines and cost by the number of the rule that catches, value and currency."""
 
     dimension: Dimension
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.view.charge_categories))
+        lines = table.filter(is_counted(table, self.view.charge_categories))
         value = _value_of(self.dimension)
         rows = lines.select(
             rule=value.number(lines) if value.rules else ibis.literal(1, "int64"),
@@ -87,7 +87,7 @@ class _Caught:
 
 
 @dataclass(frozen=True)
-class _Takers:
+class _ShadowBuild:
     """How many lines the rules that catch nothing would catch alone, by the rule that catches them before."""
 
     dimension: Dimension
@@ -95,7 +95,7 @@ class _Takers:
     empty: tuple[int, ...]
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.view.charge_categories))
+        lines = table.filter(is_counted(table, self.view.charge_categories))
         value = _value_of(self.dimension)
         alone = {_column(number): value.rules[number - 1].catches(lines) for number in self.empty}
         rows = lines.select(rule=value.number(lines), **alone)
@@ -111,11 +111,11 @@ def _value_of(dimension: Dimension) -> CostTagValue:
     return dimension.value
 
 
-Takers = dict[int, dict[int, int]]
+ShadowCounts = dict[int, dict[int, int]]
 """For each rule that catches nothing: lines that it would catch alone, by the rule that does."""
 
 
-def _takers(empty: list[int], rows: list[dict[str, Any]]) -> Takers:
+def _shadow_counts(empty: list[int], rows: list[dict[str, Any]]) -> ShadowCounts:
     return {
         number: {row["rule"]: row[_column(number)] for row in rows if row[_column(number)]}
         for number in empty
@@ -123,13 +123,17 @@ def _takers(empty: list[int], rows: list[dict[str, Any]]) -> Takers:
 
 
 def _preview(
-    draft: CostTagDraft, dimension: Dimension, days: DateRange, rows: list[dict[str, Any]], takers: Takers
+    draft: CostTagDraft,
+    dimension: Dimension,
+    days: DateRange,
+    rows: list[dict[str, Any]],
+    takers: ShadowCounts,
 ) -> CostTagPreview:
-    by_rule = _grouped(rows, "rule")
+    by_rule = _group_by(rows, "rule")
     rest = by_rule.get(len(draft.rules) + 1, [])
     values = [
-        ValueCatch(value=value, lines=_lines(found), amounts=_amounts(found))
-        for value, found in _grouped(rows, "value").items()
+        ValueCatch(value=value, lines=_lines(group), amounts=_amounts(group))
+        for value, group in _group_by(rows, "value").items()
     ]
     return CostTagPreview(
         start_date=days.start,
@@ -148,11 +152,11 @@ def _preview(
     )
 
 
-def _grouped(rows: list[dict[str, Any]], by: str) -> dict[Any, list[dict[str, Any]]]:
-    found: dict[Any, list[dict[str, Any]]] = {}
+def _group_by(rows: list[dict[str, Any]], by: str) -> dict[Any, list[dict[str, Any]]]:
+    groups: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(UNTAGGED if row[by] is None else row[by], []).append(row)
-    return found
+        groups.setdefault(UNTAGGED if row[by] is None else row[by], []).append(row)
+    return groups
 
 
 def _catch(number: int, name: str, rows: list[dict[str, Any]], takers: dict[int, int]) -> RuleCatch:
@@ -180,7 +184,7 @@ def _amounts(rows: list[dict[str, Any]]) -> list[MoneyAmount]:
     currencies = sorted({row["currency"] for row in rows})
     return [
         MoneyAmount(
-            amount=added(
+            amount=exact_sum(
                 row["amount"] for row in rows if row["currency"] == currency and row["amount"] is not None
             ),
             currency=currency,

@@ -17,20 +17,20 @@ from finops.allocation.cost_tags.answers import CostTagAnswer, CostTagTotal, Cos
 from finops.allocation.cost_tags.cost_tag_query import CostTagQuery
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.models import CostTag, SharedCostSplit
-from finops.allocation.queries.cost_tag_coverage import caught_by_rules
+from finops.allocation.queries.cost_tag_coverage import is_caught_by_rules
 from finops.costs.answers import AccountRef, PeriodUsed, SpendAnswer
 from finops.costs.dimensions import UNTAGGED, Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries import query_spend
-from finops.costs.queries.cost_sums import CostRead, read_costs
+from finops.costs.queries.cost_sums import CostSums, read_costs
 from finops.costs.queries.cost_view import cost_view, view_used
-from finops.costs.queries.spend import asked_days
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend import query_days
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lake import engine
 from finops.lake.schema import Kind
-from finops.lib.money import added, most_first, ratio, subtracted
-from finops.lib.spoken import cut, largest_parts, listed, money, percent, quoted
+from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
+from finops.lib.sentences import join_with_and, largest_parts, money, percent_text, quote, truncate
 
 OTHER = "other"
 NAMED = 3
@@ -55,16 +55,16 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
     key = query.cost_tag.strip() or _first_key(account)
     if not key:
         return _no_cost_tags(account, query)
-    asked = _spend_query(key, query)
-    before = read_costs(account, asked, deadline=deadline)
+    spend_query = _spend_query(key, query)
+    before = read_costs(account, spend_query, deadline=deadline)
     after = before
     if SharedCostSplit.objects.filter(account=account).exists():
-        after = read_costs(account, replace(asked, splits="after"), deadline=deadline)
-    by = _by(account, query, asked, deadline)
+        after = read_costs(account, replace(spend_query, splits="after"), deadline=deadline)
+    by = _spend_by(account, query, spend_query, deadline)
     direct = _amounts(before)
     default = _default(before)
     values = _values(direct, _amounts(after), query.top, default)
-    totals = _totals(direct, _uncaught(before, direct, deadline) if default else None)
+    totals = _totals(direct, _uncaught_cost(before, direct, deadline) if default else None)
     warnings = [
         *before.warnings(before.totals()),
         *after.warnings(after.totals()),
@@ -80,22 +80,22 @@ def query_cost_tag(account: Account, query: CostTagQuery, *, deadline: float | N
         values=values,
         rows=list(by.rows) if by else [],
         rows_splits=query.splits if by else "",
-        applied_splits=after.facts.splitting.applied,
+        applied_splits=after.facts.split_result.applied,
         data_through=before.facts.sources.coverage.complete_through,
-        truncated=_truncated(values, by),
+        truncated=_truncation_note(values, by),
         warnings=list(dict.fromkeys(warnings)),
         hint=_hint(query, totals, default),
     )
 
 
-def _default(read: CostRead) -> str:
+def _default(costs: CostSums) -> str:
     """The value of lines that no rule catches, empty without one."""
-    value = read.facts.plan.dimensions[0].value
+    value = costs.facts.plan.dimensions[0].value
     return value.default if isinstance(value, CostTagValue) else ""
 
 
 @dataclass(frozen=True)
-class _CaughtBuild:
+class _CatchBuild:
     """For each currency what some rule of the cost tag catches of the lines that are asked for."""
 
     dimension: Dimension
@@ -105,31 +105,31 @@ class _CaughtBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(
-            reduce(and_, [counts(table, self.categories), *all_of(table, list(self.filters))])
+            reduce(and_, [is_counted(table, self.categories), *all_of(table, list(self.filters))])
         )
         amount = lines[COST_COLUMNS[self.basis]]
         return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
-            caught=amount.sum(where=caught_by_rules(self.dimension, lines))
+            caught=amount.sum(where=is_caught_by_rules(self.dimension, lines))
         )
 
 
-def _uncaught(read: CostRead, before: Amounts, deadline: float | None) -> dict[str, Decimal]:
+def _uncaught_cost(costs: CostSums, before: Amounts, deadline: float | None) -> dict[str, Decimal]:
     """By currency the cost that no rule catches, whatever value it has by default. Cost: one lake query."""
-    plan = read.facts.plan
+    plan = costs.facts.plan
     table = engine.run(
-        read.facts.account,
+        costs.facts.account,
         Kind.COST,
         plan.days.start,
         plan.days.end,
-        _CaughtBuild(plan.dimensions[0], plan.filters, plan.basis, plan.categories),
+        _CatchBuild(plan.dimensions[0], plan.filters, plan.basis, plan.categories),
         tag_keys=plan.tag_keys,
-        summed=True,
-        manifest=read.facts.sources.manifest,
+        allow_rollups=True,
+        manifest=costs.facts.sources.manifest,
         deadline=deadline,
     )
     caught = {row["currency"]: row["caught"] or ZERO for row in table.to_pylist()}
     return {
-        currency: subtracted(
+        currency: exact_difference(
             _sum(before, [key for key in before if key[0] == currency]), caught.get(currency, ZERO)
         )
         for currency in {currency for currency, _ in before}
@@ -142,10 +142,10 @@ def _first_key(account: Account) -> str:
 
 def _no_cost_tags(account: Account, query: CostTagQuery) -> CostTagAnswer:
     """What is said to whoever asks for no cost tag in particular where there is none."""
-    days = asked_days(account, SpendQuery(**_days(query)))
+    days = query_days(account, SpendQuery(**_days(query)))
     return CostTagAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quoted(account.name)} has no cost tags.",
+        summary=f"{quote(account.name)} has no cost tags.",
         cost_tag="",
         view=view_used(cost_view(account), basis=query.basis, charge_categories=()),
         period=PeriodUsed(
@@ -178,34 +178,34 @@ def _spend_query(key: str, query: CostTagQuery) -> SpendQuery:
     )
 
 
-def _by(
-    account: Account, query: CostTagQuery, asked: SpendQuery, deadline: float | None
+def _spend_by(
+    account: Account, query: CostTagQuery, spend_query: SpendQuery, deadline: float | None
 ) -> SpendAnswer | None:
     if not query.by.strip():
         return None
-    both = replace(asked, group_by=[*asked.group_by, query.by.strip()], splits=query.splits)
+    both = replace(spend_query, group_by=[*spend_query.group_by, query.by.strip()], splits=query.splits)
     return query_spend(account, both, deadline=deadline)
 
 
-def _amounts(read: CostRead) -> Amounts:
-    return {(each.currency, each.value): each.amount for each in read.by_value()}
+def _amounts(costs: CostSums) -> Amounts:
+    return {(each.currency, each.value): each.amount for each in costs.by_value()}
 
 
 def _values(before: Amounts, after: Amounts, top: int, default: str) -> list[CostTagValueCost]:
     """Of each currency the values with the most cost on either side, the rest in one row."""
     keys = list(dict.fromkeys([*before, *after]))
-    found: list[CostTagValueCost] = []
+    rows: list[CostTagValueCost] = []
     for currency in _currencies(before, keys):
         mine = [key for key in keys if key[0] == currency]
         mine.sort(key=lambda key: (_size(before, after, key).copy_negate(), key))
         total = _sum(before, mine)
-        found += [
+        rows += [
             _row(before, after, [key], total, name=key[1], default=bool(default) and key[1] == default)
             for key in mine[:top]
         ]
         if mine[top:]:
-            found.append(_row(before, after, mine[top:], total, name=""))
-    return found
+            rows.append(_row(before, after, mine[top:], total, name=""))
+    return rows
 
 
 def _size(before: Amounts, after: Amounts, key: Key) -> Decimal:
@@ -213,7 +213,7 @@ def _size(before: Amounts, after: Amounts, key: Key) -> Decimal:
 
 
 def _sum(amounts: Amounts, keys: Sequence[Key]) -> Decimal:
-    return added(amounts.get(key, ZERO) for key in keys)
+    return exact_sum(amounts.get(key, ZERO) for key in keys)
 
 
 def _row(
@@ -234,35 +234,37 @@ def _row(
 
 def _currencies(before: Amounts, keys: Sequence[Key]) -> list[str]:
     names = {currency for currency, _ in keys}
-    return most_first({name: _sum(before, [key for key in keys if key[0] == name]) for name in names})
+    return currencies_by_amount(
+        {name: _sum(before, [key for key in keys if key[0] == name]) for name in names}
+    )
 
 
 def _totals(before: Amounts, uncaught: Mapping[str, Decimal] | None) -> list[CostTagTotal]:
-    found = []
+    totals = []
     for currency in _currencies(before, list(before)):
-        amount = added(part for (name, _), part in before.items() if name == currency)
+        amount = exact_sum(part for (name, _), part in before.items() if name == currency)
         untagged = before.get((currency, UNTAGGED), ZERO) if uncaught is None else uncaught[currency]
-        found.append(
+        totals.append(
             CostTagTotal(
                 amount=amount, untagged=untagged, untagged_share=ratio(untagged, amount), currency=currency
             )
         )
-    return found
+    return totals
 
 
 def _summary(
-    account: Account, read: CostRead, totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]
+    account: Account, costs: CostSums, totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost]
 ) -> str:
-    when = f"from {read.period.start_date} to {read.period.end_date}"
-    name = quoted(read.facts.plan.dimensions[0].name)
+    when = f"from {costs.period.start_date} to {costs.period.end_date}"
+    name = quote(costs.facts.plan.dimensions[0].name)
     if not totals:
-        return f"{quoted(account.name)} has no cost by {name} {when}."
-    said = listed([_said(total) for total in totals])
-    return f"{quoted(account.name)} spent {said} {when} ({read.facts.view.label}); by {name}{_largest(totals, values)}."
+        return f"{quote(account.name)} has no cost by {name} {when}."
+    amounts = join_with_and([_total_text(total) for total in totals])
+    return f"{quote(account.name)} spent {amounts} {when} ({costs.facts.view.label}); by {name}{_largest(totals, values)}."
 
 
-def _said(total: CostTagTotal) -> str:
-    share = f" ({percent(total.untagged_share)} of it untagged)" if total.untagged_share else ""
+def _total_text(total: CostTagTotal) -> str:
+    share = f" ({percent_text(total.untagged_share)} of it untagged)" if total.untagged_share else ""
     return f"{money(total.amount, total.currency)}{share}"
 
 
@@ -271,17 +273,17 @@ def _largest(totals: Sequence[CostTagTotal], values: Sequence[CostTagValueCost])
         return " the values of each currency follow"
     write = partial(money, currency=totals[0].currency)
     parts = [
-        (cut(each.value, 80), each.amount, each.share)
+        (truncate(each.value, 80), each.amount, each.share)
         for each in values
         if not each.other_values and each.value != UNTAGGED and not each.is_default
     ]
     return f" {largest_parts(parts, NAMED, write, most='most is ')}" if parts else " everything is untagged"
 
 
-def _truncated(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:
+def _truncation_note(values: Sequence[CostTagValueCost], by: SpendAnswer | None) -> str:
     more = sum(value.other_values for value in values)
-    said = [f"{more} values are summed in the value other: raise top, or name values."] if more else []
-    return " ".join([*said, *([by.truncated] if by and by.truncated else [])])
+    notes = [f"{more} values are summed in the value other: raise top, or name values."] if more else []
+    return " ".join([*notes, *([by.truncated] if by and by.truncated else [])])
 
 
 def _hint(query: CostTagQuery, totals: Sequence[CostTagTotal], default: str) -> str:

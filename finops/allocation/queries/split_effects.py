@@ -8,12 +8,12 @@ from datetime import date
 from decimal import Decimal
 from typing import TypeVar
 
-from finops.allocation.splits import Lot, Moving, Split, SplitDimension, unscaled
+from finops.allocation.splits import AllocationResult, CostGroup, Split, SplitDimension, from_units
 from finops.allocation.splits.rules import PROPORTIONAL, USAGE
 from finops.costs.answers import AppliedSplit
 from finops.costs.queries.spend_lake import SpendPlan
-from finops.costs.splitting import Received, SplitEffect, amounts_of
-from finops.lib.spoken import cut, listed, money
+from finops.costs.split_registry import ReceivedAmount, SplitEffect, amounts_of
+from finops.lib.sentences import join_with_and, money, truncate
 
 Key = TypeVar("Key")
 
@@ -22,32 +22,34 @@ NAME_LENGTH = 60
 
 
 @dataclass
-class _Did:
+class _SplitSums:
     moved: dict[str, int] = field(default_factory=dict)
     stayed: dict[str, int] = field(default_factory=dict)
     received: dict[tuple[str, str], int] = field(default_factory=dict)
     days: set[date] = field(default_factory=set)
 
 
-def effects_of(dimensions: Sequence[SplitDimension], plan: SpendPlan, found: Moving) -> list[SplitEffect]:
+def effects_of(
+    dimensions: Sequence[SplitDimension], plan: SpendPlan, result: AllocationResult
+) -> list[SplitEffect]:
     """One for each split, by name; of the asked days and the charge categories that count."""
-    did = {split.id: _Did() for each in dimensions for split in each.splits}
-    for split, lot, amount in found.moved:
-        if _counts(plan, lot):
-            _add(did[split.id].moved, lot.currency, amount)
-    for split, lot, received in found.received:
-        if _counts(plan, lot):
+    sums = {split.id: _SplitSums() for each in dimensions for split in each.splits}
+    for split, lot, amount in result.moved:
+        if _is_counted(plan, lot):
+            _add(sums[split.id].moved, lot.currency, amount)
+    for split, lot, received in result.received:
+        if _is_counted(plan, lot):
             for target, amount in received.items():
-                _add(did[split.id].received, (target, lot.currency), amount)
-    for split, lot, day, amount in found.stayed:
-        if _counts(plan, lot) and amount:
-            _add(did[split.id].stayed, lot.currency, amount)
-            did[split.id].days.add(day)
+                _add(sums[split.id].received, (target, lot.currency), amount)
+    for split, lot, day, amount in result.stayed:
+        if _is_counted(plan, lot) and amount:
+            _add(sums[split.id].stayed, lot.currency, amount)
+            sums[split.id].days.add(day)
     splits = {split.id: split for each in dimensions for split in each.splits}
-    return [_effect(split, did[split.id]) for split in sorted(splits.values(), key=lambda each: each.name)]
+    return [_effect(split, sums[split.id]) for split in sorted(splits.values(), key=lambda each: each.name)]
 
 
-def _counts(plan: SpendPlan, lot: Lot) -> bool:
+def _is_counted(plan: SpendPlan, lot: CostGroup) -> bool:
     return lot.when.inside and (not plan.categories or lot.other[0] in plan.categories)
 
 
@@ -55,26 +57,26 @@ def _add(sums: dict[Key, int], key: Key, amount: int) -> None:
     sums[key] = sums.get(key, 0) + amount
 
 
-def _effect(split: Split, did: _Did) -> SplitEffect:
+def _effect(split: Split, sums: _SplitSums) -> SplitEffect:
     return SplitEffect(
         split_id=split.id,
         applied=AppliedSplit(
             name=split.name,
             dimension=split.dimension,
             source_value=split.source,
-            moved=amounts_of(_decimals(did.moved)),
-            stayed=amounts_of(_decimals(did.stayed)),
-            reason=_reason(split, sorted(did.days)),
+            moved=amounts_of(_decimals(sums.moved)),
+            stayed=amounts_of(_decimals(sums.stayed)),
+            reason=_reason(split, sorted(sums.days)),
         ),
         received=[
-            Received(target, unscaled(amount), currency)
-            for (target, currency), amount in did.received.items()
+            ReceivedAmount(target, from_units(amount), currency)
+            for (target, currency), amount in sums.received.items()
         ],
     )
 
 
 def _decimals(sums: dict[str, int]) -> dict[str, Decimal]:
-    return {currency: unscaled(amount) for currency, amount in sums.items()}
+    return {currency: from_units(amount) for currency, amount in sums.items()}
 
 
 def _reason(split: Split, days: Sequence[date]) -> str:
@@ -82,19 +84,19 @@ def _reason(split: Split, days: Sequence[date]) -> str:
         return ""
     shown = [day.isoformat() for day in days[:SHOWN_DAYS]]
     more = len(days) - len(shown)
-    when = listed([*shown, *([f"{more} more days" if more > 1 else "1 more day"] if more else [])])
+    when = join_with_and([*shown, *([f"{more} more days" if more > 1 else "1 more day"] if more else [])])
     if split.method == PROPORTIONAL:
         return f"No target has cost above 0 in that currency on {when}."
     if split.method == USAGE:
-        return f"No target has usage of {cut(split.usage_metric, NAME_LENGTH)!r} above 0 on {when}."
+        return f"No target has usage of {truncate(split.usage_metric, NAME_LENGTH)!r} above 0 on {when}."
     return f"It has no target on {when}."
 
 
-def stayed_warnings(effects: Iterable[SplitEffect]) -> list[str]:
+def unallocated_warnings(effects: Iterable[SplitEffect]) -> list[str]:
     """A sentence for each split that left something where it was."""
     return [
-        f"Split {each.applied.name!r} left {listed([money(part.amount, part.currency) for part in each.applied.stayed])} "
-        f"on {cut(each.applied.source_value, NAME_LENGTH)!r}: {each.applied.reason}"
+        f"Split {each.applied.name!r} left {join_with_and([money(part.amount, part.currency) for part in each.applied.stayed])} "
+        f"on {truncate(each.applied.source_value, NAME_LENGTH)!r}: {each.applied.reason}"
         for each in effects
         if each.applied.stayed
     ]

@@ -13,8 +13,8 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from finops.allocation.splits import Cell, Lot, SplitDimension, When, scaled
-from finops.costs.dated_names import dated
+from finops.allocation.splits import Cell, CostGroup, SplitDimension, TimePosition, to_units
+from finops.costs.dated_names import with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import all_of
 from finops.costs.queries.spend_lake import (
@@ -22,9 +22,9 @@ from finops.costs.queries.spend_lake import (
     NO_CURRENCY,
     TRUNCATIONS,
     SpendPlan,
-    counts,
+    is_counted,
+    is_in_range,
     part_of,
-    within,
 )
 from finops.lib.periods import DateRange, bucket_start
 
@@ -60,8 +60,10 @@ class CellsBuild:
 
     def _conditions(self, table: Any) -> list[Any]:
         plan = self.plan
-        of_sources = reduce(or_, [_has(table, each.dimension, each.sources) for each in self.dimensions])
-        days = [reduce(or_, [within(table, days) for days in plan.ranges])] if plan.previous else []
+        of_sources = reduce(
+            or_, [_has_value(table, each.dimension, each.sources) for each in self.dimensions]
+        )
+        days = [reduce(or_, [is_in_range(table, days) for days in plan.ranges])] if plan.previous else []
         held = {item for each in self.dimensions for item in each.filters}
         return [of_sources, *days, *all_of(table, [item for item in plan.filters if item not in held])]
 
@@ -71,12 +73,12 @@ class CellsBuild:
         for place, dimension in enumerate(self.plan.dimensions):
             columns[f"key{place}"] = dimension.value(lines).coalesce(dimension.absent)
             if dimension.label is not None:
-                columns[f"label{place}"] = dated(lines, dimension.label(lines))
+                columns[f"label{place}"] = with_date_prefix(lines, dimension.label(lines))
         for index, each in enumerate(self.dimensions):
             if each.filters:
                 columns[f"passes{index}"] = reduce(and_, all_of(lines, each.filters)).fill_null(False)
             if not each.places:
-                columns[f"held{index}"] = _only(lines, each)
+                columns[f"held{index}"] = _source_value(lines, each)
         return lines.select(
             "charge_category",
             day=self._day(lines),
@@ -97,14 +99,18 @@ class CellsBuild:
         if edges:
             passed = [(day >= ibis.literal(edge), ibis.literal(edge)) for edge in edges]
             start = ibis.greatest(start, ibis.cases(*passed, else_=ibis.literal(date.min)))
-        daily = [_has(lines, each.dimension, each.unsteady) for each in self.dimensions if each.unsteady]
+        daily = [
+            _has_value(lines, each.dimension, each.daily_sources)
+            for each in self.dimensions
+            if each.daily_sources
+        ]
         return ibis.ifelse(reduce(or_, daily), day, start) if daily else start
 
     def _edges(self) -> set[date]:
         """The days on which a split or a side of the comparison begins, or is over."""
         plan = self.plan
         sides = [side for side in (plan.days, plan.compared, plan.previous) if side] if plan.previous else []
-        sides += [side for each in plan.apart for side in (each.current, each.previous) if side]
+        sides += [side for each in plan.source_overrides for side in (each.current, each.previous) if side]
         splits = [split for each in self.dimensions for split in each.splits]
         first = [*(side.start for side in sides), *(split.valid_from for split in splits)]
         first += [day for _, day in plan.incomplete]
@@ -116,11 +122,13 @@ class CellsBuild:
 
 def _bill(plan: SpendPlan, lines: Any) -> Any:
     """The source of a line, where the plan tells days of sources apart."""
-    known = {str(each.source_id) for each in plan.apart} | {str(source) for source, _ in plan.incomplete}
-    known |= {str(source) for _, sources in plan.ends for source in sources}
-    if not known:
+    source_ids = {str(each.source_id) for each in plan.source_overrides} | {
+        str(source) for source, _ in plan.incomplete
+    }
+    source_ids |= {str(source) for _, sources in plan.ends for source in sources}
+    if not source_ids:
         return ibis.null("string")
-    return ibis.ifelse(lines.source.isin(sorted(known)), lines.source, ibis.null("string"))
+    return ibis.ifelse(lines.source.isin(sorted(source_ids)), lines.source, ibis.null("string"))
 
 
 def read_cells(
@@ -139,7 +147,7 @@ def read_cells(
     passes = [
         columns.get(f"passes{index}", list(repeat(True, table.num_rows))) for index in range(len(dimensions))
     ]
-    when = cache(lambda day, bill: when_of(plan, day, int(bill) if bill else None))
+    when = cache(lambda day, bill: time_position(plan, day, int(bill) if bill else None))
     rows = zip(
         zip(*(columns[f"key{place}"] for place in places), strict=True)
         if places
@@ -154,7 +162,7 @@ def read_cells(
         strict=True,
     )
     return [
-        Cell(Lot(keys, values, passing, when(day, bill), currency, other), day, scaled(amount))
+        Cell(CostGroup(keys, values, passing, when(day, bill), currency, other), day, to_units(amount))
         for keys, values, passing, day, bill, currency, other, amount in rows
     ], labels
 
@@ -167,13 +175,13 @@ def _name(labels: Labels, place: int, table: pa.Table) -> None:
             labels[place, value] = max(label, labels.get((place, value), ""))
 
 
-def when_of(plan: SpendPlan, day: date, source: int | None = None) -> When:
+def time_position(plan: SpendPlan, day: date, source: int | None = None) -> TimePosition:
     """What the plan tells a day of its ranges apart by, of a source."""
-    own = next((each for each in plan.apart if each.source_id == source), None)
+    own = next((each for each in plan.source_overrides if each.source_id == source), None)
     incomplete = next((first for each, first in plan.incomplete if each == source), None)
     inside = plan.previous is None or _is_in(plan.days, day)
     bucketed = inside and plan.granularity != "none"
-    return When(
+    return TimePosition(
         bucket=bucket_start(plan.granularity, day) if bucketed else None,
         inside=inside,
         compared=_is_in(own.current if own else plan.compared, day),
@@ -197,13 +205,15 @@ class WeightsBuild:
     categories: tuple[str, ...]
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(_has(table, self.dimension, self.values) & counts(table, self.categories))
+        lines = table.filter(
+            _has_value(table, self.dimension, self.values) & is_counted(table, self.categories)
+        )
         label = self.dimension.label(lines) if self.dimension.label is not None else ibis.null("string")
         rows = lines.select(
             day=lines.charge_date,
             currency=lines.currency.coalesce(NO_CURRENCY),
             value=self.dimension.value(lines).coalesce(self.dimension.absent),
-            label=dated(lines, label),
+            label=with_date_prefix(lines, label),
             amount=lines[COST_COLUMNS[self.basis]].coalesce(_zero()),
         )
         return rows.group_by(["day", "currency", "value"]).aggregate(
@@ -211,19 +221,19 @@ class WeightsBuild:
         )
 
 
-def _has(table: Any, dimension: Dimension, values: Iterable[str]) -> Any:
+def _has_value(table: Any, dimension: Dimension, values: Iterable[str]) -> Any:
     """Whether a line's value is one of these, exactly; the name for none is a line without a value."""
-    wanted = sorted(values)
+    sorted_values = sorted(values)
     value = dimension.value(table)
     # Coalescing only where it matters keeps the condition one that the lake's files can be skipped by.
-    shown = value.coalesce(dimension.absent) if dimension.absent in wanted else value
-    return shown.isin(wanted).fill_null(False)
+    column = value.coalesce(dimension.absent) if dimension.absent in sorted_values else value
+    return column.isin(sorted_values).fill_null(False)
 
 
-def _only(lines: Any, each: SplitDimension) -> Any:
+def _source_value(lines: Any, each: SplitDimension) -> Any:
     """The value where it is a source, else null."""
     value = each.dimension.value(lines).coalesce(each.dimension.absent)
-    return ibis.ifelse(_has(lines, each.dimension, each.sources), value, ibis.null("string"))
+    return ibis.ifelse(_has_value(lines, each.dimension, each.sources), value, ibis.null("string"))
 
 
 def _zero() -> Any:

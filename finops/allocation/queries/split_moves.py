@@ -1,4 +1,4 @@
-"""What shared-cost splits move in the sums of a question: registered with `finops.costs.splitting`."""
+"""What shared-cost splits move in the sums of a question: registered with `finops.costs.split_registry`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,30 @@ from typing import Any
 import pyarrow as pa
 
 from finops.allocation.models import SharedCostSplit
-from finops.allocation.queries.split_effects import effects_of, stayed_warnings
+from finops.allocation.queries.split_effects import effects_of, unallocated_warnings
 from finops.allocation.queries.split_lake import CellsBuild, Labels, WeightsBuild, read_cells
 from finops.allocation.queries.split_rules import split_of
-from finops.allocation.splits import Moving, Split, SplitDimension, Weights, moved, scaled, unscaled
+from finops.allocation.splits import (
+    AllocationResult,
+    Split,
+    SplitDimension,
+    Weights,
+    from_units,
+    moved,
+    to_units,
+)
 from finops.allocation.splits.rules import USAGE
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, registry
 from finops.costs.queries.spend import MAX_SUMS
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
-from finops.costs.splitting import SplitQuestion, Splitting
+from finops.costs.split_registry import SplitQuestion, SplitResult
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed
-from ingestion.queries import UsageAsked, metrics_of
+from finops.lib.sentences import join_with_and
+from ingestion.queries import MetricQuery, metrics_of
 from ingestion.queries.usage import read_metric
 
 _NOTHING = Decimal(0)
@@ -37,15 +45,15 @@ PRODUCT = "product"
 NO_SPLITS = "The account has no shared-cost splits, so cost after splits is as it was before."
 
 
-def split_moves(question: SplitQuestion) -> Splitting:
+def split_moves(question: SplitQuestion) -> SplitResult:
     """What every split of the account moves in these sums. See `moves_of`; one query of PostgreSQL more."""
     splits = [split_of(row) for row in SharedCostSplit.objects.filter(account=question.account)]
     if not splits:
-        return Splitting(warnings=[NO_SPLITS])
+        return SplitResult(warnings=[NO_SPLITS])
     return moves_of(question, splits)
 
 
-def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
+def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> SplitResult:
     """What these splits move in these sums, to the last digit.
 
     Cost: nothing where no split is on a dimension of the question; else a lake query over the lines of the sources (by
@@ -55,9 +63,9 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
     dimensions = _dimensions(question, splits)
     if not dimensions:
         others = sorted({split.dimension for split in splits})
-        return Splitting(
+        return SplitResult(
             warnings=[
-                f"No shared-cost split is on a dimension of this question; they are on {listed(others)}."
+                f"No shared-cost split is on a dimension of this question; they are on {join_with_and(others)}."
             ]
         )
     build = CellsBuild.of(question.plan, dimensions)
@@ -66,22 +74,22 @@ def moves_of(question: SplitQuestion, splits: Sequence[Split]) -> Splitting:
         raise _too_many(table.num_rows)
     cells, labels = read_cells(question.plan, dimensions, table)
     if not cells:
-        return Splitting(effects=effects_of(dimensions, question.plan, Moving()))
+        return SplitResult(effects=effects_of(dimensions, question.plan, AllocationResult()))
     weights, names = _weights(question, dimensions)
-    found = moved(cells, dimensions, weights, {key: undated(name) for key, name in names.items()})
-    effects = effects_of(dimensions, question.plan, found)
-    return Splitting(
-        moves=_sums(question.plan, dimensions, found, labels, names),
+    result = moved(cells, dimensions, weights, {key: strip_date_prefix(name) for key, name in names.items()})
+    effects = effects_of(dimensions, question.plan, result)
+    return SplitResult(
+        moves=_sums(question.plan, dimensions, result, labels, names),
         effects=effects,
-        warnings=stayed_warnings(effects),
-        brought=_brought(dimensions, found),
+        warnings=unallocated_warnings(effects),
+        brought=_receiving_values(dimensions, result),
     )
 
 
-def _brought(dimensions: Sequence[SplitDimension], found: Moving) -> dict[str, set[str]]:
+def _receiving_values(dimensions: Sequence[SplitDimension], result: AllocationResult) -> dict[str, set[str]]:
     """Targets that got cost, by the dimension's name in each filter of the question."""
     by_split: dict[int, set[str]] = {}
-    for split, _lot, received in found.received:
+    for split, _lot, received in result.received:
         by_split.setdefault(split.id, set()).update(received)
     return {
         item.dimension.name: {value for split in each.splits for value in by_split.get(split.id, ())}
@@ -99,15 +107,15 @@ def _too_many(rows: int) -> UserError:
 
 def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[SplitDimension, ...]:
     """The question's dimensions that have splits, each once."""
-    plan, found = question.plan, []
+    plan, split_dimensions = question.plan, []
     used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
-    left = list(splits)
+    remaining = list(splits)
     for dimension in {each.value: each for each in reversed(used)}.values():
         # A split moves cost once, also where the question names the customer and the customer key.
-        mine = tuple(split for split in left if _is_on(question, split, dimension))
-        left = [split for split in left if split not in mine]
+        mine = tuple(split for split in remaining if _is_on(question, split, dimension))
+        remaining = [split for split in remaining if split not in mine]
         if mine:
-            found.append(
+            split_dimensions.append(
                 SplitDimension(
                     dimension=dimension,
                     splits=mine,
@@ -119,7 +127,9 @@ def _dimensions(question: SplitQuestion, splits: Sequence[Split]) -> tuple[Split
             )
     # Those that the question groups by come first, in its order: a figure does not depend on its filters' order.
     return tuple(
-        sorted(found, key=lambda each: (each.places or (len(plan.dimensions),), each.dimension.name))
+        sorted(
+            split_dimensions, key=lambda each: (each.places or (len(plan.dimensions),), each.dimension.name)
+        )
     )
 
 
@@ -150,7 +160,7 @@ def _run(question: SplitQuestion, build: CellsBuild | WeightsBuild, tag_keys: Se
         span.end,
         build,
         tag_keys=tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=question.manifest,
         deadline=question.deadline,
     )
@@ -169,10 +179,10 @@ def _weights(question: SplitQuestion, dimensions: Sequence[SplitDimension]) -> t
     names: Names = {}
     for each in dimensions:
         # A dimension of ids has names for them, which groups show and filters match.
-        values = each.weighing if each.dimension.label is None else each.targets
+        values = each.proportional_targets if each.dimension.label is None else each.targets
         for row in _costs(question, each, values) if values else ():
             key = (each.dimension.name, row["day"], row["currency"])
-            costs.setdefault(key, {})[row["value"]] = scaled(row["amount"])
+            costs.setdefault(key, {})[row["value"]] = to_units(row["amount"])
             if row["label"]:
                 named = (each.dimension.name, row["value"])
                 names[named] = max(row["label"], names.get(named, ""))
@@ -196,14 +206,14 @@ def _usage(
     if not splits:
         return {}
     metrics = {metric.name: metric for metric in metrics_of(question.account)}
-    found: dict[tuple[str, date], dict[str, int]] = {}
+    usage: dict[tuple[str, date], dict[str, int]] = {}
     for name in sorted({split.usage_metric for split in splits} & metrics.keys()):
-        asked = UsageAsked(name, _span(question.plan), "day", "customer", _customers(name, splits))
-        read = read_metric(question.account, metrics[name], asked, deadline=question.deadline)
-        for group in read.groups:
+        request = MetricQuery(name, _span(question.plan), "day", "customer", _customers(name, splits))
+        result = read_metric(question.account, metrics[name], request, deadline=question.deadline)
+        for group in result.groups:
             for day, quantity in group.buckets.items():
-                found.setdefault((name, day), {})[group.value or ""] = scaled(quantity)
-    return dict(found)
+                usage.setdefault((name, day), {})[group.value or ""] = to_units(quantity)
+    return dict(usage)
 
 
 def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
@@ -215,7 +225,7 @@ def _customers(metric: str, splits: Sequence[Split]) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Added:
+class _SideSums:
     """Smallest units on the sides of a comparison."""
 
     amount: int = 0
@@ -226,14 +236,18 @@ class _Added:
 
 
 def _sums(
-    plan: SpendPlan, dimensions: Sequence[SplitDimension], found: Moving, labels: Labels, names: Names
+    plan: SpendPlan,
+    dimensions: Sequence[SplitDimension],
+    result: AllocationResult,
+    labels: Labels,
+    names: Names,
 ) -> list[SpendSum]:
-    sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...], int], _Added] = {}
-    for lot, keys, amount, allocated in found.moves:
+    sums: dict[tuple[tuple[str, ...], str, date | None, tuple[str | None, ...], int], _SideSums] = {}
+    for lot, keys, amount, allocated in result.moves:
         key = (keys, lot.currency, lot.when.bucket, lot.other, lot.when.end)
         side = sums.get(key)
         if side is None:
-            side = sums[key] = _Added()
+            side = sums[key] = _SideSums()
         if lot.when.inside:
             side.amount += amount
             side.allocated += amount if allocated else 0
@@ -244,29 +258,29 @@ def _sums(
             side.previous += amount
     if len(sums) > MAX_SUMS:
         raise _too_many(len(sums))
-    shown = _shown(plan, dimensions, labels, names)
+    labels_of = _label_lookup(plan, dimensions, labels, names)
     return [
         SpendSum(
             keys=keys,
-            labels=shown(keys),
+            labels=labels_of(keys),
             place=plan.top,
             groups=0,
             currency=currency,
             bucket=bucket,
             charge_category=other[0],
             part=other[1],
-            amount=unscaled(side.amount),
-            compared=unscaled(side.compared) if side.compared else _NOTHING,
-            previous=unscaled(side.previous) if side.previous else _NOTHING,
-            allocated=unscaled(side.allocated) if side.allocated else _NOTHING,
-            incomplete=unscaled(side.incomplete) if side.incomplete else _NOTHING,
+            amount=from_units(side.amount),
+            compared=from_units(side.compared) if side.compared else _NOTHING,
+            previous=from_units(side.previous) if side.previous else _NOTHING,
+            allocated=from_units(side.allocated) if side.allocated else _NOTHING,
+            incomplete=from_units(side.incomplete) if side.incomplete else _NOTHING,
             end=end,
         )
         for (keys, currency, bucket, other, end), side in sums.items()
     ]
 
 
-def _shown(
+def _label_lookup(
     plan: SpendPlan, dimensions: Sequence[SplitDimension], labels: Labels, names: Names
 ) -> Callable[[tuple[str, ...]], tuple[str | None, ...]]:
     """The readable names of a group's values."""

@@ -21,18 +21,18 @@ from finops.allocation.splits.answers import (
 )
 from finops.allocation.splits.rules import Split
 from finops.costs.answers import AccountRef, MoneyAmount, ViewUsed
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import run_plan
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
-from finops.costs.splitting import Received, SplitEffect, SplitQuestion, Splitting
+from finops.costs.split_registry import ReceivedAmount, SplitEffect, SplitQuestion, SplitResult
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange, month_end, month_start
-from finops.lib.spoken import listed, money, quoted
+from finops.lib.sentences import join_with_and, money, quote
 
 SHOWN_TARGETS = 20
 NAMED = 3
@@ -53,10 +53,10 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
     and one for each usage metric.
     """
     rows = list(SharedCostSplit.objects.filter(account=account))
-    asking = _Asking.of(account, deadline)
+    asking = _SplitReader.of(account, deadline)
     days = last_complete_month(asking.sources)
     effects, warnings = _effects(asking, [split_of(row) for row in rows], days)
-    splits = [_listed(row, effects.get(row.pk)) for row in rows if _has(row, search)]
+    splits = [_listing_of(row, effects.get(row.pk)) for row in rows if _matches_search(row, search)]
     return SplitsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, splits, days),
@@ -71,14 +71,14 @@ def list_splits(account: Account, *, search: str = "", deadline: float | None = 
     )
 
 
-def _has(row: SharedCostSplit, search: str) -> bool:
+def _matches_search(row: SharedCostSplit, search: str) -> bool:
     targets = [target["value"] for target in row.targets]
     texts = [row.name, row.dimension, row.source_value, row.usage_metric, *targets]
     return search.strip().casefold() in "\n".join(texts).casefold()
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _SplitReader:
     account: Account
     sources: Sources
     context: DimensionContext
@@ -86,7 +86,7 @@ class _Asking:
     deadline: float | None
 
     @classmethod
-    def of(cls, account: Account, deadline: float | None) -> _Asking:
+    def of(cls, account: Account, deadline: float | None) -> _SplitReader:
         sources = load_sources(account)
         view = view_used(sources.view, basis=None, charge_categories=())
         context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
@@ -103,13 +103,13 @@ class _Asking:
             top=ALL_GROUPS,
         )
 
-    def splitting(self, plan: SpendPlan, splits: Sequence[Split]) -> Splitting:
+    def apply_splits(self, plan: SpendPlan, splits: Sequence[Split]) -> SplitResult:
         question = SplitQuestion(self.account, plan, self.context, self.deadline, self.sources.manifest)
         return moves_of(question, splits)
 
 
 def _effects(
-    asking: _Asking, splits: Sequence[Split], days: DateRange
+    asking: _SplitReader, splits: Sequence[Split], days: DateRange
 ) -> tuple[dict[int, SplitEffect], list[str]]:
     effects: dict[int, SplitEffect] = {}
     warnings: list[str] = []
@@ -120,13 +120,13 @@ def _effects(
         except UserError as problem:
             warnings.append(f"Splits on {name} move nothing: {problem.message}")
             continue
-        found = asking.splitting(asking.plan(dimension, days), mine)
-        effects |= {effect.split_id: effect for effect in found.effects}
-        warnings += [*dimension.warnings, *found.warnings]
+        result = asking.apply_splits(asking.plan(dimension, days), mine)
+        effects |= {effect.split_id: effect for effect in result.effects}
+        warnings += [*dimension.warnings, *result.warnings]
     return effects, warnings
 
 
-def _listed(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
+def _listing_of(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
     received = _by_target(effect.received if effect else ())
     named = {target["value"]: target["percent"] for target in row.targets}
     names = list(named) or sorted(received, key=lambda name: _size(received[name]))
@@ -155,11 +155,11 @@ def _listed(row: SharedCostSplit, effect: SplitEffect | None) -> ListedSplit:
     )
 
 
-def _by_target(received: Iterable[Received]) -> dict[str, list[MoneyAmount]]:
-    found: dict[str, list[MoneyAmount]] = {}
+def _by_target(received: Iterable[ReceivedAmount]) -> dict[str, list[MoneyAmount]]:
+    by_target: dict[str, list[MoneyAmount]] = {}
     for part in sorted(received, key=lambda part: part.currency):
-        found.setdefault(part.target, []).append(MoneyAmount(amount=part.amount, currency=part.currency))
-    return found
+        by_target.setdefault(part.target, []).append(MoneyAmount(amount=part.amount, currency=part.currency))
+    return by_target
 
 
 def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
@@ -169,15 +169,15 @@ def _size(amounts: Sequence[MoneyAmount]) -> tuple[Decimal, str]:
 
 def _summary(account: Account, splits: Sequence[ListedSplit], days: DateRange) -> str:
     if not splits:
-        return f"{quoted(account.name)} has no shared-cost splits."
+        return f"{quote(account.name)} has no shared-cost splits."
     named = [
-        f"{split.name!r} moved {listed([money(part.amount, part.currency) for part in split.moved]) or 'nothing'}"
+        f"{split.name!r} moved {join_with_and([money(part.amount, part.currency) for part in split.moved]) or 'nothing'}"
         for split in sorted(splits, key=lambda split: _size(split.moved) if split.moved else (Decimal(1), ""))
     ]
     noun = "split" if len(splits) == 1 else "splits"
     return (
-        f"{quoted(account.name)} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
-        f"{listed(named[:NAMED])}."
+        f"{quote(account.name)} has {len(splits)} shared-cost {noun}. From {days.start} to {days.end}, "
+        f"{join_with_and(named[:NAMED])}."
     )
 
 
@@ -194,25 +194,25 @@ def split_effect(
     The account must be in scope. Raises UserError when its dimension is gone. Cost: two lake queries, one more for a
     proportional split and for one by usage.
     """
-    asking = _Asking.of(account, deadline)
+    asking = _SplitReader.of(account, deadline)
     dimension = registry.resolve(asking.context, split.dimension, field="dimension")
     plan = asking.plan(dimension, days)
-    found = asking.splitting(plan, [split_of(split)])
+    result = asking.apply_splits(plan, [split_of(split)])
     sums = run_plan(account, plan, deadline, asking.sources.manifest)
-    counted = [part for part in sums if _counts(plan, part)]
-    moves = [part for part in found.moves if _counts(plan, part)]
+    counted = [part for part in sums if _is_counted(plan, part)]
+    moves = [part for part in result.moves if _is_counted(plan, part)]
     currencies = sorted({part.currency for part in counted})
     return SplitEffectAnswer(
         view=asking.view,
         start_date=days.start,
         end_date=days.end,
         totals=[_effect_total(split, counted, moves, currency) for currency in currencies],
-        moved=[part for effect in found.effects for part in effect.applied.moved],
-        warnings=[*dimension.warnings, *found.warnings],
+        moved=[part for effect in result.effects for part in effect.applied.moved],
+        warnings=[*dimension.warnings, *result.warnings],
     )
 
 
-def _counts(plan: SpendPlan, part: SpendSum) -> bool:
+def _is_counted(plan: SpendPlan, part: SpendSum) -> bool:
     return not plan.categories or part.charge_category in plan.categories
 
 
@@ -224,29 +224,34 @@ def _effect_total(
     for part in [*sums, *moves]:
         labels[part.keys[0]] = max(labels.get(part.keys[0], ""), part.labels[0] or "")
     shown = {split.source_value, *(target["value"] for target in split.targets), *moved}
-    rows = [_effect_row(name, undated(labels.get(name)), before, moved, currency) for name in shown]
+    rows = [_effect_row(name, strip_date_prefix(labels.get(name)), before, moved, currency) for name in shown]
     others = [amount for name, amount in before.items() if name not in shown]
     return EffectTotal(
         currency=currency,
         rows=sorted(rows, key=lambda row: (row.value != split.source_value, -row.moved, row.value)),
-        others=added(others),
+        others=exact_sum(others),
         other_values=len(others),
-        whole=added(before.values()),
+        whole=exact_sum(before.values()),
     )
 
 
 def _effect_row(
     name: str, label: str | None, before: Mapping[str, Decimal], moved: Mapping[str, Decimal], currency: str
 ) -> EffectRow:
-    had, got = before.get(name, Decimal(0)), moved.get(name, Decimal(0))
+    previous, received = before.get(name, Decimal(0)), moved.get(name, Decimal(0))
     return EffectRow(
-        value=name, label=label or name, before=had, moved=got, after=added([had, got]), currency=currency
+        value=name,
+        label=label or name,
+        before=previous,
+        moved=received,
+        after=exact_sum([previous, received]),
+        currency=currency,
     )
 
 
 def _by_value(sums: Iterable[SpendSum], currency: str) -> dict[str, Decimal]:
-    found: dict[str, list[Decimal]] = {}
+    by_value: dict[str, list[Decimal]] = {}
     for part in sums:
         if part.currency == currency:
-            found.setdefault(part.keys[0] or "", []).append(part.amount)
-    return {name: added(amounts) for name, amounts in found.items()}
+            by_value.setdefault(part.keys[0] or "", []).append(part.amount)
+    return {name: exact_sum(amounts) for name, amounts in by_value.items()}

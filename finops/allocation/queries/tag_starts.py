@@ -12,17 +12,17 @@ import ibis
 from msgspec import Struct
 
 from accounts.models import Account
-from finops.allocation.queries.cost_tag_coverage import Covered
+from finops.allocation.queries.cost_tag_coverage import CurrencyCoverage
 from finops.allocation.queries.cost_tag_preview import PREVIEW_DAYS, last_days
 from finops.allocation.rules import Copy, CostTagDraft, Rule
 from finops.allocation.rules.document import MAX_COPY_KEYS
 from finops.costs.queries.cost_view import CostViewSettings
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
 from finops.lake import engine
 from finops.lake.manifest import cost_tag_keys
 from finops.lake.schema import Kind, tag_column
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 SHOWN = 6
 COUNTED_KEYS = 300
@@ -33,7 +33,7 @@ class TagStart(Struct, frozen=True, kw_only=True):
     """A tag key, with its other spellings, and the cost of lines that have one of them."""
 
     keys: tuple[str, ...]
-    covered: tuple[Covered, ...]
+    covered: tuple[CurrencyCoverage, ...]
 
     @property
     def draft(self) -> CostTagDraft:
@@ -48,15 +48,15 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
     By the largest currency. Cost: one lake query.
     """
     sources = load_sources(account)
-    groups = alike(cost_tag_keys(account, sources.manifest)[:COUNTED_KEYS])
+    groups = group_spellings(cost_tag_keys(account, sources.manifest)[:COUNTED_KEYS])
     if not groups:
         return []
-    asked = last_days(sources.coverage, PREVIEW_DAYS)
+    period = last_days(sources.coverage, PREVIEW_DAYS)
     table = engine.run(
         account,
         Kind.COST,
-        asked.start,
-        asked.end,
+        period.start,
+        period.end,
         _Build(tuple(groups), sources.view),
         tag_keys=[key for keys in groups for key in keys],
         manifest=sources.manifest,
@@ -64,28 +64,30 @@ def tag_starts(account: Account, *, deadline: float | None = None) -> list[TagSt
     )
     rows = sorted(table.to_pylist(), key=lambda row: -(row["total"] or 0))
     starts = [
-        TagStart(keys=keys, covered=tuple(_covered(row, index) for row in rows))
+        TagStart(keys=keys, covered=tuple(_coverage_of(row, index) for row in rows))
         for index, keys in enumerate(groups)
     ]
-    return sorted((start for start in starts if _caught(start)), key=_caught, reverse=True)[:SHOWN]
+    return sorted((start for start in starts if _caught_cost(start)), key=_caught_cost, reverse=True)[:SHOWN]
 
 
-def alike(keys: Sequence[str]) -> list[tuple[str, ...]]:
+def group_spellings(keys: Sequence[str]) -> list[tuple[str, ...]]:
     """Keys that differ in case, dashes, spaces and the like only stand together, in the order they came."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(re.sub(r"[\W_]+", "", key).casefold() or key, []).append(key)
-    return [tuple(found[:MAX_COPY_KEYS]) for found in groups.values()]
+    return [tuple(group[:MAX_COPY_KEYS]) for group in groups.values()]
 
 
-def _covered(row: dict[str, Any], index: int) -> Covered:
+def _coverage_of(row: dict[str, Any], index: int) -> CurrencyCoverage:
     zero = Decimal(0)
-    return Covered(currency=row["currency"], caught=row[f"tagged{index}"] or zero, total=row["total"] or zero)
+    return CurrencyCoverage(
+        currency=row["currency"], caught=row[f"tagged{index}"] or zero, total=row["total"] or zero
+    )
 
 
-def _caught(start: TagStart) -> Decimal:
+def _caught_cost(start: TagStart) -> Decimal:
     """Of the largest currency, else of whatever has it."""
-    return start.covered[0].caught if start.covered else added([])
+    return start.covered[0].caught if start.covered else exact_sum([])
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class _Build:
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.view.charge_categories))
+        lines = table.filter(is_counted(table, self.view.charge_categories))
         amount = lines[COST_COLUMNS[self.view.basis]]
         tagged = {
             f"tagged{index}": amount.sum(

@@ -18,7 +18,7 @@ from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import SpendQuery
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.periods import add_months, month_end
-from finops.lib.spoken import cut, listed, money, quoted
+from finops.lib.sentences import join_with_and, money, quote, truncate
 
 SHOWN_VALUES = 30
 SHOWN_MEMBERS = 20
@@ -36,22 +36,24 @@ def list_teams(
     question = _last_month(sources.coverage)
     spent = query_spend(account, question, sources=sources, deadline=deadline)
     infos = team_infos(account)
-    found = [info for info in infos if _matches(info, search.strip().casefold())]
+    matching = [info for info in infos if _matches(info, search.strip().casefold())]
     begin = offset_of(cursor, search)
-    page = found[begin : begin + limit]
+    page = matching[begin : begin + limit]
     after = begin + len(page)
     return TeamsAnswer(
         account=spent.account,
-        summary=_summary(account, infos, found, spent),
+        summary=_summary(account, infos, matching, spent),
         team_key=key,
         view=spent.view,
         period=spent.period,
         teams=[_entry(info, spent) for info in page],
         no_team=_costs(spent, NO_TEAM),
-        total_teams=len(found),
-        cursor=next_cursor(after, search) if after < len(found) else "",
+        total_teams=len(matching),
+        cursor=next_cursor(after, search) if after < len(matching) else "",
         data_through=spent.data_through,
-        truncated=f"{len(page)} of {len(found)} teams: go on with cursor." if len(page) < len(found) else "",
+        truncated=f"{len(page)} of {len(matching)} teams: go on with cursor."
+        if len(page) < len(matching)
+        else "",
         warnings=spent.warnings,
         hint=_hint(infos, key),
     )
@@ -66,18 +68,18 @@ def _last_month(coverage: Coverage) -> SpendQuery:
     return replace(by_team, start_date=first, end_date=month_end(first))
 
 
-def _matches(info: TeamInfo, wanted: str) -> bool:
+def _matches(info: TeamInfo, search: str) -> bool:
     texts = [info.name, *info.values, *(text for each in info.people for text in (each.name, each.email))]
-    return not wanted or any(wanted in text.casefold() for text in texts)
+    return not search or any(search in text.casefold() for text in texts)
 
 
 def _entry(info: TeamInfo, spent: SpendAnswer) -> TeamEntry:
     return TeamEntry(
         name=info.name,
-        description=cut(info.description, MAX_TEXT),
-        members=[cut(person.name, MAX_TEXT) for person in info.people[:SHOWN_MEMBERS]],
+        description=truncate(info.description, MAX_TEXT),
+        members=[truncate(person.name, MAX_TEXT) for person in info.people[:SHOWN_MEMBERS]],
         other_members=max(0, len(info.people) - SHOWN_MEMBERS),
-        values=[cut(value, MAX_TEXT) for value in info.values[:SHOWN_VALUES]],
+        values=[truncate(value, MAX_TEXT) for value in info.values[:SHOWN_VALUES]],
         other_values=max(0, len(info.values) - SHOWN_VALUES),
         costs=_costs(spent, info.name),
     )
@@ -92,16 +94,20 @@ def _costs(spent: SpendAnswer, team: str) -> list[MoneyAmount]:
 
 
 def _summary(
-    account: Account, infos: Sequence[TeamInfo], found: Sequence[TeamInfo], spent: SpendAnswer
+    account: Account, infos: Sequence[TeamInfo], matching: Sequence[TeamInfo], spent: SpendAnswer
 ) -> str:
     if not infos:
-        return f"{quoted(account.name)} has no teams yet."
+        return f"{quote(account.name)} has no teams yet."
     counted = f"{len(infos)} team{'' if len(infos) == 1 else 's'}"
-    what = counted if len(found) == len(infos) else f"{len(found)} of {counted} that match"
+    what = counted if len(matching) == len(infos) else f"{len(matching)} of {counted} that match"
     days = f"from {spent.period.start_date} to {spent.period.end_date}"
-    left = [money(each.amount, each.currency) for each in _costs(spent, NO_TEAM)]
-    whose = f"{listed(left)} of its cost {days} has no team" if left else f"all of its cost {days} has a team"
-    return f"{quoted(account.name)} has {what}; {whose}."
+    amounts = [money(each.amount, each.currency) for each in _costs(spent, NO_TEAM)]
+    unowned = (
+        f"{join_with_and(amounts)} of its cost {days} has no team"
+        if amounts
+        else f"all of its cost {days} has a team"
+    )
+    return f"{quote(account.name)} has {what}; {unowned}."
 
 
 def _hint(infos: Sequence[TeamInfo], key: str) -> str:

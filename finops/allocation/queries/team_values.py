@@ -15,7 +15,7 @@ from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources
 from finops.costs.spend_query import Filter, SpendQuery
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 DAYS = 30
 UNOWNED_SHOWN = 20
@@ -54,13 +54,14 @@ class UnownedValues:
 
 def owned_values(account: Account, team: Team, key: str, sources: Sources, newest: date) -> list[OwnedValue]:
     """The team's values with their cost of the 30 days to the newest data, the costliest first. Two lake queries."""
-    kept = list(TeamValue.objects.filter(account=account, team=team))
-    if not (kept and key):
-        return [OwnedValue(each.pk, each.value) for each in kept]
-    answer = _spent(account, sources, _question(key, team.name, newest))
-    found = _by_value(answer, str.casefold)
+    team_values = list(TeamValue.objects.filter(account=account, team=team))
+    if not (team_values and key):
+        return [OwnedValue(each.pk, each.value) for each in team_values]
+    answer = _query(account, sources, _question(key, team.name, newest))
+    by_value = _by_value(answer, str.casefold)
     owned = [
-        OwnedValue(each.pk, each.value, *_figures(found.get(each.value.casefold(), []))) for each in kept
+        OwnedValue(each.pk, each.value, *_figures(by_value.get(each.value.casefold(), [])))
+        for each in team_values
     ]
     return sorted(owned, key=lambda each: (-_size(each.amounts), each.value.casefold()))
 
@@ -81,7 +82,7 @@ def unowned_values(
     if not key:
         return UnownedValues()
     question = _question(key, NO_TEAM, newest, search=search, top=limit)
-    answer = _spent(account, sources, question)
+    answer = _query(account, sources, question)
     absent = registry.resolve(DimensionContext(account, sources.view.product_key), key).absent
     rest = [row for row in answer.rows if row.other_groups]
     shown = [
@@ -108,24 +109,24 @@ def _question(key: str, team: str, newest: date, *, search: str = "", top: int =
     )
 
 
-def _spent(account: Account, sources: Sources, question: SpendQuery) -> SpendAnswer:
+def _query(account: Account, sources: Sources, question: SpendQuery) -> SpendAnswer:
     return query_spend(account, question, sources=sources)
 
 
 def _by_value(answer: SpendAnswer, key: Callable[[str], str] = str) -> dict[str, list[SpendRow]]:
     """The listed rows of each value, the answer's first currency first; `key` says which spellings are one."""
-    found: dict[str, list[SpendRow]] = {}
+    by_value: dict[str, list[SpendRow]] = {}
     for row in answer.rows:
         if not row.other_groups:
-            found.setdefault(key(row.group[answer.group_by[0]]), []).append(row)
-    return found
+            by_value.setdefault(key(row.group[answer.group_by[0]]), []).append(row)
+    return by_value
 
 
 def _figures(rows: Sequence[SpendRow]) -> tuple[str, tuple[MoneyAmount, ...]]:
     """The label of a value, and its amounts."""
     label = next((label for row in rows for label in row.labels.values()), "")
     amounts = {
-        currency: added(row.amount for row in rows if row.currency == currency)
+        currency: exact_sum(row.amount for row in rows if row.currency == currency)
         for currency in dict.fromkeys(row.currency for row in rows)
     }
     return label, tuple(MoneyAmount(amount=amount, currency=each) for each, amount in amounts.items())

@@ -130,10 +130,10 @@ def _costs(answer: SpendAnswer, trend: SpendAnswer) -> dict[str, tuple[TeamCost,
     """Costs by team, in the order of the answer's currencies; those of the trend alone last."""
     now = {_key(row): row for row in answer.rows}
     months = {_key(row): row.series for row in trend.rows}
-    found: dict[str, list[TeamCost]] = {}
+    by_team: dict[str, list[TeamCost]] = {}
     for key in dict.fromkeys([*now, *months]):
-        found.setdefault(key[0], []).append(_cost(key[1], now.get(key), months.get(key, {})))
-    return {team: tuple(costs) for team, costs in found.items()}
+        by_team.setdefault(key[0], []).append(_cost(key[1], now.get(key), months.get(key, {})))
+    return {team: tuple(costs) for team, costs in by_team.items()}
 
 
 def _key(row: SpendRow) -> tuple[str, str]:

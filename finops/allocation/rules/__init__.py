@@ -15,8 +15,8 @@ from finops.allocation.rules.document import (
     dimensions_of,
     tests_of,
 )
-from finops.allocation.rules.reading import RuleError, read_draft, read_rules
-from finops.allocation.rules.writing import write_condition, write_draft, write_rules
+from finops.allocation.rules.parser import RuleError, read_draft, read_rules
+from finops.allocation.rules.serializer import write_condition, write_draft, write_rules
 
 __all__ = [
     "MAX_RULES",

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from finops.allocation.rules.document import CostTagDraft
-from finops.allocation.rules.reading import Path, RuleError, read_draft
-from finops.allocation.rules.writing import write_draft
+from finops.allocation.rules.parser import Path, RuleError, read_draft
+from finops.allocation.rules.serializer import write_draft
 
 MAX_BYTES = 2 * 2**20
 MAX_NESTING = 50
@@ -52,9 +52,9 @@ def draft_from_yaml(text: str) -> CostTagDraft:
             f"The file is larger than {MAX_BYTES >> 20} MB, more than any cost tag's rules take.", 0
         )
     lines: dict[Path, int] = {}
-    found = _read(text, lines)
+    document = _read(text, lines)
     try:
-        return read_draft(found)
+        return read_draft(document)
     except RuleError as error:
         line = _line_of(error.path, lines)
         raise YamlError(error.message, line, path=error.path, value=error.value) from None
@@ -66,8 +66,8 @@ def _read(text: str, lines: dict[Path, int]) -> Any:
         return _plain(yaml.compose(text, Loader=yaml.CSafeLoader), (), lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = " ".join(part for part in (error.context, error.problem) if part)
-        raise YamlError(f"The file is not YAML: {said}.", mark.line + 1 if mark else 0) from None
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        raise YamlError(f"The file is not YAML: {problem}.", mark.line + 1 if mark else 0) from None
     except yaml.YAMLError as error:
         raise YamlError(f"The file is not YAML: {str(error).splitlines()[0]}.", 0) from None
     except UnicodeError:
@@ -109,17 +109,17 @@ def _plain(node: Any, path: Path, lines: dict[Path, int]) -> Any:
 
 
 def _map(node: Any, path: Path, lines: dict[Path, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
             raise YamlError("A key is a list or a map. Write a name.", line)
         key = key_node.value
-        if key in found:
+        if key in mapping:
             raise YamlError(f"The key {key[:60]!r} stands there twice.", line)
-        found[key] = _plain(value_node, (*path, key), lines)
+        mapping[key] = _plain(value_node, (*path, key), lines)
         lines[(*path, key)] = line
-    return found
+    return mapping
 
 
 def _line_of(path: Path, lines: dict[Path, int]) -> int:

@@ -12,7 +12,7 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.cost_tags.answers import EffectRow, MonthEffect
-from finops.allocation.cost_tags.resolving import PREFIX, context_of, dimension_of
+from finops.allocation.cost_tags.resolution import PREFIX, context_of, dimension_of
 from finops.allocation.cost_tags.uses import uses_of
 from finops.allocation.models import CostTag
 from finops.allocation.queries.cost_tag_effect import effect
@@ -20,8 +20,8 @@ from finops.allocation.rules import CostTagDraft, Rule, read_rules, write_rules
 from finops.allocation.rules.yaml import draft_from_yaml, draft_to_yaml
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.money import rounded
-from finops.lib.spoken import listed
+from finops.lib.money import round_amount
+from finops.lib.sentences import join_with_and
 
 MAX_COST_TAGS = 100
 
@@ -44,7 +44,7 @@ def create_cost_tag(
     Raises RuleError for rules that cannot be, ValidationError for a key that is empty, too long or taken, UserError
     beyond 100 cost tags.
     """
-    draft = checked(
+    draft = validate_draft(
         CostTagDraft(key=key, description=description, rules=tuple(rules), default_value=default_value)
     )
     with account_scope(account):
@@ -52,14 +52,14 @@ def create_cost_tag(
             raise UserError(f"An account has at most {MAX_COST_TAGS} cost tags; delete some first.")
         cost_tag = CostTag(account=account, key=draft.key, created_by=actor.user)
         _fill(cost_tag, draft, actor)
-        moved = effect_detail(account, None, draft)
+        effect_summary = effect_detail(account, None, draft)
         cost_tag.save(force_insert=True)
     audit.record(
         account=account,
         actor=actor,
         action="cost_tag.create",
         target=cost_tag.key,
-        detail={"rules": len(draft.rules), "default_value": draft.default_value, **moved},
+        detail={"rules": len(draft.rules), "default_value": draft.default_value, **effect_summary},
     )
     return cost_tag
 
@@ -80,7 +80,7 @@ def save_cost_tag(
     saved another since. The audit log keeps what moved, by month. Raises as `create_cost_tag` does.
     """
     account = cost_tag.account
-    draft = checked(
+    draft = validate_draft(
         CostTagDraft(
             key=cost_tag.key, description=description, rules=tuple(rules), default_value=default_value
         )
@@ -91,7 +91,7 @@ def save_cost_tag(
             raise UserError(f"Cost tag {cost_tag.key!r} has been deleted meanwhile.")
         if current.version != version:
             raise UserError(_lost_update(current), field="version", value=version)
-        moved = effect_detail(account, current, draft)
+        effect_summary = effect_detail(account, current, draft)
         current.version += 1
         _fill(current, draft, actor)
         current.save()
@@ -104,7 +104,7 @@ def save_cost_tag(
             "version": current.version,
             "rules": len(draft.rules),
             "default_value": draft.default_value,
-            **moved,
+            **effect_summary,
         },
     )
     return current
@@ -118,7 +118,7 @@ def delete_cost_tag(*, cost_tag: CostTag, actor: Actor) -> None:
         used_by = uses_of(account, f"{PREFIX}{cost_tag.key}")
         if used_by:
             raise UserError(
-                f"Cost tag {cost_tag.key!r} is used by {listed(used_by)}. Change or delete those first.",
+                f"Cost tag {cost_tag.key!r} is used by {join_with_and(used_by)}. Change or delete those first.",
                 value=cost_tag.key,
             )
         CostTag.objects.filter(pk=cost_tag.pk).delete()
@@ -131,7 +131,7 @@ def delete_cost_tag(*, cost_tag: CostTag, actor: Actor) -> None:
     )
 
 
-def checked(draft: CostTagDraft) -> CostTagDraft:
+def validate_draft(draft: CostTagDraft) -> CostTagDraft:
     """The draft as it will be stored: with every limit of a rule document checked. Raises RuleError."""
     return CostTagDraft(
         key=draft.key.strip(),
@@ -167,33 +167,35 @@ def effect_detail(account: Account, cost_tag: CostTag | None, draft: CostTagDraf
     A change is saved also when that cannot be found out in time; then the reason is kept.
     """
     try:
-        found = effect(account, cost_tag, draft)
+        tag_effect = effect(account, cost_tag, draft)
     except UserError as error:
         return {"effect": [], "effect_unknown": error.message}
-    months = [_month_said(month) for month in found.months if month.changed_lines]
-    largest = sorted(found.rows, key=lambda row: row.moved.copy_abs(), reverse=True)[:AUDITED_ROWS]
-    rows = [_row_said(row) for row in sorted(largest, key=lambda row: (row.month, row.currency, row.value))]
-    more = len(found.rows) - len(rows)
+    months = [_month_snapshot(month) for month in tag_effect.months if month.changed_lines]
+    largest = sorted(tag_effect.rows, key=lambda row: row.moved.copy_abs(), reverse=True)[:AUDITED_ROWS]
+    rows = [
+        _row_snapshot(row) for row in sorted(largest, key=lambda row: (row.month, row.currency, row.value))
+    ]
+    more = len(tag_effect.rows) - len(rows)
     return {"effect": months, "moved": rows, **({"moved_not_listed": more} if more else {})}
 
 
-def _month_said(month: MonthEffect) -> dict[str, Any]:
+def _month_snapshot(month: MonthEffect) -> dict[str, Any]:
     return {
         "month": f"{month.month:%Y-%m}",
         "closed": month.is_closed,
-        "changed": str(rounded(month.changed)),
-        "of": str(rounded(month.total)),
+        "changed": str(round_amount(month.changed)),
+        "of": str(round_amount(month.total)),
         "currency": month.currency,
     }
 
 
-def _row_said(row: EffectRow) -> dict[str, Any]:
+def _row_snapshot(row: EffectRow) -> dict[str, Any]:
     return {
         "month": f"{row.month:%Y-%m}",
         "value": row.value,
-        "before": str(rounded(row.before)),
-        "after": str(rounded(row.after)),
-        "moved": str(rounded(row.moved)),
+        "before": str(round_amount(row.before)),
+        "after": str(round_amount(row.after)),
+        "moved": str(round_amount(row.moved)),
         "currency": row.currency,
     }
 

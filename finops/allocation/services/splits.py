@@ -13,13 +13,13 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.allocation.cost_tags.resolving import context_of
+from finops.allocation.cost_tags.resolution import context_of
 from finops.allocation.models import SharedCostSplit
-from finops.allocation.splits.refusals import MAX_TARGETS, check_targets, with_percents
 from finops.allocation.splits.rules import FIXED, USAGE
+from finops.allocation.splits.validation import MAX_TARGETS, check_targets, with_percents
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.lib.errors import UserError
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from ingestion.queries import find_metric, metrics_of
 
 MAX_SPLITS = 100
@@ -48,17 +48,19 @@ class SplitDraft:
 def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
     """A split that counts in every question after splits from now on, over the whole past that its dates allow.
 
-    Raises UserError with the reason for what `checked_split` refuses and beyond 100 splits; ValidationError for a name
+    Raises UserError with the reason for what `validate_split` refuses and beyond 100 splits; ValidationError for a name
     that is taken.
     """
-    _one_at_a_time(account)
+    _lock_account(account)
     with account_scope(account):
         if SharedCostSplit.objects.count() >= MAX_SPLITS:
             raise UserError(f"An account has at most {MAX_SPLITS} splits; delete one first.")
-        split = checked_split(account, draft, SharedCostSplit(account=account))
+        split = validate_split(account, draft, SharedCostSplit(account=account))
         split.full_clean()
         split.save(force_insert=True)
-    audit.record(account=account, actor=actor, action="split.create", target=split.name, detail=_said(split))
+    audit.record(
+        account=account, actor=actor, action="split.create", target=split.name, detail=_audit_snapshot(split)
+    )
     return split
 
 
@@ -66,38 +68,40 @@ def create_split(*, account: Account, actor: Actor, draft: SplitDraft) -> Shared
 def save_split(*, split: SharedCostSplit, actor: Actor, draft: SplitDraft) -> SharedCostSplit:
     """Make a split say this from now on. Raises as `create_split` does, and when it is gone."""
     account = split.account
-    _one_at_a_time(account)
+    _lock_account(account)
     with account_scope(account):
-        found = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
-        if found is None:
+        current = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
+        if current is None:
             raise UserError("That split is gone already.")
-        before = _said(found)
-        found = checked_split(account, draft, found)
-        found.full_clean()
-        found.save()
-    detail = {"from": before, "to": _said(found)}
-    audit.record(account=account, actor=actor, action="split.change", target=found.name, detail=detail)
-    return found
+        before = _audit_snapshot(current)
+        current = validate_split(account, draft, current)
+        current.full_clean()
+        current.save()
+    detail = {"from": before, "to": _audit_snapshot(current)}
+    audit.record(account=account, actor=actor, action="split.change", target=current.name, detail=detail)
+    return current
 
 
 @transaction.atomic
 def delete_split(*, split: SharedCostSplit, actor: Actor) -> None:
     """Leave the cost of its source where it is, in the past too. Raises UserError when it is gone already."""
     with account_scope(split.account):
-        found = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
-        if found is None:
+        current = SharedCostSplit.objects.select_for_update().filter(pk=split.pk).first()
+        if current is None:
             raise UserError("That split is gone already.")
-        said = _said(found)
-        found.delete()
-    audit.record(account=split.account, actor=actor, action="split.delete", target=found.name, detail=said)
+        snapshot = _audit_snapshot(current)
+        current.delete()
+    audit.record(
+        account=split.account, actor=actor, action="split.delete", target=current.name, detail=snapshot
+    )
 
 
-def _one_at_a_time(account: Account) -> None:
+def _lock_account(account: Account) -> None:
     """Two that are saved at once could each be the other's target."""
     Account.objects.select_for_update(no_key=True).get(pk=account.pk)
 
 
-def checked_split(account: Account, draft: SplitDraft, split: SharedCostSplit) -> SharedCostSplit:
+def validate_split(account: Account, draft: SplitDraft, split: SharedCostSplit) -> SharedCostSplit:
     """The split as the draft says it, not saved. The account must be in scope.
 
     Raises UserError with the reason: an unknown dimension or metric; no, doubled or too many targets; percentages that
@@ -133,7 +137,7 @@ def _source(draft: SplitDraft) -> str:
 def _method(method: str) -> str:
     if method not in SharedCostSplit.Method.values:
         raise UserError(
-            f"method: {cut(method, SHOWN)!r} is not one of {', '.join(SharedCostSplit.Method.values)}.",
+            f"method: {truncate(method, SHOWN)!r} is not one of {', '.join(SharedCostSplit.Method.values)}.",
             field="method",
             value=method,
         )
@@ -185,7 +189,7 @@ def _is_same(context: DimensionContext, dimension: Dimension, name: str) -> bool
         return False
 
 
-def _said(split: SharedCostSplit) -> dict[str, Any]:
+def _audit_snapshot(split: SharedCostSplit) -> dict[str, Any]:
     return {
         "dimension": split.dimension,
         "source_value": split.source_value,

@@ -16,8 +16,8 @@ from finops.allocation.team_dimension import NO_TEAM
 from finops.costs import dependants
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError, still_used
-from finops.lib.spoken import cut
+from finops.lib.errors import UserError, in_use_error
+from finops.lib.sentences import truncate
 
 MAX_TEAMS = 200
 MAX_VALUES = 5_000
@@ -33,13 +33,13 @@ def set_team_key(*, account: Account, actor: Actor, dimension: str) -> TeamKey:
     cost line has, and for a cost tag whose rules ask for the team.
     """
     with account_scope(account):
-        found = _dimension(account, dimension.strip())
+        resolved = _dimension(account, dimension.strip())
         key = TeamKey.objects.select_for_update().first() or TeamKey(account=account)
-        before, key.dimension = key.dimension, found.name
+        before, key.dimension = key.dimension, resolved.name
         key.full_clean(exclude=["account"])
         key.save()
         registry.resolve(_context(account), "team", field="dimension")
-    _record(account, actor, "team_key.set", found.name, {"from": before, "to": found.name})
+    _record(account, actor, "team_key.set", resolved.name, {"from": before, "to": resolved.name})
     return key
 
 
@@ -80,7 +80,7 @@ def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Tea
     """Give a team another name and description. Splits that name the team follow; filters written elsewhere do not."""
     account = team.account
     with account_scope(account):
-        team = _locked(team)
+        team = _lock_team(team)
         before = {"name": team.name, "description": team.description}
         team.name, team.description = _name(name), description.strip()
         team.full_clean()
@@ -91,21 +91,21 @@ def change_team(*, team: Team, actor: Actor, name: str, description: str) -> Tea
     return team
 
 
-def _locked(team: Team) -> Team:
-    found = Team.objects.select_for_update().filter(pk=team.pk).first()
-    if found is None:
+def _lock_team(team: Team) -> Team:
+    current = Team.objects.select_for_update().filter(pk=team.pk).first()
+    if current is None:
         raise UserError("That team is gone already.")
-    return found
+    return current
 
 
 def _rename_in_splits(before: str, after: str) -> None:
     if before == after:
         return
     for split in _splits_of(before):
-        if _same(split.source_value, before):
+        if _is_same_name(split.source_value, before):
             split.source_value = after
         split.targets = [
-            {**target, "value": after} if _same(target["value"], before) else target
+            {**target, "value": after} if _is_same_name(target["value"], before) else target
             for target in split.targets
         ]
         split.save(update_fields=["source_value", "targets"])
@@ -118,12 +118,13 @@ def _splits_of(team: str) -> list[SharedCostSplit]:
         split
         for split in splits
         if any(
-            _same(value, team) for value in (split.source_value, *(each["value"] for each in split.targets))
+            _is_same_name(value, team)
+            for value in (split.source_value, *(each["value"] for each in split.targets))
         )
     ]
 
 
-def _same(value: str, name: str) -> bool:
+def _is_same_name(value: str, name: str) -> bool:
     return value.casefold() == name.casefold()
 
 
@@ -132,21 +133,23 @@ def delete_team(*, team: Team, actor: Actor) -> None:
     """Delete a team; its values belong to nobody again. Raises UserError that names the budgets and splits that use it."""
     account = team.account
     with account_scope(account):
-        team = _locked(team)
+        team = _lock_team(team)
         values = list(team.values.values_list("value", flat=True))
         if splits := _splits_of(team.name):
             raise _in_use(team, "split", [split.name for split in splits])
-        gone = dependants.audited(team)
+        dependents = dependants.audit_detail(team)
         try:
             team.delete()
         except RestrictedError as error:
-            kept = sorted(error.restricted_objects, key=str)
-            raise _in_use(team, str(kept[0]._meta.verbose_name), [str(each) for each in kept]) from error
-    _record(account, actor, "team.delete", team.name, {"values": values[:100], **gone})
+            blockers = sorted(error.restricted_objects, key=str)
+            raise _in_use(
+                team, str(blockers[0]._meta.verbose_name), [str(each) for each in blockers]
+            ) from error
+    _record(account, actor, "team.delete", team.name, {"values": values[:100], **dependents})
 
 
 def _in_use(team: Team, noun: str, names: list[str]) -> UserError:
-    return still_used(f"Team {cut(team.name, 60)!r}", noun, names)
+    return in_use_error(f"Team {truncate(team.name, 60)!r}", noun, names)
 
 
 @transaction.atomic
@@ -156,7 +159,7 @@ def add_team_member(*, team: Team, actor: Actor, membership: Membership) -> Team
     with account_scope(account):
         if membership.account_id != account.pk:
             raise UserError("Only members of the account can be in its teams.", field="membership")
-        member = TeamMember(account=account, team=_locked(team), membership=membership)
+        member = TeamMember(account=account, team=_lock_team(team), membership=membership)
         member.full_clean()
         member.save(force_insert=True)
     _record(account, actor, "team_member.add", team.name, {"person": membership.user.email})
@@ -181,11 +184,11 @@ def own_value(*, team: Team, actor: Actor, value: str) -> TeamValue:
     """
     account = team.account
     with account_scope(account):
-        team = _locked(team)
+        team = _lock_team(team)
         owner = TeamValue.objects.filter(value__iexact=value).select_related("team").first()
         if owner is not None:
             raise UserError(
-                f"value: {cut(value, 60)!r} belongs to team {cut(owner.team.name, 60)!r} already; release it there first.",
+                f"value: {truncate(value, 60)!r} belongs to team {truncate(owner.team.name, 60)!r} already; release it there first.",
                 field="value",
                 value=value,
             )

@@ -1,24 +1,24 @@
 """The mathematics of shared-cost splits. Pure: no Django, no lake; exact integers, so that no digit is lost."""
 
-from finops.allocation.splits.moving import Cell, Lot, Moving, When, moved
-from finops.allocation.splits.pooling import shared_out_by_day
+from finops.allocation.splits.allocator import AllocationResult, Cell, CostGroup, TimePosition, moved
+from finops.allocation.splits.daily_shares import allocate_by_day
 from finops.allocation.splits.rules import Split, SplitDimension
-from finops.allocation.splits.shares import FULL, in_parts, scaled, shared_out, unscaled
+from finops.allocation.splits.shares import FULL, allocate, allocate_decimal, from_units, to_units
 from finops.allocation.splits.weights import Weights
 
 __all__ = [
     "FULL",
+    "AllocationResult",
     "Cell",
-    "Lot",
-    "Moving",
+    "CostGroup",
     "Split",
     "SplitDimension",
+    "TimePosition",
     "Weights",
-    "When",
-    "in_parts",
+    "allocate",
+    "allocate_by_day",
+    "allocate_decimal",
+    "from_units",
     "moved",
-    "scaled",
-    "shared_out",
-    "shared_out_by_day",
-    "unscaled",
+    "to_units",
 ]

@@ -36,7 +36,7 @@ class Split:
     def every_customer(self) -> bool:
         return self.method == USAGE and not self.targets
 
-    def holds_on(self, day: date) -> bool:
+    def is_valid_on(self, day: date) -> bool:
         return (self.valid_from is None or self.valid_from <= day) and (
             self.valid_to is None or day <= self.valid_to
         )
@@ -60,13 +60,13 @@ class SplitDimension:
 
     @cached_property
     def by_source(self) -> dict[str, list[Split]]:
-        found: dict[str, list[Split]] = {}
+        by_source_value: dict[str, list[Split]] = {}
         for split in self.splits:
-            found.setdefault(split.source, []).append(split)
-        return found
+            by_source_value.setdefault(split.source, []).append(split)
+        return by_source_value
 
     @property
-    def weighing(self) -> tuple[str, ...]:
+    def proportional_targets(self) -> tuple[str, ...]:
         """The targets whose cost weighs, by name."""
         return _targets([split for split in self.splits if split.method == PROPORTIONAL])
 
@@ -77,20 +77,20 @@ class SplitDimension:
 
     def split_of(self, value: str, day: date) -> Split | None:
         """The split of this value on that day; the first by name, should two hold."""
-        return next((split for split in self.by_source.get(value, ()) if split.holds_on(day)), None)
+        return next((split for split in self.by_source.get(value, ()) if split.is_valid_on(day)), None)
 
     def is_steady(self, split: Split) -> bool:
         """Whether it shares out alike on each of its days, so that they can be added first."""
         return split.method in (EVEN, FIXED) and any(target not in self.sources for target in split.targets)
 
     @cached_property
-    def unsteady(self) -> frozenset[str]:
+    def daily_sources(self) -> frozenset[str]:
         """The sources whose cost must be known day by day."""
         return frozenset(split.source for split in self.splits if not self.is_steady(split))
 
-    def lets_in(self, value: str, label: str | None) -> bool:
+    def passes_filters(self, value: str, label: str | None) -> bool:
         """Whether cost that was moved to this value passes the question's filters on the dimension."""
-        return all(item.takes(value, label) for item in self.filters)
+        return all(item.matches_value(value, label) for item in self.filters)
 
 
 def _targets(splits: Sequence[Split]) -> tuple[str, ...]:

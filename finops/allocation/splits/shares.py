@@ -13,7 +13,7 @@ FULL = Decimal(100)
 _EXACT = Context(prec=80)
 
 
-def shared_out(amount: int, weights: Sequence[int]) -> list[int]:
+def allocate(amount: int, weights: Sequence[int]) -> list[int]:
     """A part for each weight, amount x weight / sum of weights, cut towards 0; the last one gets what is left.
 
     The parts add up to the amount, and none has the other sign. Weights are above 0 and there is at least one: who has
@@ -25,20 +25,22 @@ def shared_out(amount: int, weights: Sequence[int]) -> list[int]:
     return parts if amount >= 0 else [-part for part in parts]
 
 
-def in_parts(amount: Decimal, weights: Sequence[Decimal], *, places: int = MONEY_SCALE) -> list[Decimal]:
-    """`shared_out` of an amount with so many places by weights with any; 0 for a weight that is not above 0."""
+def allocate_decimal(
+    amount: Decimal, weights: Sequence[Decimal], *, places: int = MONEY_SCALE
+) -> list[Decimal]:
+    """`allocate` of an amount with so many places by weights with any; 0 for a weight that is not above 0."""
     lowest = min(_exponent(weight) for weight in weights)
     units = [max(0, int(weight.scaleb(-lowest, _EXACT))) for weight in weights]
-    parts = iter(shared_out(scaled(amount, places), [unit for unit in units if unit]))
-    return [unscaled(next(parts), places) if unit else Decimal(0) for unit in units]
+    parts = iter(allocate(to_units(amount, places), [unit for unit in units if unit]))
+    return [from_units(next(parts), places) if unit else Decimal(0) for unit in units]
 
 
-def scaled(amount: Decimal, places: int = MONEY_SCALE) -> int:
+def to_units(amount: Decimal, places: int = MONEY_SCALE) -> int:
     """The amount in its smallest unit. Exact for amounts of no more places than that."""
     return int(amount.scaleb(places, _EXACT))
 
 
-def unscaled(units: int, places: int = MONEY_SCALE) -> Decimal:
+def from_units(units: int, places: int = MONEY_SCALE) -> Decimal:
     return Decimal(units).scaleb(-places, _EXACT)
 
 

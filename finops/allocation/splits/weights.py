@@ -43,19 +43,19 @@ class Weights:
             None if among.is_steady(split) else day,
             currency if split.method == PROPORTIONAL else "",
         )
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._find(among, split, day, currency)
-        return found
+        shares = self._known.get(key)
+        if shares is None:
+            shares = self._known[key] = self._find(among, split, day, currency)
+        return shares
 
     def _find(self, among: SplitDimension, split: Split, day: date, currency: str) -> Shares:
         weights = self._all(among, split, day, currency)
         names = split.targets or sorted(weights)
         # A source is never a target, whatever a customer is called.
-        kept = [name for name in names if weights.get(name, 0) > 0 and name not in among.sources]
+        recipients = [name for name in names if weights.get(name, 0) > 0 and name not in among.sources]
         # Small numbers are shared out by faster.
-        common = gcd(*(weights[name] for name in kept))
-        return Shares({name: weights[name] // common for name in kept}) if kept else NO_SHARES
+        common = gcd(*(weights[name] for name in recipients))
+        return Shares({name: weights[name] // common for name in recipients}) if recipients else NO_SHARES
 
     def _all(self, among: SplitDimension, split: Split, day: date, currency: str) -> Mapping[str, int]:
         if split.method == EVEN:

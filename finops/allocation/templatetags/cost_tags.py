@@ -12,8 +12,8 @@ from finops.allocation.cost_tags import words
 from finops.allocation.cost_tags.answers import CostTagPreview
 from finops.allocation.rules import Rule
 from finops.costs.answers import MoneyAmount
-from finops.lib import spoken
-from finops.lib.money import ratio, subtracted
+from finops.lib import sentences
+from finops.lib.money import exact_difference, ratio
 
 register = template.Library()
 
@@ -39,16 +39,16 @@ def in_currency(amounts: Sequence[MoneyAmount], currency: str) -> Decimal:
 @register.filter
 def caught_share(total: Decimal, rest: Decimal) -> int:
     """How much of the total is not the rest, as a whole percent from 0 to 100; rounded down, so that 100 is all."""
-    share = ratio(subtracted(total, rest), total)
+    share = ratio(exact_difference(total, rest), total)
     return max(0, min(100, int(share * 100))) if share is not None else 0
 
 
 @register.filter
 def preview_words(preview: CostTagPreview) -> str:
     """What a screen reader says when the figures have changed."""
-    rest = spoken.listed([spoken.money(each.amount, each.currency) for each in preview.rest])
+    rest = sentences.join_with_and([sentences.money(each.amount, each.currency) for each in preview.rest])
     nothing = [str(rule.number) for rule in preview.rules if not rule.lines]
-    idle = f" Rules that catch nothing: {spoken.listed(nothing)}." if nothing else ""
+    idle = f" Rules that catch nothing: {sentences.join_with_and(nothing)}." if nothing else ""
     return f"No rule catches {rest or 'nothing'}.{idle}" if rest else f"Every line is caught by a rule.{idle}"
 
 
@@ -58,11 +58,11 @@ def numbers_words(numbers: Sequence[int]) -> str:
     noun = "rule" if len(numbers) == 1 else "rules"
     shown = [str(number) for number in numbers[:SHOWN_MONTHS]]
     more = len(numbers) - len(shown)
-    return f"{noun} {spoken.listed([*shown, f'{more} more'] if more else shown)}"
+    return f"{noun} {sentences.join_with_and([*shown, f'{more} more'] if more else shown)}"
 
 
 @register.filter
 def months_words(months: Sequence[date]) -> str:
     """`2026-01 and 2026-02`; of many, the first and the last."""
     named = [f"{month:%Y-%m}" for month in months]
-    return spoken.listed(named) if len(named) <= SHOWN_MONTHS else f"{named[0]} to {named[-1]}"
+    return sentences.join_with_and(named) if len(named) <= SHOWN_MONTHS else f"{named[0]} to {named[-1]}"

@@ -13,20 +13,20 @@ register = template.Library()
 
 
 @register.filter
-def people(found: Sequence[Person], shown: int) -> str:
+def people(persons: Sequence[Person], limit: int) -> str:
     """`Ana, Ben and 3 more`."""
-    names = ", ".join(person.name for person in found[:shown])
-    return f"{names} and {len(found) - shown} more" if len(found) > shown else names
+    names = ", ".join(person.name for person in persons[:limit])
+    return f"{names} and {len(persons) - limit} more" if len(persons) > limit else names
 
 
 @register.filter
 def about_trend(cost: TeamCost, team: str) -> str:
     """What a trend shows, to a screen reader: its first and last month with their amounts."""
-    known = [(day[:7], amount) for day, amount in cost.trend.items() if amount is not None]
-    if not known:
+    points = [(day[:7], amount) for day, amount in cost.trend.items() if amount is not None]
+    if not points:
         return f"{team}: no data"
-    (first, before), (last, now) = known[0], known[-1]
-    return f"{team}: {amounts.plain(before)} {cost.currency} in {first}, {amounts.plain(now)} {cost.currency} in {last}"
+    (first, before), (last, now) = points[0], points[-1]
+    return f"{team}: {amounts.display_amount(before)} {cost.currency} in {first}, {amounts.display_amount(now)} {cost.currency} in {last}"
 
 
 @register.filter

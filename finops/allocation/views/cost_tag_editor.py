@@ -21,7 +21,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.cost_tag_charts import effect_tables
 from finops.allocation.cost_tags.answers import CostTagEffect
-from finops.allocation.cost_tags.resolving import PREFIX
+from finops.allocation.cost_tags.resolution import PREFIX
 from finops.allocation.cost_tags.words import rule_words
 from finops.allocation.forms_cost_tags import CostTagForm
 from finops.allocation.models import CostTag
@@ -63,10 +63,12 @@ class Review(msgspec.Struct, frozen=True):
 def new(request: AccountRequest) -> HttpResponseBase:
     """A cost tag from nothing, or from the tag keys that the page offers (`?copy=env&copy=Env`)."""
     if request.method == "POST":
-        return _posted(request, None)
+        return _handle_post(request, None)
     starts = tag_starts(request.account)
-    asked = request.GET.getlist("copy")
-    chosen = next((start.draft for start in starts if asked and set(asked) == set(start.keys)), None)
+    copied_keys = request.GET.getlist("copy")
+    chosen = next(
+        (start.draft for start in starts if copied_keys and set(copied_keys) == set(start.keys)), None
+    )
     form = CostTagForm.of(chosen or CostTagDraft(key=""))
     return editor_page(request, form, None, starts=[] if chosen else starts)
 
@@ -76,7 +78,7 @@ def new(request: AccountRequest) -> HttpResponseBase:
 def edit(request: AccountRequest, cost_tag_id: int) -> HttpResponseBase:
     cost_tag = get_object_or_404(CostTag.objects.select_related("account"), pk=cost_tag_id)
     if request.method == "POST":
-        return _posted(request, cost_tag)
+        return _handle_post(request, cost_tag)
     return editor_page(request, CostTagForm.of(draft_of(cost_tag), version=cost_tag.version), cost_tag)
 
 
@@ -90,25 +92,25 @@ def preview_rules(request: AccountRequest) -> HttpResponse:
         if not form.is_valid():
             raise UserError(" ".join(map(str, next(iter(form.errors.values())))))
         draft = form.draft()
-        found = preview(request.account, draft)
+        result = preview(request.account, draft)
         context = {
-            "preview": found,
-            "totals": sorted(found.totals, key=lambda total: -total.amount),
-            "rules": list(zip(found.rules, draft.rules, strict=True)),
+            "preview": result,
+            "totals": sorted(result.totals, key=lambda total: -total.amount),
+            "rules": list(zip(result.rules, draft.rules, strict=True)),
         }
     except UserError as problem:
-        context["waiting"] = _unfinished(problem) or problem.message
+        context["waiting"] = _pending_text(problem) or problem.message
     return render(request, "allocation/_cost_tag_preview.html", context)
 
 
-def _posted(request: AccountRequest, cost_tag: CostTag | None) -> HttpResponseBase:
+def _handle_post(request: AccountRequest, cost_tag: CostTag | None) -> HttpResponseBase:
     """Saved, where what is sent is what was reviewed; else what saving it would do."""
     form = CostTagForm(request.POST).keep_key(cost_tag)
-    review = _reviewed(request, form, cost_tag)
+    review = _review(request, form, cost_tag)
     if review.effect and request.POST.get("save") and request.POST.get("reviewed") == review.digest:
-        saved = _saved(request, review, cost_tag)
+        saved = _save(request, review, cost_tag)
         if isinstance(saved, CostTag):
-            return _away(request, saved)
+            return _redirect_to_cost_tag(request, saved)
         review = saved
     if request.htmx:
         status = 422 if review.problem else 200
@@ -116,7 +118,7 @@ def _posted(request: AccountRequest, cost_tag: CostTag | None) -> HttpResponseBa
     return editor_page(request, form, cost_tag, review=review)
 
 
-def _reviewed(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None) -> Review:
+def _review(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | None) -> Review:
     if not form.is_valid():
         name, errors = next(iter(form.errors.items()))
         return Review(problem=Problem(" ".join(map(str, errors)), json.dumps([name])))
@@ -132,18 +134,18 @@ def _reviewed(request: AccountRequest, form: CostTagForm, cost_tag: CostTag | No
         return Review(problem=problem_of(problem))
 
 
-def _saved(request: AccountRequest, review: Review, cost_tag: CostTag | None) -> CostTag | Review:
+def _save(request: AccountRequest, review: Review, cost_tag: CostTag | None) -> CostTag | Review:
     draft = review.draft
     assert draft is not None  # noqa: S101 a review with an effect has one
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "rules": draft.rules,
         "default_value": draft.default_value,
         "description": draft.description,
     }
     try:
         if cost_tag is None:
-            return create_cost_tag(account=request.account, actor=request.actor, key=draft.key, **said)
-        return save_cost_tag(cost_tag=cost_tag, actor=request.actor, version=review.version or 0, **said)
+            return create_cost_tag(account=request.account, actor=request.actor, key=draft.key, **fields)
+        return save_cost_tag(cost_tag=cost_tag, actor=request.actor, version=review.version or 0, **fields)
     except UserError as problem:
         if problem.field == "version":
             return Review(theirs=CostTag.objects.get(pk=cost_tag.pk) if cost_tag else None)
@@ -154,7 +156,7 @@ def _saved(request: AccountRequest, review: Review, cost_tag: CostTag | None) ->
         return Review(problem=Problem(" ".join(error.messages), json.dumps(path)))
 
 
-def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
+def _redirect_to_cost_tag(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
     count = len(cost_tag.rules)
     messages.success(
         request,
@@ -168,7 +170,7 @@ def _away(request: AccountRequest, cost_tag: CostTag) -> HttpResponseBase:
 _NEEDED = {"values": "a value to look for", "keys": "a tag key to copy"}
 
 
-def _unfinished(error: UserError) -> str:
+def _pending_text(error: UserError) -> str:
     """What a rule still waits for, in the page's words; empty when its field has something, and that is wrong."""
     if not isinstance(error, RuleError) or not error.path:
         return ""
@@ -178,7 +180,7 @@ def _unfinished(error: UserError) -> str:
 
 def problem_of(error: UserError) -> Problem:
     if isinstance(error, RuleError):
-        unfinished = _unfinished(error)
+        unfinished = _pending_text(error)
         short = "Type one, then press Enter." if unfinished else capfirst(error.problem)
         return Problem(unfinished or error.message, json.dumps(error.path), short)
     return Problem(error.message, json.dumps([error.field] if error.field else []), error.message)
@@ -240,6 +242,6 @@ def editor_page(
 
 def _dimensions(keys: CostKeys, cost_tag: CostTag | None) -> DimensionChoices:
     """Every dimension but the cost tag itself: it cannot build on what it says."""
-    found = dimension_choices(registry.kinds(), keys, [])
+    choices = dimension_choices(registry.kinds(), keys, [])
     own = f"{PREFIX}{cost_tag.key}" if cost_tag else ""
-    return dataclasses.replace(found, tags=[(name, title) for name, title in found.tags if name != own])
+    return dataclasses.replace(choices, tags=[(name, title) for name, title in choices.tags if name != own])

@@ -52,13 +52,13 @@ def index(request: AccountRequest) -> HttpResponseBase:
     form = YamlForm(request.POST, request.FILES)
     if form.is_valid():
         try:
-            return _opened(request, cost_tag_from_yaml(form.cleaned_data["yaml"]))
+            return _open_editor(request, cost_tag_from_yaml(form.cleaned_data["yaml"]))
         except UserError as problem:
             form.add_error("file" if form.cleaned_data["file"] else "text", problem.message)
     return _page(request, form)
 
 
-def _opened(request: AccountRequest, draft: CostTagDraft) -> HttpResponse:
+def _open_editor(request: AccountRequest, draft: CostTagDraft) -> HttpResponse:
     """The editor, filled with the file's rules and asked already what they move."""
     cost_tag = CostTag.objects.filter(key__iexact=draft.key).first()
     version = cost_tag.version if cost_tag else None

@@ -15,7 +15,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.allocation.cost_tags.answers import CostTagInfo
 from finops.allocation.models import CostTag
-from finops.allocation.queries.cost_tag_coverage import Coverage, coverages
+from finops.allocation.queries.cost_tag_coverage import CostTagCoverage, cost_tag_coverages
 from finops.allocation.queries.cost_tags import list_cost_tags
 from finops.allocation.queries.tag_starts import tag_starts
 from finops.allocation.rules import CostTagDraft
@@ -30,7 +30,7 @@ class Row:
     """A cost tag as the list shows it."""
 
     info: CostTagInfo
-    coverage: Coverage
+    coverage: CostTagCoverage
 
     @property
     def first_share(self) -> Decimal | None:
@@ -60,9 +60,12 @@ COLUMNS: list[Column[Row]] = [
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     infos = list_cost_tags(request.account)
-    found = coverages(request.account, [_draft(info) for info in infos])
+    coverage_by_key = cost_tag_coverages(request.account, [_draft(info) for info in infos])
     shown = listing(
-        request, [Row(info, found.get(info.key, Coverage())) for info in infos], COLUMNS, order="key"
+        request,
+        [Row(info, coverage_by_key.get(info.key, CostTagCoverage())) for info in infos],
+        COLUMNS,
+        order="key",
     )
     if wants_csv(request):
         return csv_of("cost-tags", COLUMNS, shown.rows)

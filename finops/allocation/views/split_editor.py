@@ -17,7 +17,7 @@ from accounts.models import Role
 from finops.allocation.forms_splits import SplitForm, draft_of, rows_of, rows_of_split, with_blanks
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, split_effect
-from finops.allocation.services.splits import checked_split, create_split, save_split
+from finops.allocation.services.splits import create_split, save_split, validate_split
 from finops.allocation.split_charts import effect_charts
 from finops.allocation.splits.rules import EVEN
 from finops.costs.queries.sources import load_sources
@@ -97,8 +97,8 @@ def preview(request: AccountRequest) -> HttpResponse:
     form.is_valid()
     context: dict[str, Any] = {}
     try:
-        row = _said_row(request)
-        split = checked_split(request.account, draft_of(request.GET, form.cleaned_data), row)
+        row = _row_from_params(request)
+        split = validate_split(request.account, draft_of(request.GET, form.cleaned_data), row)
         days = last_complete_month(load_sources(request.account))
         effect = split_effect(request.account, split, days)
         context = {"effect": effect, "charts": effect_charts(effect), "split": split}
@@ -107,8 +107,8 @@ def preview(request: AccountRequest) -> HttpResponse:
     return render(request, "allocation/_split_preview.html", context)
 
 
-def _said_row(request: AccountRequest) -> SharedCostSplit:
+def _row_from_params(request: AccountRequest) -> SharedCostSplit:
     """The stored split that is being changed, which nothing here saves; else a new one."""
     stored = id_of(request.GET.get("split", ""))
-    found = SharedCostSplit.objects.filter(pk=stored).first() if stored else None
-    return found or SharedCostSplit(account=request.account)
+    current = SharedCostSplit.objects.filter(pk=stored).first() if stored else None
+    return current or SharedCostSplit(account=request.account)

@@ -83,7 +83,7 @@ def _currencies(lines: list[SplitLine]) -> list[str]:
 
 
 def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
-    found: list[Column[SplitLine]] = [
+    columns: list[Column[SplitLine]] = [
         Column("name", "Split", lambda line: line.info.name),
         Column("source", "Shared cost", lambda line: line.info.source_value),
         Column("dimension", "Dimension", lambda line: line.info.dimension, shown=False),
@@ -95,17 +95,17 @@ def _columns(currencies: list[str]) -> list[Column[SplitLine]]:
         Column[SplitLine](
             f"moved_{place}" if place else "moved",
             "Moved last month" if not place else f"Moved, {currency}",
-            _moved(currency),
+            _moved_column(currency),
             numeric=True,
             shown=not place,
         )
         for place, currency in enumerate(currencies or ["USD"])
     ]
     currency = Column[SplitLine]("currency", "Currency", lambda _line: (currencies or [""])[0], shown=False)
-    return [*found, *money, currency]
+    return [*columns, *money, currency]
 
 
-def _moved(currency: str) -> Any:
+def _moved_column(currency: str) -> Any:
     return lambda line: line.moved(currency)
 
 

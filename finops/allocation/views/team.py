@@ -30,7 +30,7 @@ from finops.allocation.services.teams import (
 )
 from finops.allocation.team_panels import panels_of
 from finops.costs.charts import series_tables
-from finops.costs.dependants import going_with
+from finops.costs.dependants import deletion_impact_text
 from finops.costs.queries import query_spend
 from finops.costs.queries.months import month_so_far
 from finops.costs.queries.sources import Sources, load_sources
@@ -135,13 +135,13 @@ def edit(request: AccountRequest, team_id: int) -> HttpResponse:
         except (UserError, ValidationError) as error:
             take_error(form, error)
         else:
-            messages.success(request, _renamed(team.name, form.cleaned_data["name"]))
+            messages.success(request, _rename_message(team.name, form.cleaned_data["name"]))
             return redirect("team", slug=request.account.slug, team_id=team.pk)
-    context = {"form": form, "team": team, "going_with_it": partial(going_with, team)}
+    context = {"form": form, "team": team, "going_with_it": partial(deletion_impact_text, team)}
     return render(request, "allocation/team_form.html", context, status=422 if form.errors else 200)
 
 
-def _renamed(before: str, after: str) -> str:
+def _rename_message(before: str, after: str) -> str:
     if before == after:
         return f"{after} is saved."
     return f"{before} is called {after} from now on. Filters that you saved elsewhere keep the old name."

@@ -36,9 +36,9 @@ def index(request: AccountRequest) -> HttpResponseBase:
     lines, currencies = [], list[str]()
     try:
         if newest and key:
-            found = teams_with_costs(request.account, sources, newest)
-            lines, currencies = found.lines, found.currencies
-            context |= {"answer": found.answer}
+            costs = teams_with_costs(request.account, sources, newest)
+            lines, currencies = costs.lines, costs.currencies
+            context |= {"answer": costs.answer}
             context |= {"unowned": unowned_values(request.account, key, sources, newest)}
     except UserError as problem:
         context["error"] = problem.message
@@ -69,15 +69,15 @@ ABOUT: list[Column[TeamLine]] = [
 ]
 
 
-def _money(currency: str, said: str = "") -> list[Column[TeamLine]]:
+def _money(currency: str, suffix: str = "") -> list[Column[TeamLine]]:
     def of(figure: Callable[[TeamCost], Decimal | None]) -> Callable[[TeamLine], Decimal | None]:
         return lambda line: next((figure(each) for each in line.costs if each.currency == currency), None)
 
     return [
-        Column("cost", f"This month{said}", of(lambda cost: cost.this_month), numeric=True),
-        Column("change", f"Change{said}", of(_change), numeric=True),
-        Column("last", f"Last month{said}", of(lambda cost: cost.last_month), numeric=True),
-        Column("share", f"Share{said}", of(lambda cost: cost.share), numeric=True),
+        Column("cost", f"This month{suffix}", of(lambda cost: cost.this_month), numeric=True),
+        Column("change", f"Change{suffix}", of(_change), numeric=True),
+        Column("last", f"Last month{suffix}", of(lambda cost: cost.last_month), numeric=True),
+        Column("share", f"Share{suffix}", of(lambda cost: cost.share), numeric=True),
     ]
 
 
@@ -96,11 +96,11 @@ def key(request: AccountRequest) -> HttpResponse:
     form = TeamKeyForm.of(request.account, chosen, request.POST)
     if form.is_valid():
         try:
-            found = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)
+            team_key_row = set_team_key(account=request.account, actor=request.actor, **form.cleaned_data)
         except (UserError, ValidationError) as error:
             take_error(form, error)
         else:
-            messages.success(request, f"Teams own values of {found.dimension} from now on.")
+            messages.success(request, f"Teams own values of {team_key_row.dimension} from now on.")
             return redirect("teams", slug=request.account.slug)
     return _key_page(request, form)
 

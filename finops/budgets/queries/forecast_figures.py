@@ -9,15 +9,15 @@ from decimal import Decimal
 from functools import cached_property
 
 from finops.budgets.forecast_answers import BackTest, ForecastRow, ForecastTotal
-from finops.budgets.lateness import Filled
+from finops.budgets.lateness import CompletedCosts
 from finops.budgets.projection import Projection
-from finops.budgets.queries.spent import spent_in
+from finops.budgets.queries.actual_costs import sum_of_days
 from finops.costs.answers import Change, Series
 from finops.costs.coverage import Coverage
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.spend_answer import change_between, not_comparable
 from finops.lib.forecasting import Band
-from finops.lib.money import added, subtracted
+from finops.lib.money import exact_difference, exact_sum
 from finops.lib.periods import DateRange
 
 OTHER = "other"
@@ -40,15 +40,15 @@ class Span:
     @cached_property
     def covered(self) -> list[date]:
         """The complete days of the last year, in order; late sources are filled up to them."""
-        through = self.coverage.most_through
+        through = self.coverage.complete_through_for_most
         if through is None:
             return []
         first = self.today - timedelta(days=365)
-        found: set[int] = set()
+        ordinals: set[int] = set()
         for span in self.coverage.covered:
             start, end = max(span.start, first), min(span.end, through)
-            found.update(range(start.toordinal(), end.toordinal() + 1))
-        return [date.fromordinal(each) for each in sorted(found)]
+            ordinals.update(range(start.toordinal(), end.toordinal() + 1))
+        return [date.fromordinal(each) for each in sorted(ordinals)]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Outlook:
     projection: Projection | None
     reason: str
     other_groups: int = 0
-    late: Filled | None = None
+    late: CompletedCosts | None = None
     incomplete: Decimal = Decimal(0)
     """What of the cost so far is of days that are not complete."""
 
@@ -79,7 +79,7 @@ def total_of(outlook: Outlook, span: Span, granularity: str) -> ForecastTotal:
     return ForecastTotal(
         currency=outlook.currency,
         actual=actual,
-        remaining=subtracted(total.mean, actual) if total else None,
+        remaining=exact_difference(total.mean, actual) if total else None,
         expected=total.mean if total else None,
         lower=total.lower if total else None,
         upper=total.upper if total else None,
@@ -100,7 +100,7 @@ def row_of(outlook: Outlook, span: Span, dimension: str) -> ForecastRow:
         group={dimension: key},
         currency=outlook.currency,
         actual=actual,
-        remaining=subtracted(total.mean, actual) if total else None,
+        remaining=exact_difference(total.mean, actual) if total else None,
         expected=total.mean if total else None,
         lower=total.lower if total else None,
         upper=total.upper if total else None,
@@ -114,14 +114,14 @@ def row_of(outlook: Outlook, span: Span, dimension: str) -> ForecastRow:
 
 def _amounts(outlook: Outlook, span: Span) -> tuple[Decimal, Band | None]:
     """What was spent so far, and what the whole period is expected to be."""
-    return spent_in(outlook.costs, span.so_far), outlook.projection.total if outlook.projection else None
+    return sum_of_days(outlook.costs, span.so_far), outlook.projection.total if outlook.projection else None
 
 
 def _change(outlook: Outlook, span: Span, total: Band | None) -> Change | None:
     if total is None:
         return None
     reason = not_comparable(span.coverage, span.previous)
-    previous = spent_in(outlook.costs, span.previous)
+    previous = sum_of_days(outlook.costs, span.previous)
     if not reason:
         return change_between(total.mean, previous, outlook.currency)
     return Change(
@@ -135,14 +135,14 @@ def _change(outlook: Outlook, span: Span, total: Band | None) -> Change | None:
 
 
 def _back_test(outlook: Outlook) -> BackTest | None:
-    found = outlook.projection.forecast.accuracy if outlook.projection else None
-    if found is None:
+    accuracy = outlook.projection.forecast.accuracy if outlook.projection else None
+    if accuracy is None:
         return None
     return BackTest(
-        days=found.days,
-        trials=found.trials,
-        error_share=_share(found.error),
-        naive_error_share=_share(found.naive_error),
+        days=accuracy.days,
+        trials=accuracy.trials,
+        error_share=_share(accuracy.error),
+        naive_error_share=_share(accuracy.naive_error),
     )
 
 
@@ -158,30 +158,32 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
     for bucket in buckets_of(granularity, span.period, span.coverage):
         days = DateRange(max(bucket.start, span.period.start), min(bucket.end, span.period.end))
         band, name = band_of(outlook, days), bucket.start.isoformat()
-        expected[name] = band.mean if band else _known(outlook, span, bucket, days)
+        expected[name] = band.mean if band else _known_cost(outlook, span, bucket, days)
         if band:
             lower[name], upper[name] = band.lower, band.upper
     return expected, lower, upper
 
 
-def _known(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
-    spent = spent_in(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
+def _known_cost(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
+    spent = sum_of_days(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
     return spent if spent or bucket.has_data else None
 
 
 def band_of(outlook: Outlook, days: DateRange) -> Band | None:
     """What these days are expected to cost, known days among them; None where none of them is forecast."""
-    found = outlook.projection
-    if found is None or days.end < found.days.start:
+    projection = outlook.projection
+    if projection is None or days.end < projection.days.start:
         return None
-    ahead = DateRange(max(days.start, found.days.start), days.end)
-    known = {day: cost for day, cost in outlook.costs_with_late.items() if days.start <= day < ahead.start}
-    slack = found.slack if days.start < found.days.start else Decimal(0)
-    extra = (more for day, more in found.extra.items() if ahead.start <= day <= ahead.end)
-    shift = added([*known.values(), *extra])
-    band = found.forecast.total(ahead)
+    ahead = DateRange(max(days.start, projection.days.start), days.end)
+    known_costs = {
+        day: cost for day, cost in outlook.costs_with_late.items() if days.start <= day < ahead.start
+    }
+    slack = projection.slack if days.start < projection.days.start else Decimal(0)
+    extra = (more for day, more in projection.extra.items() if ahead.start <= day <= ahead.end)
+    shift = exact_sum([*known_costs.values(), *extra])
+    band = projection.forecast.total(ahead)
     return Band(
-        added([shift, band.mean]),
-        subtracted(added([shift, band.lower]), slack),
-        added([shift, band.upper, slack]),
+        exact_sum([shift, band.mean]),
+        exact_difference(exact_sum([shift, band.lower]), slack),
+        exact_sum([shift, band.upper, slack]),
     )

@@ -12,9 +12,9 @@ from finops.budgets.forecast_query import MAX_TOP, ForecastQuery
 from finops.budgets.queries.forecast_figures import Outlook, Span
 from finops.costs.queries import spend_answer
 from finops.costs.queries.spend_facts import SpendFacts
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed, money, percent, quoted
+from finops.lib.sentences import join_with_and, money, percent_text, quote
 
 TWO_MONTHS: Final = 62
 
@@ -27,19 +27,17 @@ def summary_of(
     filtered = " on what the filters choose" if facts.plan.filters else ""
     if not totals:
         what = (
-            "No cost line matches the filters"
-            if facts.plan.filters
-            else f"{quoted(account.name)} has no cost"
+            "No cost line matches the filters" if facts.plan.filters else f"{quote(account.name)} has no cost"
         )
         return f"{what}, so nothing can be forecast {when}."
-    known = [total for total in totals if total.expected is not None]
-    if not known:
-        return f"The spend of {quoted(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason}"
-    said = listed([_said(total) for total in known])
-    return f"{quoted(account.name)} is expected to spend {said}{filtered} {when} ({facts.view.label}){not_final}."
+    forecast_totals = [total for total in totals if total.expected is not None]
+    if not forecast_totals:
+        return f"The spend of {quote(account.name)}{filtered} {when} cannot be forecast: {totals[0].reason}"
+    totals_text = join_with_and([_total_text(total) for total in forecast_totals])
+    return f"{quote(account.name)} is expected to spend {totals_text}{filtered} {when} ({facts.view.label}){not_final}."
 
 
-def _said(total: ForecastTotal) -> str:
+def _total_text(total: ForecastTotal) -> str:
     if total.expected is None or total.lower is None or total.upper is None:
         return ""
     currency = total.currency
@@ -49,7 +47,7 @@ def _said(total: ForecastTotal) -> str:
     change = total.change
     if change and change.ratio is not None and change.change:
         word = "more" if change.change > 0 else "less"
-        parts.append(f"{percent(abs(change.ratio))} {word} than the period before")
+        parts.append(f"{percent_text(abs(change.ratio))} {word} than the period before")
     return f"{money(total.expected, currency)} ({', '.join(parts)})"
 
 
@@ -60,20 +58,20 @@ def warnings_of(
     totals: Sequence[ForecastTotal],
     rows: Sequence[ForecastRow],
 ) -> list[str]:
-    known = replace(facts, plan=replace(facts.plan, days=_days_known(span)))
-    found = spend_answer.warnings_of(known, [], [])
+    known_facts = replace(facts, plan=replace(facts.plan, days=_known_days(span)))
+    sentences = spend_answer.warnings_of(known_facts, [], [])
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
-        found.append(
+        sentences.append(
             f"Cost is in {len(totals)} currencies ({names}), which are never added: one forecast for each."
         )
-    found += [f"{total.currency}: {total.reason}" for total in totals if total.reason]
-    found += _short_history(whole)
-    found += [sentence for total in totals for sentence in _parts(total, rows)]
-    return list(dict.fromkeys(found))
+    sentences += [f"{total.currency}: {total.reason}" for total in totals if total.reason]
+    sentences += _short_history(whole)
+    sentences += [sentence for total in totals for sentence in _parts(total, rows)]
+    return list(dict.fromkeys(sentences))
 
 
-def _days_known(span: Span) -> DateRange:
+def _known_days(span: Span) -> DateRange:
     """The period's days so far; of a period that begins after the data, from the data's last day on."""
     last, days = span.coverage.last_day, span.so_far
     return DateRange(min(days.start, last), days.end) if last is not None else days
@@ -97,13 +95,13 @@ def _parts(total: ForecastTotal, rows: Sequence[ForecastRow]) -> list[str]:
     mine = [row.expected for row in rows if row.currency == total.currency and row.expected is not None]
     if not mine or total.expected is None:
         return []
-    together = added(mine)
-    apart = ratio(subtracted(together, total.expected).copy_abs(), total.expected.copy_abs())
-    if apart is None or percent(apart) == percent(apart * 0):
+    group_sum = exact_sum(mine)
+    apart = ratio(exact_difference(group_sum, total.expected).copy_abs(), total.expected.copy_abs())
+    if apart is None or percent_text(apart) == percent_text(apart * 0):
         return []
-    said = money(together, total.currency)
+    sum_text = money(group_sum, total.currency)
     return [
-        f"The whole and each group have models of their own: the groups add up to {said}, {percent(apart)} off the whole."
+        f"The whole and each group have models of their own: the groups add up to {sum_text}, {percent_text(apart)} off the whole."
     ]
 
 

@@ -9,16 +9,16 @@ from decimal import Decimal
 from typing import Final
 
 from accounts.models import Account
-from finops.budgets.cycles import period_of, shifted
+from finops.budgets.cycles import period_of, shift_period
 from finops.budgets.forecast_answers import ForecastAnswer, ForecastPeriodUsed, ForecastRow, ForecastTotal
 from finops.budgets.forecast_query import MAX_DAYS_BY_DAY, ForecastQuery
-from finops.budgets.lateness import Part, filled, incomplete_in, one_time_in, together
-from finops.budgets.projection import projected
+from finops.budgets.lateness import Part, complete_late_days, incomplete_cost, one_time_by_day, total_by_day
+from finops.budgets.projection import project_period
 from finops.budgets.queries.forecast_figures import Outlook, Span, row_of, total_of
 from finops.budgets.queries.forecast_words import hint_of, summary_of, truncated_of, warnings_of
 from finops.costs.answers import AccountRef
 from finops.costs.coverage import Coverage
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.incomplete_words import NAME_LENGTH, NAMED, incomplete_words
 from finops.costs.queries.sources import Sources, load_sources
@@ -28,9 +28,9 @@ from finops.costs.queries.spend_lake import ONE_TIME_FEES, SpendPlan, SpendSum
 from finops.costs.spend_query import SpendQuery
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange, previous_period
-from finops.lib.spoken import cut, listed
+from finops.lib.sentences import join_with_and, truncate
 
 HISTORY_DAYS: Final = 365
 STALE_DAYS: Final = 45
@@ -83,7 +83,7 @@ def forecast_figures(
     totals = [total_of(each, span, query.granularity) for each in whole]
     totals.sort(key=lambda total: (-abs(total.expected or total.actual), total.currency))
     groups = _groups(facts, span, sums) if query.group_by else []
-    rows = _ordered([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
+    rows = _sort_rows([row_of(each, span, facts.plan.dimensions[0].name) for each in groups], totals)
     answer = ForecastAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(account, span, facts, totals, _not_final(facts, span, whole)),
@@ -105,7 +105,7 @@ def forecast_figures(
         truncated=truncated_of(rows, query.top),
         warnings=warnings_of(facts, span, whole, totals, rows),
         hint=hint_of(query, span, totals),
-        applied_splits=facts.splitting.applied,
+        applied_splits=facts.split_result.applied,
     )
     order = {total.currency: place for place, total in enumerate(totals)}
     return ForecastFigures(answer, sorted(whole, key=lambda each: order[each.currency]), span)
@@ -114,14 +114,14 @@ def forecast_figures(
 def _not_final(facts: SpendFacts, span: Span, whole: Sequence[Outlook]) -> str:
     """A clause on what of the cost so far is not final, and on late sources that count as expected."""
     amounts = {each.currency: each.incomplete for each in whole if each.incomplete}
-    said = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
-    through, since = span.coverage.most_through, span.coverage.complete_through
+    text = incomplete_words(span.coverage, span.so_far, amounts, facts.names)
+    through, since = span.coverage.complete_through_for_most, span.coverage.complete_through
     late = [
-        f"{cut(facts.names[source], NAME_LENGTH)!r} after {end}"
-        for source, end in span.coverage.delivering.items()
+        f"{truncate(facts.names[source], NAME_LENGTH)!r} after {end}"
+        for source, end in span.coverage.active_sources.items()
         if through and since and since <= end < through and source in facts.names
     ]
-    return said + (f"; {listed(late[:NAMED])} counted as expected" if late else "")
+    return text + (f"; {join_with_and(late[:NAMED])} counted as expected" if late else "")
 
 
 def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: date) -> Span:
@@ -134,7 +134,7 @@ def _span(account: Account, query: ForecastQuery, coverage: Coverage, today: dat
         )
     if query.period == "next_days":
         return Span(period, previous_period(period), today, coverage)
-    return Span(period, shifted(_KINDS[query.period], period, -1), today, coverage)
+    return Span(period, shift_period(_KINDS[query.period], period, -1), today, coverage)
 
 
 def _period(account: Account, query: ForecastQuery, today: date) -> DateRange:
@@ -147,7 +147,7 @@ def _read(
     account: Account, query: ForecastQuery, span: Span, sources: Sources, deadline: float | None
 ) -> tuple[SpendFacts, list[SpendSum]]:
     """The sums by day from the first that is needed to the period's end: a bill may already have lines of days to come."""
-    asked = SpendQuery(
+    spend_query = SpendQuery(
         start_date=span.today,
         end_date=span.today,
         granularity="day",
@@ -158,7 +158,7 @@ def _read(
         splits=query.splits,
         top=query.top,
     )
-    question = resolve_query(account, asked, sources)
+    question = resolve_query(account, spend_query, sources)
     first = min(span.previous.start, span.today - timedelta(days=HISTORY_DAYS))
     plan = replace(
         plan_of(question),
@@ -166,16 +166,16 @@ def _read(
         incomplete=(),
         ends=sources.coverage.ends,
     )
-    sums, splitting = read_sums_of(account, question, plan, deadline)
+    sums, split_result = read_sums_of(account, question, plan, deadline)
     facts = SpendFacts(
         account=account,
-        query=asked,
+        query=spend_query,
         plan=plan,
         view=question.view,
         compared=None,
         sources=sources,
         findings=look_up(account, plan, deadline, sources.manifest) if plan.filters else FilterFindings(),
-        splitting=splitting,
+        split_result=split_result,
     )
     return facts, [part for part in sums if _counts(plan, part)]
 
@@ -203,32 +203,36 @@ def _outlook(
     """The days of these sums in one currency, and their projection."""
     mine = [part for part in sums if part.currency == currency]
     parts = _parts(facts.plan, mine)
-    costs = together(parts)
-    reason, through, since = _stale(span), span.coverage.most_through, span.coverage.complete_through
+    costs = total_by_day(parts)
+    reason, through, since = (
+        _stale(span),
+        span.coverage.complete_through_for_most,
+        span.coverage.complete_through,
+    )
     projection, late = None, None
     if not reason and through is not None and since is not None:
-        late = filled(parts, span.covered, through, since, span.period)
-        projection, reason = projected(
+        late = complete_late_days(parts, span.covered, through, since, span.period)
+        projection, reason = project_period(
             costs,
             span.covered,
             span.period,
             as_of=span.today,
             through=through,
             late=late,
-            one_time=one_time_in(parts),
+            one_time=one_time_by_day(parts),
             country=facts.account.holiday_country,
         )
     is_other = bool(groups) and mine[0].place >= facts.plan.top
     return Outlook(
         key=None if is_other or not mine[0].keys else mine[0].keys[0],
-        label=undated(max((part.labels[0] or "" for part in mine if part.labels), default="")),
+        label=strip_date_prefix(max((part.labels[0] or "" for part in mine if part.labels), default="")),
         currency=currency,
         costs=costs,
         projection=projection,
         reason=reason,
         other_groups=groups - facts.plan.top if is_other else 0,
         late=late,
-        incomplete=incomplete_in(parts, span.so_far),
+        incomplete=incomplete_cost(parts, span.so_far),
     )
 
 
@@ -249,15 +253,15 @@ def _parts(plan: SpendPlan, sums: Sequence[SpendSum]) -> list[Part]:
 
 
 def _by_day(sums: Iterable[SpendSum]) -> dict[date, Decimal]:
-    found: dict[date, list[Decimal]] = {}
+    by_day: dict[date, list[Decimal]] = {}
     for each in sums:
         if each.bucket is not None:
-            found.setdefault(each.bucket, []).append(each.amount)
-    return {day: added(amounts) for day, amounts in sorted(found.items())}
+            by_day.setdefault(each.bucket, []).append(each.amount)
+    return {day: exact_sum(amounts) for day, amounts in sorted(by_day.items())}
 
 
 def _stale(span: Span) -> str:
-    through = span.coverage.most_through
+    through = span.coverage.complete_through_for_most
     if through is None:
         return "There is no cost data yet."
     behind = (span.today - through).days
@@ -266,7 +270,7 @@ def _stale(span: Span) -> str:
     return ""
 
 
-def _ordered(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> list[ForecastRow]:
+def _sort_rows(rows: Sequence[ForecastRow], totals: Sequence[ForecastTotal]) -> list[ForecastRow]:
     """By currency as the totals, the largest first, the others last; groups that neither cost nor will are left out."""
     place = {total.currency: index for index, total in enumerate(totals)}
     shown = [row for row in rows if row.actual or row.expected or row.expected is None]

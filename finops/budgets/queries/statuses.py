@@ -11,21 +11,21 @@ from typing import Final
 
 from accounts.models import Account
 from finops.budgets.answers import BudgetStatus, PastPeriod
-from finops.budgets.cycles import period_of, shifted
-from finops.budgets.judging import Standing, reason_of, status_of
-from finops.budgets.lateness import Part, filled, incomplete_in, one_time_in
+from finops.budgets.cycles import period_of, shift_period
+from finops.budgets.lateness import Part, complete_late_days, incomplete_cost, one_time_by_day
 from finops.budgets.models import Budget
-from finops.budgets.projection import Projection, projected
-from finops.budgets.queries.spent import ScopeCosts, Wanted, daily_costs, spent_in
+from finops.budgets.projection import Projection, project_period
+from finops.budgets.queries.actual_costs import CostRequest, ScopeCosts, daily_costs, sum_of_days
 from finops.budgets.scopes import scope_name
+from finops.budgets.status_rules import StatusInputs, reason_of, status_of
 from finops.costs.answers import MoneyAmount
 from finops.costs.coverage import Coverage
-from finops.costs.queries.incomplete_words import when_incomplete
+from finops.costs.queries.incomplete_words import incomplete_span
 from finops.costs.queries.sources import Sources, load_sources
 from finops.lib import clock
-from finops.lib.money import added, ratio
+from finops.lib.money import exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.spoken import money
+from finops.lib.sentences import money
 
 HISTORY_DAYS: Final = 365
 """Days before today that a forecast looks at: the weekly pattern, month ends, and a year's worth of them."""
@@ -84,12 +84,14 @@ def budget_figures(
     if not budgets:
         return []
     sources = (sources or load_sources(account)).for_planning
-    asked = _Asked(account, day or clock.today(), sources, with_past=with_past)
-    costs = daily_costs(account, [asked.wanted(budget) for budget in budgets], sources, deadline=deadline)
-    return [_figures(asked, budget, costs[budget.pk]) for budget in budgets]
+    context = _StatusContext(account, day or clock.today(), sources, with_past=with_past)
+    costs = daily_costs(
+        account, [context.cost_request(budget) for budget in budgets], sources, deadline=deadline
+    )
+    return [_figures(context, budget, costs[budget.pk]) for budget in budgets]
 
 
-class _Asked:
+class _StatusContext:
     """The moment that is asked about, and which days have data for whom."""
 
     def __init__(self, account: Account, day: date, sources: Sources, *, with_past: bool) -> None:
@@ -98,51 +100,56 @@ class _Asked:
         self._sources = sources
 
         @cache
-        def known(source_id: int | None) -> _Known:
+        def data_days(source_id: int | None) -> _DataDays:
             mine = coverage.sources if source_id is None else [source_id]
-            return _Known(coverage.of_sources(mine, today=day), day)
+            return _DataDays(coverage.of_sources(mine, today=day), day)
 
-        self.known: Callable[[int | None], _Known] = known
+        self.data_days: Callable[[int | None], _DataDays] = data_days
 
-    def parts(self, found: ScopeCosts, known: _Known, currency: str) -> list[Part]:
+    def parts(self, scope_costs: ScopeCosts, data_days: _DataDays, currency: str) -> list[Part]:
         """A scope's cost by day, apart for sources that are complete to another day."""
         return [
             Part(
-                self._end(end, known),
+                self._end(end, data_days),
                 costs.get(currency, {}),
-                found.one_time.get(end, {}).get(currency, {}),
+                scope_costs.one_time.get(end, {}).get(currency, {}),
             )
-            for end, costs in sorted(found.ends.items())
+            for end, costs in sorted(scope_costs.ends.items())
         ]
 
-    def _end(self, place: int, known: _Known) -> date | None:
+    def _end(self, place: int, data_days: _DataDays) -> date | None:
         """The last complete day of the sources at this place, as of the day that is asked about."""
         if place < 0:
             return None
         sources = self._sources.coverage.ends[place][1]
         return next(
-            (known.coverage.throughs[each] for each in sources if each in known.coverage.throughs), None
+            (
+                data_days.coverage.last_complete_days[each]
+                for each in sources
+                if each in data_days.coverage.last_complete_days
+            ),
+            None,
         )
 
     def period(self, budget: Budget) -> DateRange:
         return period_of(budget.period, self.day, self.account.fiscal_start_month)
 
-    def wanted(self, budget: Budget) -> Wanted:
+    def cost_request(self, budget: Budget) -> CostRequest:
         period = self.period(budget)
         first = min(period.start, self.day - timedelta(days=HISTORY_DAYS))
         if self.with_past:
-            first = min(first, shifted(budget.period, period, -PAST_PERIODS[budget.period]).start)
+            first = min(first, shift_period(budget.period, period, -PAST_PERIODS[budget.period]).start)
         # Lines of days to come, such as a fee on the month's last day, are known; on a day of the past they were not.
         last = period.end if self.day >= clock.today() else self.day
-        return Wanted(budget, DateRange(first, last))
+        return CostRequest(budget, DateRange(first, last))
 
 
-class _Known:
+class _DataDays:
     """Which days have data, of the account or of one source."""
 
     def __init__(self, coverage: Coverage, day: date) -> None:
         self.coverage = coverage
-        self.through = coverage.most_through
+        self.through = coverage.complete_through_for_most
         self.since = coverage.complete_through
         self.days = self._days(day)
 
@@ -151,40 +158,40 @@ class _Known:
         if self.through is None:
             return []
         first = day - timedelta(days=HISTORY_DAYS)
-        found: set[int] = set()
+        ordinals: set[int] = set()
         for span in self.coverage.covered:
             start, end = max(span.start, first), min(span.end, self.through)
-            found.update(range(start.toordinal(), end.toordinal() + 1))
-        return [date.fromordinal(each) for each in sorted(found)]
+            ordinals.update(range(start.toordinal(), end.toordinal() + 1))
+        return [date.fromordinal(each) for each in sorted(ordinals)]
 
 
-def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
-    known = asked.known(budget.cost_source_id)
-    period, costs = asked.period(budget), found.costs.get(budget.currency, {})
-    so_far = DateRange(period.start, asked.day)
-    spent, spent_reason = _spent(found, known, costs, so_far)
+def _figures(context: _StatusContext, budget: Budget, scope_costs: ScopeCosts) -> BudgetFigures:
+    data_days = context.data_days(budget.cost_source_id)
+    period, costs = context.period(budget), scope_costs.costs.get(budget.currency, {})
+    so_far = DateRange(period.start, context.day)
+    spent, spent_reason = _spent_so_far(scope_costs, data_days, costs, so_far)
     inside = {day: amount for day, amount in sorted(costs.items()) if period.start <= day <= period.end}
-    parts = asked.parts(found, known, budget.currency)
+    parts = context.parts(scope_costs, data_days, budget.currency)
     late = (
-        filled(parts, known.days, known.through, known.since, period)
-        if known.through and known.since
+        complete_late_days(parts, data_days.days, data_days.through, data_days.since, period)
+        if data_days.through and data_days.since
         else None
     )
-    projection, why_not = projected(
+    projection, why_not = project_period(
         costs,
-        known.days,
+        data_days.days,
         period,
-        as_of=asked.day,
-        through=known.through,
+        as_of=context.day,
+        through=data_days.through,
         late=late,
-        one_time=one_time_in(parts),
-        country=asked.account.holiday_country,
+        one_time=one_time_by_day(parts),
+        country=context.account.holiday_country,
     )
-    if found.problem:
-        why_not = found.problem
+    if scope_costs.problem:
+        why_not = scope_costs.problem
     amount = amount_of(budget, period)
     total = projection.total if projection else None
-    standing = Standing(
+    inputs = StatusInputs(
         amount=amount,
         currency=budget.currency,
         warning_percent=budget.warning_percent,
@@ -192,7 +199,7 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         forecast=total.mean if total else None,
         ends_on=period.end,
     )
-    crosses_on = _crossing(amount, inside, projection, asked.day)
+    crosses_on = _crossing_day(amount, inside, projection, context.day)
     status = BudgetStatus(
         id=budget.pk,
         name=budget.name,
@@ -201,7 +208,7 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         period=budget.period,
         start_date=period.start,
         end_date=period.end,
-        days_left=(period.end - asked.day).days,
+        days_left=(period.end - context.day).days,
         amount=amount,
         currency=budget.currency,
         warning_percent=budget.warning_percent,
@@ -213,25 +220,25 @@ def _figures(asked: _Asked, budget: Budget, found: ScopeCosts) -> BudgetFigures:
         forecast_high=total.upper if total else None,
         forecast_percent=_percent(total.mean if total else None, amount),
         forecast_reason=why_not,
-        status=status_of(standing),
-        status_reason=reason_of(standing, crosses_on=crosses_on)
-        + _not_final(parts, so_far, known, budget.currency),
+        status=status_of(inputs),
+        status_reason=reason_of(inputs, crosses_on=crosses_on)
+        + _not_final(parts, so_far, data_days, budget.currency),
         crosses_on=crosses_on,
-        data_through=known.since,
-        other_currencies=_others(found, budget.currency, so_far),
-        past=_past(asked, budget, known.coverage, costs),
-        warnings=_warnings(found, budget, known),
-        not_final=incomplete_in(parts, so_far),
+        data_through=data_days.since,
+        other_currencies=_other_currencies(scope_costs, budget.currency, so_far),
+        past=_past_periods(context, budget, data_days.coverage, costs),
+        warnings=_warnings(scope_costs, budget, data_days),
+        not_final=incomplete_cost(parts, so_far),
     )
     return BudgetFigures(budget, status, inside, projection)
 
 
-def _not_final(parts: Sequence[Part], days: DateRange, known: _Known, currency: str) -> str:
+def _not_final(parts: Sequence[Part], days: DateRange, data_days: _DataDays, currency: str) -> str:
     """A sentence on what of the spent amount is of days that are not complete; empty where it is nothing."""
-    amount = incomplete_in(parts, days)
+    amount = incomplete_cost(parts, days)
     if not amount:
         return ""
-    when = when_incomplete(known.coverage, days)
+    when = incomplete_span(data_days.coverage, days)
     return f" Of what is spent {money(amount, currency)} on {when} is not final."
 
 
@@ -248,29 +255,33 @@ def _percent(part: Decimal | None, amount: Decimal) -> Decimal | None:
     return None if share is None else share.scaleb(2)
 
 
-def _spent(
-    found: ScopeCosts, known: _Known, costs: Mapping[date, Decimal], days: DateRange
+def _spent_so_far(
+    scope_costs: ScopeCosts, data_days: _DataDays, costs: Mapping[date, Decimal], days: DateRange
 ) -> tuple[Decimal | None, str]:
     """Spent so far, or why that is not known: 0 is said only of days that have data."""
-    if found.problem:
-        return None, found.problem
-    if known.coverage.first_day is None:
+    if scope_costs.problem:
+        return None, scope_costs.problem
+    if data_days.coverage.first_day is None:
         return None, "There is no cost data yet."
     has_lines = any(days.start <= day <= days.end for day in costs)
-    if not has_lines and not known.coverage.has_data(days.start, days.end):
+    if not has_lines and not data_days.coverage.has_data(days.start, days.end):
         return (
             None,
-            f"There is no cost data of {days.start} to {days.end} yet; it ends on {known.coverage.last_day}.",
+            f"There is no cost data of {days.start} to {days.end} yet; it ends on {data_days.coverage.last_day}.",
         )
-    return spent_in(costs, days), ""
+    return sum_of_days(costs, days), ""
 
 
-def _others(found: ScopeCosts, currency: str, days: DateRange) -> list[MoneyAmount]:
-    sums = {name: spent_in(costs, days) for name, costs in sorted(found.costs.items()) if name != currency}
+def _other_currencies(scope_costs: ScopeCosts, currency: str, days: DateRange) -> list[MoneyAmount]:
+    sums = {
+        name: sum_of_days(costs, days)
+        for name, costs in sorted(scope_costs.costs.items())
+        if name != currency
+    }
     return [MoneyAmount(amount=amount, currency=name) for name, amount in sums.items() if amount]
 
 
-def _crossing(
+def _crossing_day(
     amount: Decimal, costs: Mapping[date, Decimal], projection: Projection | None, day: date
 ) -> date | None:
     """The day on which the cost of the period reached the amount; else the day on which the forecast does."""
@@ -278,48 +289,48 @@ def _crossing(
     for each, cost in costs.items():
         if each > day:
             break
-        total = added([total, cost])
+        total = exact_sum([total, cost])
         if total >= amount:
             return each
     return projection.reaches(amount) if projection else None
 
 
-def _past(
-    asked: _Asked, budget: Budget, coverage: Coverage, costs: Mapping[date, Decimal]
+def _past_periods(
+    context: _StatusContext, budget: Budget, coverage: Coverage, costs: Mapping[date, Decimal]
 ) -> list[PastPeriod]:
     """Earlier periods, the newest first, as far as their days were read and there is data."""
-    first = asked.wanted(budget).days.start
-    found, period = [], asked.period(budget)
+    first = context.cost_request(budget).days.start
+    periods, period = [], context.period(budget)
     for _ in range(PAST_PERIODS[budget.period]):
-        period = shifted(budget.period, period, -1)
+        period = shift_period(budget.period, period, -1)
         if period.start < first or coverage.first_day is None or period.end < coverage.first_day:
             break
-        found.append(_past_period(budget, period, coverage, costs))
-    return found
+        periods.append(_past_period(budget, period, coverage, costs))
+    return periods
 
 
 def _past_period(
     budget: Budget, period: DateRange, coverage: Coverage, costs: Mapping[date, Decimal]
 ) -> PastPeriod:
-    amount, spent = amount_of(budget, period), spent_in(costs, period)
+    amount, spent = amount_of(budget, period), sum_of_days(costs, period)
     missing = period.days - coverage.days_with_data(period)
-    known = missing < period.days
+    has_data = missing < period.days
     return PastPeriod(
         start_date=period.start,
         end_date=period.end,
         amount=amount,
         currency=budget.currency,
-        spent=spent if known else None,
-        spent_percent=_percent(spent, amount) if known else None,
-        exceeded=known and spent >= amount,
+        spent=spent if has_data else None,
+        spent_percent=_percent(spent, amount) if has_data else None,
+        exceeded=has_data and spent >= amount,
         reason=f"{missing} of {period.days} days have no data." if missing else "",
     )
 
 
-def _warnings(found: ScopeCosts, budget: Budget, known: _Known) -> list[str]:
-    if found.problem or budget.currency in found.costs or known.coverage.first_day is None:
+def _warnings(scope_costs: ScopeCosts, budget: Budget, data_days: _DataDays) -> list[str]:
+    if scope_costs.problem or budget.currency in scope_costs.costs or data_days.coverage.first_day is None:
         return []
-    others = sorted(found.costs)
+    others = sorted(scope_costs.costs)
     name = scope_name(budget)
     if others:
         return [

@@ -8,20 +8,20 @@ from datetime import date
 from decimal import Decimal
 
 from accounts.models import Account
-from finops.budgets.cycles import MONTHS, period_of, shifted
+from finops.budgets.amount_suggestion import suggested_amount
+from finops.budgets.cycles import MONTHS, period_of, shift_period
 from finops.budgets.models import Budget
-from finops.budgets.queries.spent import Wanted, daily_costs, spent_in
-from finops.budgets.suggesting import suggested_amount
+from finops.budgets.queries.actual_costs import CostRequest, daily_costs, sum_of_days
 from finops.costs.queries.sources import load_sources
 from finops.lib import clock
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
-LOOKED_AT = {"monthly": 3, "quarterly": 2, "yearly": 1}
+PERIODS_CONSIDERED = {"monthly": 3, "quarterly": 2, "yearly": 1}
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierPeriod:
     """A period before this one and what its scope cost in the currency; `whole`: every day has data."""
 
     days: DateRange
@@ -37,7 +37,7 @@ class Suggestion:
 
     currencies: list[str]
     currency: str
-    earlier: list[Earlier]
+    earlier: list[EarlierPeriod]
     amount: Decimal | None
     basis: str
 
@@ -49,24 +49,24 @@ def suggestion(
     sources = load_sources(account).for_planning
     kind = budget.period if budget.period in MONTHS else Budget.Period.MONTHLY.value
     now = period_of(kind, clock.today(), account.fiscal_start_month)
-    periods = [shifted(kind, now, -back) for back in range(1, LOOKED_AT[kind] + 1)]
-    wanted = Wanted(budget, DateRange(periods[-1].start, now.end))
-    costs = daily_costs(account, [wanted], sources, deadline=deadline)[budget.pk].costs
+    periods = [shift_period(kind, now, -back) for back in range(1, PERIODS_CONSIDERED[kind] + 1)]
+    request = CostRequest(budget, DateRange(periods[-1].start, now.end))
+    costs = daily_costs(account, [request], sources, deadline=deadline)[budget.pk].costs
     ordered = sorted(costs, key=lambda name: -_size(costs[name]))
-    chosen = currency or (ordered[0] if ordered else "")
+    chosen_currency = currency or (ordered[0] if ordered else "")
     earlier = [
-        Earlier(
+        EarlierPeriod(
             days=days,
-            spent=spent_in(costs.get(chosen, {}), days),
-            currency=chosen,
+            spent=sum_of_days(costs.get(chosen_currency, {}), days),
+            currency=chosen_currency,
             whole=sources.coverage.days_with_data(days) == days.days,
         )
         for days in periods
-        if chosen and sources.coverage.has_data(days.start, days.end)
+        if chosen_currency and sources.coverage.has_data(days.start, days.end)
     ]
     whole = [each.spent for each in earlier if each.whole]
-    return Suggestion(ordered, chosen, earlier, suggested_amount(whole), sources.view.basis)
+    return Suggestion(ordered, chosen_currency, earlier, suggested_amount(whole), sources.view.basis)
 
 
 def _size(costs: Mapping[date, Decimal]) -> Decimal:
-    return added(costs.values())
+    return exact_sum(costs.values())

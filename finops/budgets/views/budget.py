@@ -15,7 +15,7 @@ from finops.budgets.charts import bar_of, burn_up, history_chart
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_figures
 from finops.budgets.scopes import filters_of
-from finops.costs.dependants import going_with
+from finops.costs.dependants import deletion_impact_text
 from finops.costs.models import Basis
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_view import view_used
@@ -37,7 +37,7 @@ def budget_of(budget_id: int) -> Budget:
 @require_safe
 def page(request: AccountRequest, budget_id: int) -> HttpResponse:
     budget = budget_of(budget_id)
-    context: dict[str, Any] = {"budget": budget, "going_with_it": partial(going_with, budget)}
+    context: dict[str, Any] = {"budget": budget, "going_with_it": partial(deletion_impact_text, budget)}
     try:
         sources = load_sources(request.account).for_planning
         (figures,) = budget_figures(request.account, [budget], sources=sources, with_past=True)

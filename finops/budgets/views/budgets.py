@@ -15,9 +15,9 @@ from accounts.doors import AccountRequest, account_page
 from finops.budgets.answers import BudgetStatus
 from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.charts import Bar, bar_of
-from finops.budgets.judging import EXCEEDED, OK, STATUSES, WARNING
 from finops.budgets.models import Budget
 from finops.budgets.queries import budget_statuses, suggestion
+from finops.budgets.status_rules import EXCEEDED, OK, STATUSES, WARNING
 from finops.costs.queries.cost_view import view_used
 from finops.costs.queries.sources import load_sources
 from finops.lib.errors import UserError
@@ -69,7 +69,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         return render(request, "budgets/budgets.html", {**context, "error": problem.message})
     chosen = {name: request.GET.get(name, "") for name in ("status", "scope")}
-    rows = [Row(each, bar_of(each)) for each in statuses if _is_chosen(each, chosen)]
+    rows = [Row(each, bar_of(each)) for each in statuses if _matches_filters(each, chosen)]
     shown = listing(request, rows, COLUMNS, order="risk")
     if wants_csv(request):
         return csv_of("budgets", [column for column in COLUMNS if column.name != "risk"], shown.rows)
@@ -86,7 +86,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     return render(request, "budgets/budgets.html", context)
 
 
-def _is_chosen(status: BudgetStatus, chosen: dict[str, str]) -> bool:
+def _matches_filters(status: BudgetStatus, chosen: dict[str, str]) -> bool:
     return chosen["status"] in ("", status.status) and chosen["scope"] in ("", status.scope)
 
 
@@ -96,11 +96,11 @@ def _statuses(chosen: str) -> list[Any]:
 
 def _first_suggestion(request: AccountRequest) -> Any:
     try:
-        found = suggestion(request.account, Budget(account=request.account))
+        result = suggestion(request.account, Budget(account=request.account))
     except UserError:
         # Only a hint: the page says what a budget is without it.
         return None
-    return found if found.amount is not None else None
+    return result if result.amount is not None else None
 
 
 @account_page()

@@ -25,7 +25,7 @@ from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 
 ALL_ROWS = 1_000_000
 FIRST_QUESTION = ForecastQuery(group_by=["service"])
@@ -46,7 +46,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     figures = None
     context: dict[str, Any] = {}
     try:
-        query = _asked(dict(request.GET.lists()))
+        query = _query_from_params(dict(request.GET.lists()))
         if wants_csv(request):
             return _csv(request, query)
         figures = forecast_figures(request.account, query)
@@ -59,7 +59,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         status, error = 400, problem.message
     context |= {"query": query, "error": error, "params": query.to_params()}
     context["default_basis"] = default_basis(query.basis, figures.answer.view if figures else None)
-    return answer_page(
+    return render_query_page(
         request,
         page="budgets/forecast.html",
         result="budgets/_forecast_result.html",
@@ -83,7 +83,7 @@ def month_end(request: AccountRequest) -> HttpResponse:
     return render(request, "budgets/_month_end.html", context)
 
 
-def _asked(params: dict[str, list[str]]) -> ForecastQuery:
+def _query_from_params(params: dict[str, list[str]]) -> ForecastQuery:
     """The question of the URL; the charts have their own days or months, whatever granularity it names."""
     if not any(name in ForecastQuery.__struct_fields__ or name == "f0" for name in params):
         return FIRST_QUESTION

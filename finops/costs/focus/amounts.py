@@ -15,7 +15,14 @@ import pyarrow.compute as pc
 from finops.costs.focus.errors import BadCell
 from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats, readings
-from finops.costs.focus.values import MOST_DIGITS, NO_NUMBER, NumberFormat, TooLarge, parse_amount, usual
+from finops.costs.focus.values import (
+    MOST_DIGITS,
+    NO_NUMBER,
+    NumberFormat,
+    TooLarge,
+    parse_amount,
+    usual_pattern,
+)
 from finops.lake.schema import MONEY, MONEY_LIMIT
 
 _NO_NUMBER_ARRAY: Final = pa.array(sorted(NO_NUMBER))
@@ -56,13 +63,15 @@ def _decimals(
     if pa.types.is_floating(type_):
         findings.cells("floating_point", column, pc.is_valid(values))
     elif pa.types.is_decimal(type_) or pa.types.is_integer(type_):
-        return _bounded(*_rescaled(values, column, findings))
+        return _check_bounds(*_rescale(values, column, findings))
     elif pa.types.is_dictionary(type_):
         values = values.dictionary_decode()
     if not _may_be_number(values.type):
         raise BadCell(column, -1, values.type, "does not hold numbers")
     text_ = values.cast(pa.string())
-    return _bounded(*_from_text(text_, column, findings, None if pa.types.is_floating(type_) else formats))
+    return _check_bounds(
+        *_from_text(text_, column, findings, None if pa.types.is_floating(type_) else formats)
+    )
 
 
 def _may_be_number(type_: pa.DataType) -> bool:
@@ -70,7 +79,7 @@ def _may_be_number(type_: pa.DataType) -> bool:
     return any(is_kind(type_) for is_kind in kinds)
 
 
-def _bounded(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | None]:
+def _check_bounds(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | None]:
     if large is not None:
         return decimals, large
     ends = pc.min_max(decimals).as_py()
@@ -80,7 +89,7 @@ def _bounded(decimals: pa.Array, large: int | None) -> tuple[pa.Array, int | Non
     return decimals, pc.index(pc.fill_null(outside, False), True).as_py()
 
 
-def _rescaled(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
+def _rescale(values: pa.Array, column: str, findings: Findings) -> tuple[pa.Array, int | None]:
     try:
         return values.cast(MONEY), None
     except pa.ArrowInvalid:
@@ -91,21 +100,21 @@ def _from_text(
     values: pa.Array, column: str, findings: Findings, formats: Formats | None
 ) -> tuple[pa.Array, int | None]:
     """`formats` is None for numbers that are stored as such."""
-    known = formats.numbers if formats else None
-    decimals = None if known is NumberFormat.COMMA else _plain(values)
+    number_format = formats.numbers if formats else None
+    decimals = None if number_format is NumberFormat.COMMA else _plain(values)
     if decimals is not None:
         return decimals, None
     missing = pc.is_in(values, value_set=_NO_NUMBER_ARRAY)
     if pc.any(missing).as_py():
         findings.cells("null_text", column, missing, values)
         values = pc.if_else(missing, pa.scalar(None, pa.string()), values)
-        decimals = None if known is NumberFormat.COMMA else _plain(values)
+        decimals = None if number_format is NumberFormat.COMMA else _plain(values)
         if decimals is not None:
             return decimals, None
-    if formats and known is None and _has_separators(values):
-        known = formats.number_format_midway()
-    found = _of_usual_form(values, column, findings, known or NumberFormat.POINT)
-    return (found, None) if found else _one_by_one(values, column, findings, formats)
+    if formats and number_format is None and _has_separators(values):
+        number_format = formats.number_format_midway()
+    decimals_of_form = _parse_usual_form(values, column, findings, number_format or NumberFormat.POINT)
+    return (decimals_of_form, None) if decimals_of_form else _parse_each(values, column, findings, formats)
 
 
 def _plain(values: pa.Array) -> pa.Array | None:
@@ -145,11 +154,11 @@ def _has_separators(values: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring_regex(values, r",|\..*\.")).as_py())
 
 
-def _of_usual_form(
+def _parse_usual_form(
     values: pa.Array, column: str, findings: Findings, format_: NumberFormat
 ) -> pa.Array | None:
     """All values at once when each is plain or has thousands apart; else None."""
-    pattern, thousands, decimal = usual(format_)
+    pattern, thousands, decimal = usual_pattern(format_)
     if not pc.all(pc.match_substring_regex(values, pattern)).as_py():
         return None
     plain = pc.replace_substring(values, thousands, "")
@@ -160,7 +169,7 @@ def _of_usual_form(
     return decimals
 
 
-def _one_by_one(
+def _parse_each(
     values: pa.Array, column: str, findings: Findings, formats: Formats | None
 ) -> tuple[pa.Array, int | None]:
     format_ = (formats.numbers if formats else None) or NumberFormat.POINT
@@ -170,15 +179,15 @@ def _one_by_one(
     flags: dict[str, list[bool]] = {}
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
-            number, found = parse_amount(value, format_)
+            number, kinds = parse_amount(value, format_)
         except TooLarge:
             large.append(pc.index(encoded.indices, place).as_py())
-            number, found = None, []
+            number, kinds = None, []
         except ValueError as error:
             index = pc.index(encoded.indices, place).as_py()
             raise BadCell(column, index, value, _other_format(value, formats) or str(error)) from error
         parsed.append(number)
-        for kind in found:
+        for kind in kinds:
             flags.setdefault(kind, [False] * len(encoded.dictionary))[place] = True
     for kind, mask in flags.items():
         findings.cells(kind, column, pa.array(mask).take(encoded.indices), values)

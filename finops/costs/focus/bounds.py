@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.errors import FocusFileError, display_value
 
 BATCH_ROWS: Final = 1 << 16
 """Rows that are decoded at once."""
@@ -49,10 +49,10 @@ def check_column(values: pa.Array, column: str, name: str, where: Where) -> None
     longest = LONGEST_JSON if fold in _JSON else LONGEST
     most = TAGS_BYTES if fold == spec.fold(spec.TAGS) else COLUMN_BYTES
     flat = not pa.types.is_nested(values.type)
-    total = sum(_measured(leaf, column, name, longest, where if flat else None) for leaf in _leaves(values))
+    total = sum(_measure(leaf, column, name, longest, where if flat else None) for leaf in _leaves(values))
     if total > most:
         raise FocusFileError(
-            f"{name}, {where(0)} and the {len(values) - 1:,} rows after it: the values of column {shown(column)} come to "
+            f"{name}, {where(0)} and the {len(values) - 1:,} rows after it: the values of column {display_value(column)} come to "
             f"{total >> 20:,} MB. {BATCH_ROWS:,} rows may have {most >> 20} MB of one column. "
             "Shorten the values, or leave the column out."
         )
@@ -67,7 +67,7 @@ def check_batch(size: int, name: str, where: Where) -> None:
         )
 
 
-def _measured(values: pa.Array, column: str, name: str, longest: int, where: Where | None) -> int:
+def _measure(values: pa.Array, column: str, name: str, longest: int, where: Where | None) -> int:
     """The bytes of a column of texts when they are decoded."""
     encoded = pa.types.is_dictionary(values.type)
     texts = values.dictionary if encoded else values

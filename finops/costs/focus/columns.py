@@ -328,7 +328,7 @@ OTHER_AMOUNTS: Final = tuple(
 
 def sources_of(column: str) -> tuple[str, ...]:
     """The FOCUS columns that fill a cost column."""
-    return TEXTS.get(column) or tuple(found[column] for found in (AMOUNTS, TIMES) if column in found)
+    return TEXTS.get(column) or tuple(mapping[column] for mapping in (AMOUNTS, TIMES) if column in mapping)
 
 
 def fold(name: str) -> str:
@@ -346,8 +346,8 @@ def focus_version(names: Collection[str]) -> str:
 
 def columns_of(version: str) -> frozenset[str]:
     """The columns of Cost and Usage in that FOCUS version."""
-    found = {name for since, names in SINCE.items() if since <= version for name in names}
-    return frozenset(found - REMOVED_IN_1_4 if version == "1.4" else found)
+    columns_until = {name for since, names in SINCE.items() if since <= version for name in names}
+    return frozenset(columns_until - REMOVED_IN_1_4 if version == "1.4" else columns_until)
 
 
 def dataset(folded: Collection[str]) -> str:

@@ -49,14 +49,14 @@ class _Plan(NamedTuple):
 
 def text(values: pa.Array, column: str, findings: Findings) -> pa.DictionaryArray:
     """Text, dictionary-encoded; the word NULL and blank text are null. Enumerated values get FOCUS's spelling."""
-    encoded = _encoded(values, column)
+    encoded = _encode(values, column)
     if len(encoded.dictionary) > _SMALL and column not in ENUMERATIONS:
-        return _without(encoded, _blank(encoded.dictionary), column, findings)
+        return _blank_to_null(encoded, _blank(encoded.dictionary), column, findings)
     plan = _plan(column, tuple(encoded.dictionary.to_pylist()))
-    encoded = _without(encoded, plan.blank, column, findings)
+    encoded = _blank_to_null(encoded, plan.blank, column, findings)
     if plan.unknown is not None:
         findings.cells("unknown_value", column, pc.take(plan.unknown, encoded.indices), encoded)
-    return encoded if plan.respelled is None else _respelled(encoded, plan.respelled, column, findings)
+    return encoded if plan.respelled is None else _respell(encoded, plan.respelled, column, findings)
 
 
 def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
@@ -79,7 +79,7 @@ def currency(values: pa.DictionaryArray, column: str, findings: Findings) -> pa.
     for place, (value, code) in enumerate(zip(values.dictionary.to_pylist(), fixed, strict=True)):
         if code is None and (index := pc.index(values.indices, place).as_py()) >= 0:
             raise BadCell(column, index, value, "is not a three-letter currency code such as USD")
-    return _respelled(values, fixed, column, findings)
+    return _respell(values, fixed, column, findings)
 
 
 def _currency_code(value: str) -> str | None:
@@ -87,7 +87,7 @@ def _currency_code(value: str) -> str | None:
     return code if len(code) == 3 and code.isascii() and code.isalpha() else None
 
 
-def _encoded(values: pa.Array, column: str) -> pa.DictionaryArray:
+def _encode(values: pa.Array, column: str) -> pa.DictionaryArray:
     if values.type == DICTIONARY:
         return values
     if pa.types.is_dictionary(values.type):
@@ -125,7 +125,7 @@ def _flags(flags: list[bool]) -> pa.Array | None:
     return pa.array(flags, pa.bool_()) if any(flags) else None
 
 
-def _without(
+def _blank_to_null(
     encoded: pa.DictionaryArray, blank: pa.Array | None, column: str, findings: Findings
 ) -> pa.DictionaryArray:
     """Null where the dictionary's value is blank. The dictionary stays, and may then hold unused values."""
@@ -133,8 +133,8 @@ def _without(
         return encoded
     findings.cells("null_text", column, pc.take(blank, encoded.indices), encoded)
     size = len(encoded.dictionary)
-    kept = pc.if_else(blank, pa.scalar(None, pa.int32()), pa.array(range(size), pa.int32()))
-    return pa.DictionaryArray.from_arrays(kept.take(encoded.indices), encoded.dictionary)
+    indices = pc.if_else(blank, pa.scalar(None, pa.int32()), pa.array(range(size), pa.int32()))
+    return pa.DictionaryArray.from_arrays(indices.take(encoded.indices), encoded.dictionary)
 
 
 _SPELLINGS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -142,7 +142,7 @@ _SPELLINGS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def _respelled(
+def _respell(
     encoded: pa.DictionaryArray, fixed: Sequence[str | None], column: str, findings: Findings
 ) -> pa.DictionaryArray:
     changed = _flags([new != old for new, old in zip(fixed, encoded.dictionary.to_pylist(), strict=True)])
@@ -156,9 +156,9 @@ def _respelled(
 def day(values: pa.Array, column: str, findings: Findings, formats: Formats) -> pa.Array:
     """UTC days as date32 of texts, timestamps or dates."""
     if pa.types.is_date(values.type):
-        return _within(values.cast(pa.date32()), column)
+        return _check_range(values.cast(pa.date32()), column)
     if pa.types.is_timestamp(values.type):
-        return _within(_utc(values, column, findings).cast(pa.date32(), safe=False), column)
+        return _check_range(_utc(values, column, findings).cast(pa.date32(), safe=False), column)
     return _days_of_text(text(values, column, findings), column, findings, formats)
 
 
@@ -171,7 +171,7 @@ def period(values: pa.Array, column: str, findings: Findings, formats: Formats) 
     """
     if pa.types.is_timestamp(values.type):
         moments = _utc(values, column, findings).cast(pa.timestamp("us"), safe=False)
-        return _within(_in_named_month(moments), column)
+        return _check_range(_in_named_month(moments), column)
     if pa.types.is_date(values.type):
         return day(values, column, findings, formats)
     encoded = text(values, column, findings)
@@ -209,7 +209,7 @@ def _local_month(value: str) -> date | None:
     return later.date().replace(day=1) if (later.year, later.month) != (start.year, start.month) else None
 
 
-def _within(days: pa.Array, column: str) -> pa.Array:
+def _check_range(days: pa.Array, column: str) -> pa.Array:
     outside = pc.or_(pc.less(days, pa.scalar(EARLIEST)), pc.greater(days, pa.scalar(LATEST)))
     index = pc.index(pc.fill_null(outside, False), True).as_py()
     if index >= 0:
@@ -228,9 +228,9 @@ def _days_of_text(encoded: pa.DictionaryArray, column: str, findings: Findings, 
                 raise BadCell(column, index, value, str(error)) from error
             days.append(Day(EARLIEST))
     for kind, order in (("us_date", DateOrder.MONTH_FIRST), ("day_first_date", DateOrder.DAY_FIRST)):
-        _count_days(encoded, column, findings, kind, [found.order is order for found in days])
-    _count_days(encoded, column, findings, "no_zone", [found.no_zone for found in days])
-    return pa.array([found.value for found in days], pa.date32()).take(encoded.indices)
+        _count_days(encoded, column, findings, kind, [parsed.order is order for parsed in days])
+    _count_days(encoded, column, findings, "no_zone", [parsed.no_zone for parsed in days])
+    return pa.array([parsed.value for parsed in days], pa.date32()).take(encoded.indices)
 
 
 def _count_days(
@@ -245,17 +245,17 @@ _days: dict[str, Day] = {}
 
 def _day(value: str, formats: Formats) -> Day:
     """parse_day, remembered: a file names the same hours again and again."""
-    known = _days.get(value)
-    if known is None:
+    parsed = _days.get(value)
+    if parsed is None:
         if needs_order(value):  # which means another day in another file
-            return _ordered_day(value, formats)
+            return _parse_ordered_day(value, formats)
         if len(_days) > 50_000:
             _days.clear()
-        known = _days[value] = parse_day(value)
-    return known
+        parsed = _days[value] = parse_day(value)
+    return parsed
 
 
-def _ordered_day(value: str, formats: Formats) -> Day:
+def _parse_ordered_day(value: str, formats: Formats) -> Day:
     order = formats.date_order()
     try:
         return parse_day(value, order)

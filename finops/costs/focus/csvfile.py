@@ -19,12 +19,12 @@ from typing import IO, Final
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from finops.costs.focus.ahead import ahead
 from finops.costs.focus.bounds import check_column
-from finops.costs.focus.csvtext import BLOCK_BYTES, PassedText, PlainText, text_of
-from finops.costs.focus.errors import FocusFileError, shown
-from finops.costs.focus.parquetfile import in_good_sizes
+from finops.costs.focus.csvtext import BLOCK_BYTES, PlainText, StreamedText, text_of
+from finops.costs.focus.errors import FocusFileError, display_value
+from finops.costs.focus.parquetfile import resize_batches
 from finops.costs.focus.parquetplan import MAX_COLUMNS
+from finops.costs.focus.prefetch_iterator import prefetch
 from finops.costs.focus.sniff import UTF_8, Format, encoding_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -46,7 +46,7 @@ class CsvFile:
         self.text_hash = ""
         """The digest of the text in gzip or UTF-16, in hex, once all of it was read; else ""."""
         self._encoding = encoding_of(head)
-        text = _decoded(head, self._encoding, name, whole=self.size <= len(head))
+        text = _decode(head, self._encoding, name, whole=self.size <= len(head))
         self.delimiter = _delimiter(text)
         self.names, self._header_lines = _header(text, self.delimiter, name)
         if len(self.names) > MAX_COLUMNS:
@@ -68,7 +68,7 @@ class CsvFile:
         last = len(self.names) - 1
         end, done = "", 0
         try:
-            with self._opened() as self._source:
+            with self._open() as self._source:
                 for batch in self._read(self._source, {*texts, last} - {*plain}, plain):
                     self._check(batch, done)
                     yield batch
@@ -76,7 +76,7 @@ class CsvFile:
                     done += len(batch[last])
                 tail, self.text_hash = self._source.tail(), self._source.content_hash()
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
         if not self._ends_with(tail, end):
             self._refuse_open_quote()
 
@@ -103,7 +103,7 @@ class CsvFile:
                 quoted_strings_can_be_null=True,
             ),
         )
-        for batch in in_good_sizes(_counted(ahead(iter(reader)), source)):
+        for batch in resize_batches(_count_batches(prefetch(iter(reader)), source)):
             yield {place: batch.column(labels[place]) for place in types}
 
     def _ends_with(self, tail: bytes, value: str) -> bool:
@@ -126,10 +126,10 @@ class CsvFile:
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Every row with its last line, the header first; blank lines are none. Slow: for messages only."""
-        lines = _Measured(self._lines(), self.name)
+        lines = _LineLimiter(self._lines(), self.name)
         rows = csv.reader(lines, delimiter=self.delimiter, strict=False)
         for fields in rows:
-            lines.held = 0
+            lines.pending_chars = 0
             if fields and rows.line_num >= self._header_lines:
                 yield rows.line_num, fields
 
@@ -137,12 +137,12 @@ class CsvFile:
         with text_of(self.path, self.format, self._encoding, self.name) as file:
             yield from _text_lines(file, self.name)
 
-    def _opened(self) -> PlainText:
+    def _open(self) -> PlainText:
         if self.format is Format.CSV and self._encoding == UTF_8:
             return PlainText(self.path)
-        return PassedText(self.path, self.format, self._encoding, self.name)
+        return StreamedText(self.path, self.format, self._encoding, self.name)
 
-    def _explained(self, error: Exception) -> FocusFileError:
+    def _explain(self, error: Exception) -> FocusFileError:
         """What is wrong, found by reading again slowly."""
         done = 0
         try:
@@ -150,22 +150,22 @@ class CsvFile:
                 if len(fields) != len(self.names):
                     return self._wrong_width(row, line, fields)
                 done = row
-        except FocusFileError as found:
-            return found
+        except FocusFileError as cause:
+            return cause
         except (EOFError, OSError, zlib.error):
             return FocusFileError(
                 f"{self.name} breaks off after row {done + 1}: the gzip data ends early or is damaged. {_AGAIN}"
             )
-        except csv.Error as found:
+        except csv.Error as cause:
             return FocusFileError(
-                f"{self.name} cannot be read as CSV after row {done + 1}: {found}. Perhaps a quote is not closed there."
+                f"{self.name} cannot be read as CSV after row {done + 1}: {cause}. Perhaps a quote is not closed there."
             )
         if "straddling" in str(error):
             return _too_long(self.name)
-        return FocusFileError(f"{self.name} cannot be read as CSV: {shown(error)}. {_AGAIN}")
+        return FocusFileError(f"{self.name} cannot be read as CSV: {display_value(error)}. {_AGAIN}")
 
     def _wrong_width(self, row: int, line: int, fields: list[str]) -> FocusFileError:
-        begins = shown(self.delimiter.join(fields))
+        begins = display_value(self.delimiter.join(fields))
         if len(fields) < len(self.names):
             hint = "The file may have broken off there, or a value holds a line break without quotes."
         else:
@@ -177,11 +177,11 @@ class CsvFile:
 
     def _refuse_open_quote(self) -> None:
         """An odd number of quotes may be a value like 5" in plain text; only an open one at the end is refused."""
-        lines = _Measured(self._lines(), self.name)
+        lines = _LineLimiter(self._lines(), self.name)
         rows, row = csv.reader(lines, delimiter=self.delimiter, strict=True), 0
         try:
             for fields in rows:
-                lines.held = 0
+                lines.pending_chars = 0
                 row += bool(fields) and rows.line_num >= self._header_lines
         except csv.Error as error:
             if "unexpected end of data" not in str(error):
@@ -191,18 +191,18 @@ class CsvFile:
             ) from error
 
 
-class _Measured:
+class _LineLimiter:
     """Lines of text, counted until `held` is set back: a row may have many lines, and all of it is in memory."""
 
     def __init__(self, lines: Iterator[str], name: str) -> None:
-        self.held = 0
+        self.pending_chars = 0
         self._lines = lines
         self._name = name
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
-            self.held += len(line)
-            if self.held > BLOCK_BYTES:
+            self.pending_chars += len(line)
+            if self.pending_chars > BLOCK_BYTES:
                 raise _too_long(self._name)
             yield line
 
@@ -213,14 +213,14 @@ def _too_long(name: str) -> FocusFileError:
     )
 
 
-def _counted(batches: Iterator[pa.RecordBatch], source: PlainText) -> Iterator[pa.RecordBatch]:
+def _count_batches(batches: Iterator[pa.RecordBatch], source: PlainText) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        source.taken += 1
+        source.blocks_read += 1
         if batch.num_rows:
             yield batch
 
 
-def _decoded(head: bytes, encoding: str, name: str, *, whole: bool) -> str:
+def _decode(head: bytes, encoding: str, name: str, *, whole: bool) -> str:
     try:
         return codecs.getincrementaldecoder(encoding)().decode(head, whole)
     except UnicodeDecodeError as error:
@@ -238,9 +238,9 @@ def _not_utf8(name: str, line: int) -> FocusFileError:
 
 def _delimiter(text: str) -> str:
     first = text.lstrip("\r\n").split("\n", 1)[0]
-    said = _SEPARATOR_LINE.match(text)
-    if said:
-        return said[1]
+    separator_line = _SEPARATOR_LINE.match(text)
+    if separator_line:
+        return separator_line[1]
     counts = {mark: first.count(mark) for mark in _DELIMITERS}
     return max(_DELIMITERS, key=lambda mark: counts[mark])
 
@@ -248,8 +248,8 @@ def _delimiter(text: str) -> str:
 def _header(text: str, delimiter: str, name: str) -> tuple[list[str], int]:
     """The column names, and how many lines of the file they and what comes before them take."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    said = _SEPARATOR_LINE.match(text)
-    before = len(said[0].splitlines()) if said else 0
+    separator_line = _SEPARATOR_LINE.match(text)
+    before = len(separator_line[0].splitlines()) if separator_line else 0
     try:
         names = next(
             (fields for fields in rows if rows.line_num > before and any(field.strip() for field in fields)),

@@ -37,7 +37,7 @@ class PlainText:
     """A file in UTF-8, which pyarrow reads by itself, and how much of it has been read."""
 
     def __init__(self, path: Path) -> None:
-        self.taken = 0
+        self.blocks_read = 0
         self._path = path
         self._raw = pa.OSFile(str(path), "rb")
 
@@ -50,7 +50,7 @@ class PlainText:
     @property
     def bytes_done(self) -> int:
         """Bytes of the file whose rows were taken: pyarrow itself reads 32 blocks ahead."""
-        return self.taken * BLOCK_BYTES
+        return self.blocks_read * BLOCK_BYTES
 
     def has_more_than(self, lines: int) -> bool:
         """Whether anything follows the first `lines` lines; pyarrow refuses a file that is only those."""
@@ -76,7 +76,7 @@ class PlainText:
             return file.read(HEAD)
 
 
-class PassedText(PlainText):
+class StreamedText(PlainText):
     """A file in gzip or in UTF-16, through Python: its text is hashed and its end seen as it passes."""
 
     closed = False
@@ -85,7 +85,7 @@ class PassedText(PlainText):
         super().__init__(path)
         self._kind = format_, encoding, name
         unpacked = pa.CompressedInputStream(self._raw, "gzip") if format_ is Format.CSV_GZ else self._raw
-        self._text = _decoded(unpacked, encoding, name)
+        self._text = _decode(unpacked, encoding, name)
         self._digest = ContentDigest()
         self._tail = b""
         self._ended = False
@@ -94,7 +94,7 @@ class PassedText(PlainText):
 
     @property
     def bytes_done(self) -> int:
-        return self._ends[min(self.taken, len(self._ends) - 1)]
+        return self._ends[min(self.blocks_read, len(self._ends) - 1)]
 
     def stream(self) -> Any:
         return pa.PythonFile(self, mode="r")
@@ -140,10 +140,10 @@ def _refuse_bomb(text: int, packed: int, name: str) -> None:
 def text_of(path: Path, format_: Format, encoding: str, name: str) -> Iterator[IO[bytes]]:
     """The text of a file in UTF-8, to be read by lines or by size."""
     with path.open("rb") as raw:
-        yield _decoded(gzip.GzipFile(fileobj=raw) if format_ is Format.CSV_GZ else raw, encoding, name)
+        yield _decode(gzip.GzipFile(fileobj=raw) if format_ is Format.CSV_GZ else raw, encoding, name)
 
 
-def _decoded(file: Any, encoding: str, name: str) -> Any:
+def _decode(file: Any, encoding: str, name: str) -> Any:
     return io.BufferedReader(_Utf16Text(file, name), HEAD) if encoding == UTF_16 else file
 
 

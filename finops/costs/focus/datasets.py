@@ -49,17 +49,21 @@ def read_rows(
     """The rows of a batch by field; only fields whose column the file has. BadCell for a value that is none, or is
     missing where every row has one. Empty texts are "", times UTC."""
     columns, place_of = dataset.columns, header.position
-    found: dict[str, Sequence[Any]] = {}
+    values_by_field: dict[str, Sequence[Any]] = {}
     for field, column in _present(columns.texts, header):
-        found[field] = _texts(batch[place_of[column]], column, findings)
+        values_by_field[field] = _texts(batch[place_of[column]], column, findings)
     for field, column in _present(columns.amounts, header):
-        found[field] = amounts.amount(batch[place_of[column]], column, findings, formats).to_pylist()
+        values_by_field[field] = amounts.amount(
+            batch[place_of[column]], column, findings, formats
+        ).to_pylist()
     for field, column in _present(columns.times, header):
-        found[field] = _times(batch[place_of[column]], column, findings, formats)
+        values_by_field[field] = _times(batch[place_of[column]], column, findings, formats)
     for field, column in _present(columns.periods, header):
-        found[field] = convert.period(batch[place_of[column]], column, Findings(), formats).to_pylist()
-    for place, values in enumerate(zip(*found.values(), strict=True)):
-        row = dict(zip(found, values, strict=True))
+        values_by_field[field] = convert.period(
+            batch[place_of[column]], column, Findings(), formats
+        ).to_pylist()
+    for place, values in enumerate(zip(*values_by_field.values(), strict=True)):
+        row = dict(zip(values_by_field, values, strict=True))
         _refuse_incomplete(dataset, row, place)
         yield row
 

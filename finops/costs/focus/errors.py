@@ -25,7 +25,7 @@ class BadCell(Exception):
         self.problem = problem
 
 
-def shown(value: Any) -> str:
+def display_value(value: Any) -> str:
     """A value as a message shows it: quoted, short, and without characters that a terminal or database refuses."""
     text = value if isinstance(value, str) else str(value)
     cut = text[:SHOWN] + "…" if len(text) > SHOWN else text

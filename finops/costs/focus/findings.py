@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.errors import printable, shown
+from finops.costs.focus.errors import display_value, printable
 from finops.costs.focus.report import FINDINGS, Finding
 
 
@@ -59,10 +59,10 @@ class Findings:
 
     def _example(self, column: str, index: int, values: pa.Array | None) -> str:
         place = f"{self._where(index)}, {column}"
-        return place if values is None else f"{place}: {shown(values[index].as_py())}"
+        return place if values is None else f"{place}: {display_value(values[index].as_py())}"
 
 
-def over_limit(rows: int, keys: int) -> Finding:
+def over_limit_finding(rows: int, keys: int) -> Finding:
     """That `keys` tag keys, which `rows` rows have, become no columns."""
     kind = "tags_over_limit"
     return Finding(kind=kind, message=FINDINGS[kind], rows=rows, columns={"Tags": rows}, first=f"{keys} keys")

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.errors import FocusFileError, display_value
 from finops.costs.focus.header import Header
 from finops.costs.focus.values import (
     DateOrder,
@@ -46,22 +46,22 @@ _MOST_DAYS: Final = 100_000
 """Distinct combinations of dates that are looked at; a file of hours in a month has under a thousand."""
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class FormatChoice(msgspec.Struct, frozen=True):
     """What the owner of the files says; None: decide it from each file."""
 
     numbers: NumberFormat | None = None
     dates: DateOrder | None = None
 
     @classmethod
-    def of(cls, numbers: str, dates: str) -> Chosen:
+    def of(cls, numbers: str, dates: str) -> FormatChoice:
         """From their values; empty: automatic. ValueError for a value that is none."""
         return cls(NumberFormat(numbers) if numbers else None, DateOrder(dates) if dates else None)
 
 
-AUTOMATIC: Final = Chosen()
+AUTOMATIC: Final = FormatChoice()
 
 
-class Reread(Exception):
+class RereadRequired(Exception):
     """The file turned out to have decimal commas after rows of it were read with decimal points."""
 
 
@@ -77,7 +77,7 @@ class _Reader(Protocol):
 class Formats:
     """One file's formats, decided when a value is met that could mean two things."""
 
-    def __init__(self, reader: _Reader, header: Header, chosen: Chosen) -> None:
+    def __init__(self, reader: _Reader, header: Header, chosen: FormatChoice) -> None:
         self._reader = reader
         self._header = header
         self.numbers = chosen.numbers
@@ -94,10 +94,10 @@ class Formats:
     def number_format_midway(self) -> NumberFormat:
         """The same, once rows were read with a decimal point. Reread when that was wrong."""
         undecided = self.numbers is None
-        found = self.number_format()
-        if undecided and found is NumberFormat.COMMA:
-            raise Reread
-        return found
+        decided = self.number_format()
+        if undecided and decided is NumberFormat.COMMA:
+            raise RereadRequired
+        return decided
 
     def date_order(self) -> DateOrder:
         """Of dates such as 05/09/2026. FocusFileError when nothing in the file decides."""
@@ -116,15 +116,15 @@ class _Cell(NamedTuple):
 
     def place(self, reader: _Reader) -> str:
         row = self.before + pc.index(self.values, self.value).as_py()
-        return f"{reader.row(row)}, {self.column}: {shown(self.value)}"
+        return f"{reader.row(row)}, {self.column}: {display_value(self.value)}"
 
 
 def readings(value: str) -> tuple[Decimal | None, Decimal | None]:
     """What a text is with a decimal point, and what with a decimal comma; None: no number."""
-    return _reading(value, NumberFormat.POINT), _reading(value, NumberFormat.COMMA)
+    return _parse_as(value, NumberFormat.POINT), _parse_as(value, NumberFormat.COMMA)
 
 
-def _reading(value: str, format_: NumberFormat) -> Decimal | None:
+def _parse_as(value: str, format_: NumberFormat) -> Decimal | None:
     try:
         return parse_amount(value, format_)[0]
     except TooLarge:
@@ -135,8 +135,8 @@ def _reading(value: str, format_: NumberFormat) -> Decimal | None:
 
 def _number_columns(header: Header) -> list[str]:
     """Those of the file, those that are imported first."""
-    wanted = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
-    return [name for name in dict.fromkeys(wanted) if name in header.position]
+    number_columns = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
+    return [name for name in dict.fromkeys(number_columns) if name in header.position]
 
 
 def _number_format_of(reader: _Reader, header: Header) -> tuple[NumberFormat, str]:
@@ -230,7 +230,7 @@ def _date_order_of(reader: _Reader, header: Header) -> tuple[DateOrder, str]:
             readings_ = [ordered_date(value, order) for order in DateOrder]
             if readings_.count(None) == 1:
                 order = DateOrder.MONTH_FIRST if readings_[0] else DateOrder.DAY_FIRST
-                return order, f"{reader.row(row)}, {column}: {shown(value)}"
+                return order, f"{reader.row(row)}, {column}: {display_value(value)}"
         if len(rows) < _MOST_DAYS:
             rows.setdefault(dates, row)
     telling = {
@@ -291,7 +291,7 @@ class _Dates(NamedTuple):
 
     def text(self) -> str:
         named = zip((_PERIOD, _PERIOD_END, _CHARGE), self[:3], strict=True)
-        return ", ".join(f"{name} {shown(value)}" for name, value in named if value)
+        return ", ".join(f"{name} {display_value(value)}" for name, value in named if value)
 
 
 _DECIDING: Final = ((_Dates.period_fits, all), (_Dates.fits, all), (_Dates.fits, any))
@@ -329,14 +329,14 @@ def _dates(reader: _Reader, header: Header) -> Iterator[tuple[_Dates, int]]:
             }
         )
         rows = table.append_column("row", pa.array(range(before, before + size), pa.int64()))
-        for found in rows.group_by(table.column_names).aggregate([("row", "min")]).to_pylist():
-            yield _Dates(*(found[name] for name in table.column_names)), found["row_min"]
+        for group in rows.group_by(table.column_names).aggregate([("row", "min")]).to_pylist():
+            yield _Dates(*(group[name] for name in table.column_names)), group["row_min"]
         before += size
 
 
-def _column(batch: Mapping[int, pa.Array], place: int | None, given: str | None, size: int) -> pa.Array:
+def _column(batch: Mapping[int, pa.Array], place: int | None, supplied: str | None, size: int) -> pa.Array:
     if place is None:
-        return pa.repeat(pa.scalar(given, pa.string()), size)
+        return pa.repeat(pa.scalar(supplied, pa.string()), size)
     return _plain(batch[place])
 
 
@@ -346,10 +346,10 @@ def _ambiguous_date(reader: _Reader, header: Header, dates: _Dates, row: int) ->
         for column, value in dates.entries(_date_columns(header))
         if ordered_date(value, DateOrder.DAY_FIRST) != ordered_date(value, DateOrder.MONTH_FIRST)
     )
-    days = [found for order in DateOrder if (found := ordered_date(value, order))]
-    both = " or ".join(f"{found.day} {found:%B %Y}" for found in days)
+    days = [day for order in DateOrder if (day := ordered_date(value, order))]
+    both = " or ".join(f"{day.day} {day:%B %Y}" for day in days)
     return FocusFileError(
-        f"{header.name}, {reader.row(row)}, column {column}: {shown(value)} is {both}, and neither another date nor the "
+        f"{header.name}, {reader.row(row)}, column {column}: {display_value(value)} is {both}, and neither another date nor the "
         "billing periods of the file say which. Set the date order: “Date order” on the upload form, --dates "
         "day-first or --dates month-first with import_focus. Nothing was imported.",
         field="date_order",

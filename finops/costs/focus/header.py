@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus import foreign
-from finops.costs.focus.errors import FocusFileError, printable, shown
+from finops.costs.focus import foreign_formats
+from finops.costs.focus.errors import FocusFileError, display_value, printable
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, MAX_EXTENSIONS, OPTIONAL, extension_column
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError, nearest_choices
 
 _SET = (
     "Export the file again with them, or give a value that holds for every row: --set Column=value with "
@@ -61,18 +61,18 @@ MAX_NAME: Final = 256
 
 def _extensions(names: Sequence[str]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Places of the provider's own columns by cost column, and those left out: there twice, or more than the lake keeps."""
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     left_out = []
     for place, name in enumerate(names):
         bare = "".join(char for char in name.strip() if char.isprintable())
         if bare[:2].casefold() != "x_" or not bare[2:]:
             continue
         column = extension_column(bare[2 : 2 + MAX_NAME])
-        if column in found or len(found) >= MAX_EXTENSIONS:
+        if column in places or len(places) >= MAX_EXTENSIONS:
             left_out.append(printable(name))
         else:
-            found[column] = place
-    return found, tuple(left_out)
+            places[column] = place
+    return places, tuple(left_out)
 
 
 def _fills(header: Header, name: str) -> bool:
@@ -83,39 +83,43 @@ def _fills(header: Header, name: str) -> bool:
 
 def check_defaults(defaults: Mapping[str, str]) -> dict[str, str]:
     """The values for missing columns under their FOCUS names. UserError for a column that FOCUS does not know."""
-    known = {spec.fold(name): name for name in needed()}
-    found: dict[str, str] = {}
-    for given, value in defaults.items():
-        name = known.get(spec.fold(given))
+    columns_by_fold = {spec.fold(name): name for name in import_columns()}
+    checked: dict[str, str] = {}
+    for column_given, value in defaults.items():
+        name = columns_by_fold.get(spec.fold(column_given))
         if name is None:
             mandatory = [column for columns in spec.MANDATORY for column in columns]
-            close = ", ".join(nearest(given, mandatory) or nearest(given, needed()) or sorted(needed()))
+            close = ", ".join(
+                nearest_choices(column_given, mandatory)
+                or nearest_choices(column_given, import_columns())
+                or sorted(import_columns())
+            )
             raise UserError(
-                f"A value was given for the column {shown(given)}, which an import does not use. Columns: {close}.",
+                f"A value was given for the column {display_value(column_given)}, which an import does not use. Columns: {close}.",
                 field="defaults",
-                value=given,
+                value=column_given,
             )
         _refuse_constant_amount(name, value)
         if not value.strip() or not value.isprintable():
             raise UserError(
                 f"The value given for {name} is empty or not text.", field="defaults", value=value
             )
-        found[name] = value.strip()
-    return found
+        checked[name] = value.strip()
+    return checked
 
 
 def _refuse_constant_amount(column: str, value: str) -> None:
     """One amount for every row is money that nobody was billed."""
     if column in spec.AMOUNTS.values() and not value.strip().startswith("@"):
         raise UserError(
-            f"{column} cannot be {shown(value.strip())} in every row: that would make up money or usage. Write "
+            f"{column} cannot be {display_value(value.strip())} in every row: that would make up money or usage. Write "
             f"{column}=@Column to take another column of the file, or add the column to the file.",
             field="defaults",
             value=value,
         )
 
 
-def needed() -> tuple[str, ...]:
+def import_columns() -> tuple[str, ...]:
     """The Cost and Usage columns that an import reads, without the actor columns."""
     texts = [name for names in spec.TEXTS.values() for name in names]
     return tuple(dict.fromkeys([*texts, *spec.AMOUNTS.values(), *spec.TIMES.values(), spec.TAGS]))
@@ -129,10 +133,10 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
         return _dataset_header(name, names, folded, dataset)
     _refuse_foreign(name, names)
     position = _positions(name, names, folded, (*spec.KNOWN, *spec.ACTOR_COLUMNS))
-    _refuse_unknown(name, names, position, defaults)
-    given = {column: value for column, value in defaults.items() if column not in position}
+    _refuse_unknown_columns(name, names, position, defaults)
+    used_defaults = {column: value for column, value in defaults.items() if column not in position}
     version = spec.focus_version(position)
-    copied = _copies(name, names, {c: v for c, v in given.items() if v.startswith("@")})
+    copied = _copies(name, names, {c: v for c, v in used_defaults.items() if v.startswith("@")})
     own, left_out = _extensions(names)
     header = Header(
         name=name,
@@ -141,107 +145,113 @@ def read_header(name: str, names: Sequence[str], defaults: Mapping[str, str]) ->
         version=version,
         position={**position, **copied, **own},
         left_out=left_out,
-        supplied={column: value for column, value in given.items() if not value.startswith("@")},
+        supplied={column: value for column, value in used_defaults.items() if not value.startswith("@")},
         copied={column: names[place] for column, place in copied.items()},
         not_needed=tuple(column for column in defaults if column in position),
         missing=tuple(
-            c for c in needed() if c in spec.columns_of(version) and c not in position and c not in given
+            c
+            for c in import_columns()
+            if c in spec.columns_of(version) and c not in position and c not in used_defaults
         ),
         **_others(names, folded),
     )
-    _refuse_lacking(header)
+    _refuse_missing_columns(header)
     return header
 
 
-def _positions(name: str, names: Sequence[str], folded: list[str], wanted: Sequence[str]) -> dict[str, int]:
+def _positions(
+    name: str, names: Sequence[str], folded: list[str], column_names: Sequence[str]
+) -> dict[str, int]:
     places: dict[str, list[int]] = {}
     for place, fold in enumerate(folded):
         places.setdefault(fold, []).append(place)
-    found = {column: places[spec.fold(column)] for column in wanted if spec.fold(column) in places}
+    places_found = {
+        column: places[spec.fold(column)] for column in column_names if spec.fold(column) in places
+    }
     others = (column for columns in spec.DATASETS.values() for column in columns.all)
-    used = {*needed(), *spec.ACTOR_COLUMNS, *others}
-    for column, at in found.items():
+    used = {*import_columns(), *spec.ACTOR_COLUMNS, *others}
+    for column, at in places_found.items():
         if len(at) > 1 and column in used:
-            spots = " and ".join(f"{shown(names[place])} (column {place + 1})" for place in at)
+            spots = " and ".join(f"{display_value(names[place])} (column {place + 1})" for place in at)
             raise FocusFileError(
                 f"{name} has {column} more than once: {spots}. Remove all but one.", field=column
             )
-    return {column: at[0] for column, at in found.items()}
+    return {column: at[0] for column, at in places_found.items()}
 
 
 def _refuse_foreign(name: str, names: Sequence[str]) -> None:
-    what = foreign.foreign(names)
+    what = foreign_formats.detect_foreign_format(names)
     if what:
         raise FocusFileError(f"{name} {what}")
 
 
-def _refuse_unknown(
+def _refuse_unknown_columns(
     name: str, names: Sequence[str], position: Mapping[str, int], defaults: Mapping[str, str]
 ) -> None:
     copied = [value for value in defaults.values() if value.startswith("@")]
     if len([column for column in position if column in spec.KNOWN]) + len(copied) >= 2:
         return
-    first = ", ".join(shown(column) for column in names[:5])
+    first = ", ".join(display_value(column) for column in names[:5])
     raise FocusFileError(
         f"{name} is not a FOCUS file: its {len(names)} columns begin with {first}. Export your costs in the FOCUS "
         "format (AWS Data Exports, Azure Cost Management, Google Cloud and Oracle offer it), version 1.0 to 1.4."
     )
 
 
-def _copies(name: str, names: Sequence[str], given: Mapping[str, str]) -> dict[str, int]:
+def _copies(name: str, names: Sequence[str], copies: Mapping[str, str]) -> dict[str, int]:
     """The place of the column that fills each of `given`: the one of that very name, else the one that reads so."""
-    found: dict[str, int] = {}
-    for column, value in given.items():
-        wanted = value[1:].strip()
-        places = [place for place, other in enumerate(names) if other.strip() == wanted]
+    positions: dict[str, int] = {}
+    for column, value in copies.items():
+        source = value[1:].strip()
+        places = [place for place, other in enumerate(names) if other.strip() == source]
         places = places or [
-            place for place, other in enumerate(names) if spec.fold(other) == spec.fold(wanted) != ""
+            place for place, other in enumerate(names) if spec.fold(other) == spec.fold(source) != ""
         ]
         if not places:
-            close = ", ".join(map(shown, nearest(wanted, names) or names[:10]))
+            close = ", ".join(map(display_value, nearest_choices(source, names) or names[:10]))
             raise FocusFileError(
-                f"{column} is to be copied from {shown(wanted)}, but {name} has no such column. Nearest: {close}.",
+                f"{column} is to be copied from {display_value(source)}, but {name} has no such column. Nearest: {close}.",
                 field="defaults",
                 value=value,
             )
         if len(places) > 1:
-            spots = " and ".join(f"{shown(names[place])} (column {place + 1})" for place in places)
+            spots = " and ".join(f"{display_value(names[place])} (column {place + 1})" for place in places)
             raise FocusFileError(
-                f"{column} is to be copied from {shown(wanted)}, and {name} has that more than once: {spots}.",
+                f"{column} is to be copied from {display_value(source)}, and {name} has that more than once: {spots}.",
                 field="defaults",
                 value=value,
             )
-        found[column] = places[0]
-    return found
+        positions[column] = places[0]
+    return positions
 
 
 def _others(names: Sequence[str], folded: list[str]) -> dict[str, tuple[str, ...]]:
-    known = {spec.fold(column) for column in spec.KNOWN}
-    others = [printable(name) for name, fold in zip(names, folded, strict=True) if fold not in known]
+    known_names = {spec.fold(column) for column in spec.KNOWN}
+    others = [printable(name) for name, fold in zip(names, folded, strict=True) if fold not in known_names]
     extensions = tuple(name for name in others if name.strip().casefold().startswith("x_"))
     return {"extensions": extensions, "stray": tuple(name for name in others if name not in extensions)}
 
 
-def _refuse_lacking(header: Header) -> None:
-    lacking = [names[0] for names in spec.MANDATORY if not any(header.has(column) for column in names)]
-    if not lacking:
+def _refuse_missing_columns(header: Header) -> None:
+    missing = [names[0] for names in spec.MANDATORY if not any(header.has(column) for column in names)]
+    if not missing:
         return
-    count = "a column" if len(lacking) == 1 else f"{len(lacking)} columns"
+    count = "a column" if len(missing) == 1 else f"{len(missing)} columns"
     raise FocusFileError(
-        f"{header.name} lacks {count} that an import cannot do without: {', '.join(lacking)}. {_SET}",
-        field=lacking[0],
-        value=lacking,
+        f"{header.name} lacks {count} that an import cannot do without: {', '.join(missing)}. {_SET}",
+        field=missing[0],
+        value=missing,
     )
 
 
 def _dataset_header(name: str, names: Sequence[str], folded: list[str], dataset: str) -> Header:
     columns = spec.DATASETS[dataset]
     position = _positions(name, names, folded, columns.all)
-    lacking = [column for column in columns.mandatory if column not in position]
-    if lacking:
+    missing_mandatory = [column for column in columns.mandatory if column not in position]
+    if missing_mandatory:
         raise FocusFileError(
-            f"{name} is {_ARTICLE[dataset]} {dataset} file but lacks {', '.join(lacking)}. Export it again with them.",
-            field=lacking[0],
+            f"{name} is {_ARTICLE[dataset]} {dataset} file but lacks {', '.join(missing_mandatory)}. Export it again with them.",
+            field=missing_mandatory[0],
         )
     missing = tuple(column for column in columns.all if column not in position)
     is_old = dataset == spec.CONTRACT_COMMITMENT and spec.fold("ContractCommitmentCreated") not in folded

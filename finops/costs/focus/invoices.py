@@ -67,17 +67,17 @@ def read_details(
     header: Header,
     findings: Findings,
     formats: Formats,
-    known: set[DetailKey],
+    detail_keys: set[DetailKey],
 ) -> Iterator[InvoiceDetailRow]:
     """The details of a batch. BadCell for a missing issuer, invoice, period, currency or amount, a value that is none,
     or a detail that is among `known` already, which all of the batch join: its amount would count twice."""
     for place, row in enumerate(read_rows(INVOICE_DETAILS, batch, header, findings, formats)):
         detail = InvoiceDetailRow(**row)
         if detail.detail_id:
-            if detail.key in known:
+            if detail.key in detail_keys:
                 column = INVOICE_DETAILS.columns.texts["detail_id"]
                 raise BadCell(column, place, detail.detail_id, "is in this import twice for one invoice")
-            known.add(detail.key)
+            detail_keys.add(detail.key)
         yield detail
 
 

@@ -41,21 +41,21 @@ def json_text(values: pa.Array) -> pa.Array:
         pairs = pc.binary_join_element_wise(
             _with_null_text(json_text(values.keys)), _with_null_text(json_text(values.items)), ":"
         )
-        found = _joined(values.offsets, pairs, "{", "}")
+        texts = _join_lists(values.offsets, pairs, "{", "}")
     elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        found = _joined(values.offsets, _with_null_text(json_text(values.values)), "[", "]")
+        texts = _join_lists(values.offsets, _with_null_text(json_text(values.values)), "[", "]")
     elif pa.types.is_struct(type_):
-        found = _of_struct(values)
+        texts = _of_struct(values)
     else:
         return _of_scalars(values)
-    return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.string()))
+    return pc.if_else(pc.is_valid(values), texts, pa.scalar(None, pa.string()))
 
 
 def _with_null_text(texts: pa.Array) -> pa.Array:
     return pc.fill_null(texts, _NULL)
 
 
-def _joined(offsets: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
+def _join_lists(offsets: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
     # The children of a sliced array are whole, so its offsets fit them as they are.
     lists = pa.ListArray.from_arrays(offsets.cast(pa.int32()), texts.cast(pa.string()))
     return pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
@@ -63,7 +63,7 @@ def _joined(offsets: pa.Array, texts: pa.Array, opening: str, closing: str) -> p
 
 def _of_struct(values: pa.Array) -> pa.Array:
     fields: list[Any] = [
-        pc.binary_join_element_wise(_encoded(values.type.field(place).name), json_text(column), ":")
+        pc.binary_join_element_wise(_encode_string(values.type.field(place).name), json_text(column), ":")
         for place, column in enumerate(values.flatten())
     ]
     if not fields:
@@ -78,9 +78,11 @@ def _of_scalars(values: pa.Array) -> pa.Array:
     if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_):
         return values.cast(pa.string())
     distinct = values if pa.types.is_dictionary(type_) else values.cast(pa.string()).dictionary_encode()
-    texts = [None if value is None else _encoded(str(value)) for value in distinct.dictionary.to_pylist()]
+    texts = [
+        None if value is None else _encode_string(str(value)) for value in distinct.dictionary.to_pylist()
+    ]
     return pa.array(texts, pa.string()).take(distinct.indices)
 
 
-def _encoded(text: str) -> str:
+def _encode_string(text: str) -> str:
     return msgspec.json.encode(text).decode()

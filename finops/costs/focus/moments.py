@@ -35,26 +35,26 @@ def moments(values: pa.Array, column: str, days: Callable[[], pa.Array]) -> pa.A
     if pa.types.is_timestamp(values.type):
         return values.cast(MOMENT, safe=False)
     encoded = text(values, column, Findings())
-    found = [_moment(value) for value in encoded.dictionary.to_pylist()]
-    exact = pa.array([one.moment for one in found], MOMENT).take(encoded.indices)
+    parsed = [_moment(value) for value in encoded.dictionary.to_pylist()]
+    exact = pa.array([one.moment for one in parsed], MOMENT).take(encoded.indices)
     if exact.null_count == encoded.null_count:
         return exact
-    of_day = pa.array([one.time and _micros(one.time) for one in found], pa.int64()).take(encoded.indices)
+    of_day = pa.array([one.time and _micros(one.time) for one in parsed], pa.int64()).take(encoded.indices)
     midnight = days().cast(pa.timestamp("ms")).cast(MOMENT)
     return pc.coalesce(exact, pc.add(midnight, pc.fill_null(of_day, 0).cast(pa.duration("us"))))
 
 
 def _moment(value: str) -> _Moment:
     """Remembered: a file names the same hours again and again."""
-    known = _known.get(value)
-    if known is None:
+    moment = _known.get(value)
+    if moment is None:
         if len(_known) > _REMEMBERED:
             _known.clear()
-        known = _known[value] = _parsed(value.strip())
-    return known
+        moment = _known[value] = _parse(value.strip())
+    return moment
 
 
-def _parsed(bare: str) -> _Moment:
+def _parse(bare: str) -> _Moment:
     try:
         moment = datetime.fromisoformat(bare.removesuffix(" UTC"))
         return _Moment(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))

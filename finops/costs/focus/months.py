@@ -65,8 +65,8 @@ class MonthInFiles:
 
 
 def _sum(amounts: pa.Array) -> Decimal:
-    found: Decimal = pc.sum(amounts).as_py()
-    return found
+    total: Decimal = pc.sum(amounts).as_py()
+    return total
 
 
 def _count(texts: pa.DictionaryArray, value: str) -> int:

@@ -15,19 +15,19 @@ from finops.costs.focus import commitments, invoices
 from finops.costs.focus.commitments import Commitment
 from finops.costs.focus.datasets import MAX_ROWS
 from finops.costs.focus.errors import BadCell, FocusFileError
-from finops.costs.focus.findings import Findings, over_limit
-from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, Chosen, Reread
+from finops.costs.focus.findings import Findings, over_limit_finding
+from finops.costs.focus.formats import AUTOMATIC, DATES_SHOWN, NUMBERS_SHOWN, FormatChoice, RereadRequired
 from finops.costs.focus.header import Header, check_defaults, optional_columns
 from finops.costs.focus.invoices import BillingPeriodRow, DetailKey, InvoiceDetailRow
 from finops.costs.focus.months import MonthInFiles
-from finops.costs.focus.opened import FocusFile, Opened, Reader, Survey, open_file, refused, survey
+from finops.costs.focus.open_files import FocusFile, OpenFile, Reader, Survey, cell_error, open_file, survey
 from finops.costs.focus.report import FileReport, ImportReport, MonthReport, Total
-from finops.costs.focus.rows import Columns, by_month
+from finops.costs.focus.rows import Columns, split_by_month
 from finops.costs.focus.spool import MonthRows, Spool, spool_schema
 from finops.costs.focus.tags import Tags
 from finops.costs.focus.values import NumberFormat
 
-__all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "Normalised", "normalise"]
+__all__ = ["DEFAULT_ACTOR_TAG_KEYS", "FocusFile", "NormalisedBill", "normalise"]
 
 DEFAULT_ACTOR_TAG_KEYS: Final = ("aws:createdBy", "Oracle-Tags.CreatedBy", "createdBy", "owner")
 MAX_MONTHS: Final = 120
@@ -37,17 +37,17 @@ Progress = Callable[[int, int], None]
 """Called after each batch with the bytes read so far, over all files, and the rows."""
 
 
-class Normalised:
+class NormalisedBill:
     """What `normalise` leaves: months whose rows can be read, commitments, and the report.
 
     When `straight` the one month is read from the files while its batches are taken: errors arise there, batches can
     be taken once, and the report is whole only afterwards.
     """
 
-    def __init__(self, run: _Run, months: list[MonthRows], *, straight: bool) -> None:
+    def __init__(self, run: _Run, months: list[MonthRows], *, direct: bool) -> None:
         self._run = run
         self.months = months
-        self.straight = straight
+        self.direct = direct
 
     @property
     def commitments(self) -> list[Commitment] | None:
@@ -84,9 +84,9 @@ def normalise(
     source_id: str,
     defaults: Mapping[str, str] | None = None,
     actor_tag_keys: Sequence[str] = DEFAULT_ACTOR_TAG_KEYS,
-    chosen: Chosen = AUTOMATIC,
+    chosen: FormatChoice = AUTOMATIC,
     progress: Progress | None = None,
-) -> Normalised:
+) -> NormalisedBill:
     """Read all files and spool their rows by billing month into `folder`, which the caller removes afterwards.
 
     Files that share a month together form it. FocusFileError names the file, row and column that cannot be
@@ -103,7 +103,7 @@ def normalise(
     for one in opened:
         if one.reader.delimiter not in (",", ""):
             one.formats.number_format()
-    found = survey(opened)
+    first_survey = survey(opened)
     optional = optional_columns(one.header for one in opened)
 
     def rows(month: date, parts: Callable[[], Iterator[pa.RecordBatch]], keys: Sequence[str]) -> MonthRows:
@@ -114,17 +114,19 @@ def normalise(
             optional=optional,
             tag_keys=keys,
             actor_tag_keys=actor_tag_keys,
-            taken=run.tell,
+            on_batch=run.tell,
         )
 
-    if found is not None:
-        return Normalised(
-            run, [rows(found.month, lambda: run.straight(opened, found), found.keys)], straight=True
+    if first_survey is not None:
+        return NormalisedBill(
+            run,
+            [rows(first_survey.month, lambda: run.direct(opened, first_survey), first_survey.keys)],
+            direct=True,
         )
     try:
         with Spool(folder, run.schema) as spool:
             run.spool(opened, spool)
-    except Reread:
+    except RereadRequired:
         for one in opened:
             one.formats.number_format()
         run = _Run(opened, progress)
@@ -132,13 +134,13 @@ def normalise(
             run.spool(opened, spool)
     keys = run.tag_keys
     months = [rows(month, partial(spool.read, month), keys) for month in spool.months]
-    return Normalised(run, months, straight=False)
+    return NormalisedBill(run, months, direct=False)
 
 
 class _Run:
     """The state of one import while its files are read."""
 
-    def __init__(self, files: Sequence[Opened], progress: Progress | None) -> None:
+    def __init__(self, files: Sequence[OpenFile], progress: Progress | None) -> None:
         self.files = files
         self.commitments: list[Commitment] | None = None
         self.invoice_details: list[InvoiceDetailRow] = []
@@ -162,17 +164,20 @@ class _Run:
     def tag_keys(self) -> list[str]:
         return self._tags.kept_keys()
 
-    def spool(self, files: Sequence[Opened], spool: Spool) -> None:
+    def spool(self, files: Sequence[OpenFile], spool: Spool) -> None:
         for opened in files:
             for month, part in self._parts(opened):
                 spool.write(month, part)
                 self.tell()
 
-    def straight(self, files: Sequence[Opened], found: Survey) -> Iterator[pa.RecordBatch]:
+    def direct(self, files: Sequence[OpenFile], first_survey: Survey) -> Iterator[pa.RecordBatch]:
         """The rows of the one month. FocusFileError when the files are not those of the survey any more."""
         for opened in files:
             for month, part in self._parts(opened):
-                if month != found.month or not self._tags.key_rows.keys() <= found.key_rows.keys():
+                if (
+                    month != first_survey.month
+                    or not self._tags.key_rows.keys() <= first_survey.key_rows.keys()
+                ):
                     raise FocusFileError(
                         f"{opened.header.name} was changed while it was imported. Import it again."
                     )
@@ -186,7 +191,7 @@ class _Run:
         findings, dropped = self._findings.all(), self._tags.dropped_keys()
         if dropped:
             rows = sum(self._tags.key_rows[key] for key in dropped)
-            findings.append(over_limit(rows, len(dropped)))
+            findings.append(over_limit_finding(rows, len(dropped)))
         return ImportReport(
             files=self._reports,
             rows=sum(month.rows for month in self.months.values()),
@@ -199,14 +204,14 @@ class _Run:
             tag_keys_dropped=dropped[:LISTED_KEYS],
         )
 
-    def _parts(self, opened: Opened) -> Iterator[tuple[date, pa.RecordBatch]]:
+    def _parts(self, opened: OpenFile) -> Iterator[tuple[date, pa.RecordBatch]]:
         """The rows of a file, batch after batch, each by billing month. Commitments are kept aside."""
         reader, header = opened.reader, opened.header
         report = _file_report(reader, header)
         self._reports.append(report)
         self._reading = reader
-        for batch in reader.batches(*opened.wanted()):
-            size, parts = self._taken(opened, batch, report.rows)
+        for batch in reader.batches(*opened.columns_to_read()):
+            size, parts = self._take_batch(opened, batch, report.rows)
             report.rows += size
             yield from parts
         if not report.rows:
@@ -217,8 +222,8 @@ class _Run:
         self._reading = None
         self._bytes += reader.size
 
-    def _taken(
-        self, opened: Opened, batch: Mapping[int, pa.Array], before: int
+    def _take_batch(
+        self, opened: OpenFile, batch: Mapping[int, pa.Array], before: int
     ) -> tuple[int, list[tuple[date, pa.RecordBatch]]]:
         reader, header = opened.reader, opened.header
         self._findings.begin_batch(lambda index: f"{header.name} {reader.row(before + index)}")
@@ -227,35 +232,35 @@ class _Run:
                 return self._take_dataset(batch, opened), []
             return self._take_costs(batch, opened)
         except BadCell as bad:
-            raise refused(bad, opened, before) from bad
+            raise cell_error(bad, opened, before) from bad
         finally:
             self._findings.end_batch()
 
-    def _take_dataset(self, batch: Mapping[int, pa.Array], opened: Opened) -> int:
-        header, before = opened.header, self._rows_beside_costs
-        read = batch, header, self._findings, opened.formats
+    def _take_dataset(self, batch: Mapping[int, pa.Array], opened: OpenFile) -> int:
+        header, before = opened.header, self._other_dataset_rows
+        arguments = batch, header, self._findings, opened.formats
         if header.dataset == spec.CONTRACT_COMMITMENT:
             self.commitments = self.commitments or []
-            self.commitments.extend(commitments.read_batch(*read))
+            self.commitments.extend(commitments.read_batch(*arguments))
         elif header.dataset == spec.INVOICE_DETAIL:
-            self.invoice_details.extend(invoices.read_details(*read, self._details_known))
+            self.invoice_details.extend(invoices.read_details(*arguments, self._details_known))
         else:
-            self.billing_periods.extend(invoices.read_periods(*read))
-        if self._rows_beside_costs > MAX_ROWS:
+            self.billing_periods.extend(invoices.read_periods(*arguments))
+        if self._other_dataset_rows > MAX_ROWS:
             raise FocusFileError(f"{header.name} has more than {MAX_ROWS:,} rows of {header.dataset}.")
-        return self._rows_beside_costs - before
+        return self._other_dataset_rows - before
 
     @property
-    def _rows_beside_costs(self) -> int:
+    def _other_dataset_rows(self) -> int:
         return len(self.commitments or ()) + len(self.invoice_details) + len(self.billing_periods)
 
     def _take_costs(
-        self, batch: Mapping[int, pa.Array], opened: Opened
+        self, batch: Mapping[int, pa.Array], opened: OpenFile
     ) -> tuple[int, list[tuple[date, pa.RecordBatch]]]:
         columns = Columns(batch, opened.header, self._findings, self._tags, opened.formats)
         periods = columns.periods()
         arrays = [columns.of(name, periods) for name in self.schema.names]
-        parts = list(by_month(pa.record_batch(arrays, schema=self.schema), periods))
+        parts = list(split_by_month(pa.record_batch(arrays, schema=self.schema), periods))
         for month, part in parts:
             self._month(month, opened.header).add(part)
         return len(periods), parts
@@ -284,7 +289,7 @@ def _file_report(reader: Reader, header: Header) -> FileReport:
     )
 
 
-def _enter_formats(report: FileReport, opened: Opened) -> None:
+def _enter_formats(report: FileReport, opened: OpenFile) -> None:
     formats = opened.formats
     if opened.has_text_numbers:
         report.number_format = NUMBERS_SHOWN[formats.numbers or NumberFormat.POINT]
@@ -294,6 +299,8 @@ def _enter_formats(report: FileReport, opened: Opened) -> None:
         report.date_order_because = formats.dates_because
 
 
-def _month_report(month: date, found: MonthInFiles) -> MonthReport:
-    totals = [Total(currency, sums.billed, sums.effective) for currency, sums in sorted(found.sums.items())]
-    return MonthReport(f"{month:%Y-%m}", found.rows, totals)
+def _month_report(month: date, in_files: MonthInFiles) -> MonthReport:
+    totals = [
+        Total(currency, sums.billed, sums.effective) for currency, sums in sorted(in_files.sums.items())
+    ]
+    return MonthReport(f"{month:%Y-%m}", in_files.rows, totals)

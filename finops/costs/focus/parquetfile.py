@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from finops.costs.focus import parquetplan
 from finops.costs.focus.bounds import BATCH_ROWS, GATHERED_BYTES, check_batch, check_column
-from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.errors import FocusFileError, display_value
 from finops.costs.focus.sniff import Format
 
 
@@ -27,7 +27,7 @@ class ParquetFile:
         self._rows_done = 0
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...]], parquetplan.Plan] = {}
         parquetplan.check_footer(path, self.size, name)
-        with self._explained("footer"), parquetplan.open_file(path) as file:
+        with self._explain_errors("footer"), parquetplan.open_file(path) as file:
             parquetplan.check_schema(file, self.size, name)
             self.names: list[str] = file.schema_arrow.names
             self._types: list[pa.DataType] = file.schema_arrow.types
@@ -43,12 +43,12 @@ class ParquetFile:
         self._rows_done = 0
         places = [*texts, *plain]
         names = [self.names[place] for place in places]
-        with self._explained("data"):
+        with self._explain_errors("data"):
             plan = self._plan(texts, plain)
             with parquetplan.open_file(
                 self.path, metadata=self._metadata, read_dictionary=plan.as_dictionary
             ) as file:
-                for batch in in_good_sizes(file.iter_batches(batch_size=plan.rows, columns=names)):
+                for batch in resize_batches(file.iter_batches(batch_size=plan.rows, columns=names)):
                     if self._rows_done + batch.num_rows > self.rows:
                         raise self._wrong_count("more")
                     columns = {place: batch.column(self.names[place]) for place in places}
@@ -93,11 +93,11 @@ class ParquetFile:
 
     where = row
 
-    def _explained(self, part: str) -> _Explained:
-        return _Explained(self, part)
+    def _explain_errors(self, part: str) -> _ErrorExplainer:
+        return _ErrorExplainer(self, part)
 
 
-class _Explained:
+class _ErrorExplainer:
     """Turns pyarrow's errors about a damaged file into one that its owner understands."""
 
     def __init__(self, file: ParquetFile, part: str) -> None:
@@ -117,11 +117,11 @@ class _Explained:
         if isinstance(error, pa.ArrowException | OSError | UnicodeDecodeError):
             raise FocusFileError(
                 f"{self._file.name} begins like Parquet but its {self._part} cannot be read{after}: "
-                f"{shown(error)}. It may have broken off; download or export it again."
+                f"{display_value(error)}. It may have broken off; download or export it again."
             ) from error
 
 
-def in_good_sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def resize_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Small batches taken together: each costs the same 3 ms, however few rows it has."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -129,12 +129,12 @@ def in_good_sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         waiting.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= BATCH_ROWS // 2 or size >= GATHERED_BYTES:
-            yield from joined(waiting)
+            yield from merge_batches(waiting)
             waiting, rows, size = [], 0, 0
-    yield from joined(waiting)
+    yield from merge_batches(waiting)
 
 
-def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def merge_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The rows in one batch with one dictionary a column (more only beyond 2 GB of text)."""
     if len(batches) <= 1:
         return batches

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from finops.costs.focus.bounds import BATCH_BYTES, BATCH_ROWS, COLUMN_BYTES
-from finops.costs.focus.errors import FocusFileError, shown
+from finops.costs.focus.errors import FocusFileError, display_value
 
 MAX_FOOTER: Final = 32 << 20
 FREE_ROWS: Final = 1_000_000
@@ -99,14 +99,14 @@ def check_schema(file: pq.ParquetFile, size: int, name: str) -> None:
         column = metadata.schema.column(index)
         if column.max_definition_level > MAX_DEPTH or column.path.count(".") > MAX_DEPTH:
             raise FocusFileError(
-                f"{name}: column {shown(column.path)} is nested more than {MAX_DEPTH} levels deep. Leave it out."
+                f"{name}: column {display_value(column.path)} is nested more than {MAX_DEPTH} levels deep. Leave it out."
             )
 
 
 def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], columns: Sequence[str]) -> Plan:
     """How to read the `columns`, of which `texts` become dictionaries where they can. FocusFileError for columns
     that cannot be read in bounded memory. Cost: a millisecond a row group, and its dictionaries."""
-    _refuse_repeated(file, name, columns)
+    _refuse_duplicate_columns(file, name, columns)
     leaves = list(_leaves(file.schema_arrow, set(columns), file.metadata))
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
     as_dictionary: dict[str, None] = {}
@@ -130,11 +130,13 @@ def plan(path: Path, file: pq.ParquetFile, name: str, texts: Sequence[str], colu
         elif "DELTA_BYTE_ARRAY" in encodings:
             rows = min(rows, _CAREFUL_ROWS)
     if measurable:
-        as_dictionary |= dict.fromkeys(_growing(path, file.metadata, measurable, name))
+        as_dictionary |= dict.fromkeys(_unbounded_leaves(path, file.metadata, measurable, name))
     return Plan(list(as_dictionary), rows)
 
 
-def _growing(path: Path, metadata: pq.FileMetaData, leaves: Sequence[_Leaf], name: str) -> Iterator[str]:
+def _unbounded_leaves(
+    path: Path, metadata: pq.FileMetaData, leaves: Sequence[_Leaf], name: str
+) -> Iterator[str]:
     """The leaves whose dictionary could make more of a batch than a column may have."""
     columns = list(dict.fromkeys(leaf.path for leaf in leaves))
     with open_file(path, metadata=metadata, read_dictionary=columns, buffer_size=_STREAM) as file:
@@ -203,13 +205,13 @@ def _check_chunks(file: pq.ParquetFile, leaf: _Leaf, chunks: Sequence[tuple[Any,
     fixed = file.metadata.schema.column(leaf.place)
     if fixed.physical_type == "FIXED_LEN_BYTE_ARRAY" and fixed.length > MAX_FIXED:
         raise FocusFileError(
-            f"{name}: the values of column {shown(leaf.path)} have {fixed.length:,} bytes each; {MAX_FIXED:,} can be read. "
+            f"{name}: the values of column {display_value(leaf.path)} have {fixed.length:,} bytes each; {MAX_FIXED:,} can be read. "
             "Leave it out."
         )
     for place, (chunk, _) in enumerate(chunks, start=1):
         if chunk.total_uncompressed_size > MAX_CHUNK:
             raise FocusFileError(
-                f"{name}: column {shown(leaf.path)} of row group {place} has {chunk.total_uncompressed_size >> 20:,} MB; "
+                f"{name}: column {display_value(leaf.path)} of row group {place} has {chunk.total_uncompressed_size >> 20:,} MB; "
                 f"{MAX_CHUNK >> 20:,} can be read. Write smaller row groups."
             )
 
@@ -220,8 +222,10 @@ def _rows_of(chunk: Any, rows: int) -> int:
     return max(1, BATCH_ROWS * _USUAL_VALUES // max(values, _USUAL_VALUES))
 
 
-def _refuse_repeated(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> None:
+def _refuse_duplicate_columns(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> None:
     names = file.schema_arrow.names
     for column in columns:
         if names.count(column) > 1:
-            raise FocusFileError(f"{name} has the column {shown(column)} more than once. Remove all but one.")
+            raise FocusFileError(
+                f"{name} has the column {display_value(column)} more than once. Remove all but one."
+            )

@@ -17,7 +17,7 @@ from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
 from finops.costs.focus.header import Header
 from finops.costs.focus.jsontext import as_text, is_nested, json_text
-from finops.costs.focus.lenient import Read, leniently
+from finops.costs.focus.lenient_conversion import Converter, convert_leniently
 from finops.costs.focus.moments import moments
 from finops.costs.focus.spool import FLAT_TAGS
 from finops.costs.focus.tags import Tags
@@ -64,8 +64,8 @@ class Columns:
     def periods(self) -> pa.Array:
         """The first days of the billing periods."""
         column = spec.BILLING_PERIOD
-        found = convert.period(self._raw(column), column, self._noting(column), self._formats)
-        return self._complete(column, found)
+        periods = convert.period(self._raw(column), column, self._findings_for(column), self._formats)
+        return self._check_complete(column, periods)
 
     def _charge_days(self, periods: pa.Array) -> pa.Array:
         if not self._header.has(spec.CHARGE_PERIOD):
@@ -74,7 +74,7 @@ class Columns:
             )
             return periods
         column = spec.CHARGE_PERIOD
-        days = convert.day(self._raw(column), column, self._noting(column), self._formats)
+        days = convert.day(self._raw(column), column, self._findings_for(column), self._formats)
         if not days.null_count:
             return days
         self._findings.cells("charge_period_from_billing_period", spec.CHARGE_PERIOD, pc.is_null(days))
@@ -83,60 +83,62 @@ class Columns:
     def tags(self) -> pa.Array:
         """The tags in the flat form."""
         if not self._header.has(spec.TAGS):
-            return _nothing(self._size)
-        return self._tags.flat(self._raw(spec.TAGS), spec.TAGS, self._noting(spec.TAGS))
+            return _null_column(self._size)
+        return self._tags.flat(self._raw(spec.TAGS), spec.TAGS, self._findings_for(spec.TAGS))
 
     def _amount(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, MONEY)
         of_column = amounts.quantity if column in spec.QUANTITIES else amounts.amount
-        read: Read = partial(of_column, formats=self._formats)
+        convert: Converter = partial(of_column, formats=self._formats)
         if column in spec.LENIENT:
-            read = partial(leniently, read, MONEY)
-        return self._complete(column, read(self._raw(column), column, self._noting(column)))
+            convert = partial(convert_leniently, convert, MONEY)
+        return self._check_complete(column, convert(self._raw(column), column, self._findings_for(column)))
 
     def _moments(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, MOMENT)
         raw = self._raw(column)
 
-        day: Read = partial(convert.day, formats=self._formats)
+        day: Converter = partial(convert.day, formats=self._formats)
 
         def days() -> pa.Array:
             # Their untidiness is counted with the day of the charge or of the billing period.
             if column in spec.LENIENT:
-                return leniently(day, pa.date32(), raw, column, self._noting(column))
+                return convert_leniently(day, pa.date32(), raw, column, self._findings_for(column))
             return day(raw, column, Findings())
 
         return moments(raw, column, days)
 
     def _currency(self) -> pa.DictionaryArray:
         (column,) = spec.TEXTS["currency"]
-        return convert.currency(self._text(column), column, self._noting(column))
+        return convert.currency(self._text(column), column, self._findings_for(column))
 
     def _dense(self, column: str) -> pa.Array:
         if not self._header.has(column):
             return pa.nulls(self._size, pa.string())
-        return convert.dense_text(self._raw(column), column, self._noting(column))
+        return convert.dense_text(self._raw(column), column, self._findings_for(column))
 
     def _first(self, names: Sequence[str]) -> pa.DictionaryArray:
         """The first of these FOCUS columns with a value, row by row."""
         present = [self._text(name) for name in names if self._header.has(name)]
         if not present:
-            return _nothing(self._size)
-        found = present[0]
+            return _null_column(self._size)
+        values = present[0]
         for other in present[1:]:
-            if found.null_count:
-                found = pc.coalesce(found.dictionary_decode(), other.dictionary_decode()).dictionary_encode()
-        return found
+            if values.null_count:
+                values = pc.coalesce(
+                    values.dictionary_decode(), other.dictionary_decode()
+                ).dictionary_encode()
+        return values
 
     def _extension(self, name: str) -> pa.DictionaryArray:
         """A provider's own column, whatever its type, as text."""
         if name not in self._header.position:
-            return _nothing(self._size)
+            return _null_column(self._size)
         column = f"x_{extension_name(name)}"
-        raw, noting = self._raw(name), self._noting(column)
-        values = leniently(convert.text, DICTIONARY, as_text(raw), column, noting)
+        raw, noting = self._raw(name), self._findings_for(column)
+        values = convert_leniently(convert.text, DICTIONARY, as_text(raw), column, noting)
         return values if values.type == DICTIONARY else values.dictionary_encode()
 
     def _text(self, column: str) -> pa.DictionaryArray:
@@ -144,11 +146,11 @@ class Columns:
             raw = self._raw(column)
             if column in spec.DETAILS and is_nested(raw.type):
                 raw = json_text(raw)
-            values = convert.text(raw, column, self._noting(column))
-            self._texts[column] = self._complete(column, values)
+            values = convert.text(raw, column, self._findings_for(column))
+            self._texts[column] = self._check_complete(column, values)
         return self._texts[column]
 
-    def _complete(self, column: str, values: pa.Array) -> pa.Array:
+    def _check_complete(self, column: str, values: pa.Array) -> pa.Array:
         """Refuses an empty cell where a row is worthless without; counts one where FOCUS wants a value."""
         if not values.null_count:
             return values
@@ -161,7 +163,7 @@ class Columns:
             self._findings.cells("empty_expected", column, pc.is_null(values))
         return values
 
-    def _noting(self, column: str) -> Findings:
+    def _findings_for(self, column: str) -> Findings:
         """Where untidiness of `column` is counted; a value that the owner gave is none of the file's."""
         return Findings() if column in self._header.supplied else self._findings
 
@@ -171,7 +173,7 @@ class Columns:
         return pa.repeat(pa.scalar(self._header.supplied[column]), self._size)
 
 
-def by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[date, pa.RecordBatch]]:
+def split_by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[date, pa.RecordBatch]]:
     """The rows of each billing month; nearly always all are of one."""
     ends = pc.min_max(periods).as_py()
     first, last = ends["min"].replace(day=1), ends["max"].replace(day=1)
@@ -183,5 +185,5 @@ def by_month(rows: pa.RecordBatch, periods: pa.Array) -> Iterator[tuple[date, pa
         yield month, rows.filter(pc.equal(months, pa.scalar(month, pa.date32())))
 
 
-def _nothing(size: int) -> pa.DictionaryArray:
+def _null_column(size: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.nulls(size, pa.int32()), pa.array([], pa.string()))

@@ -49,12 +49,12 @@ def sniff(path: Path, name: str) -> tuple[Format, bytes]:
     if head.startswith(b"PAR1"):
         return Format.PARQUET, head
     if head.startswith(b"\x1f\x8b"):
-        return Format.CSV_GZ, _csv_head(_unpacked(head, name), f"{name} (unpacked)")
+        return Format.CSV_GZ, _csv_head(_unpack(head, name), f"{name} (unpacked)")
     return Format.CSV, _csv_head(head, name)
 
 
-def _unpacked(head: bytes, name: str) -> bytes:
-    unpacked = _inflated(head)
+def _unpack(head: bytes, name: str) -> bytes:
+    unpacked = _inflate(head)
     if not unpacked:
         raise FocusFileError(
             f"{name} begins like gzip but unpacks to nothing. Download it again; it may have broken off."
@@ -68,7 +68,7 @@ def _unpacked(head: bytes, name: str) -> bytes:
     return unpacked
 
 
-def _inflated(head: bytes) -> bytes:
+def _inflate(head: bytes) -> bytes:
     """What can be unpacked of the first bytes, over several gzip members if need be."""
     unpacked, rest = b"", head
     while rest and len(unpacked) < HEAD:

@@ -14,10 +14,10 @@ from typing import Any, Final, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.ahead import ahead
 from finops.costs.focus.columns import DENSE
 from finops.costs.focus.convert import DICTIONARY
-from finops.costs.focus.parquetfile import joined
+from finops.costs.focus.parquetfile import merge_batches
+from finops.costs.focus.prefetch_iterator import prefetch
 from finops.costs.focus.tags import pairs
 from finops.lake.schema import COST_SCHEMA, EXTENSION_PREFIX, OPTIONAL, tag_column
 
@@ -50,8 +50,8 @@ def spool_schema(optional: Collection[str]) -> pa.Schema:
 
 def _cost_fields(optional: Collection[str]) -> list[pa.Field]:
     own = [pa.field(name, DICTIONARY) for name in optional if name.startswith(EXTENSION_PREFIX)]
-    known = [_field(field) for field in COST_SCHEMA if field.name not in OPTIONAL or field.name in optional]
-    return [*known, *own]
+    fields = [_field(field) for field in COST_SCHEMA if field.name not in OPTIONAL or field.name in optional]
+    return [*fields, *own]
 
 
 class Spool:
@@ -107,14 +107,14 @@ class MonthRows:
         optional: Collection[str],
         tag_keys: Sequence[str],
         actor_tag_keys: Sequence[str],
-        taken: Callable[[], None] = lambda: None,
+        on_batch: Callable[[], None] = lambda: None,
     ) -> None:
         self.month = month
         self._parts = parts
         self._source_id = source_id
         self._tag_keys = tag_keys
         self._actor_tag_keys = actor_tag_keys
-        self._taken = taken
+        self._on_batch = on_batch
         self.schema = pa.schema(
             [
                 *_cost_fields(optional),
@@ -126,8 +126,8 @@ class MonthRows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Row groups of 122,880 rows (fewer of more than 273 columns), each with one dictionary a column. Holds a few of them in memory."""
-        for group in ahead(self._finished(group) for group in self._groups()):
-            self._taken()
+        for group in prefetch(self._to_lake_schema(group) for group in self._groups()):
+            self._on_batch()
             yield group
 
     def _groups(self) -> Iterator[pa.RecordBatch]:
@@ -140,16 +140,16 @@ class MonthRows:
                 last = waiting.pop()
                 over = count - self._group_rows
                 waiting.append(last.slice(0, last.num_rows - over))
-                yield from joined(waiting)
+                yield from merge_batches(waiting)
                 waiting, count = [last.slice(last.num_rows - over)], over
                 size = waiting[0].nbytes
             if size >= GROUP_BYTES:
-                yield from joined(waiting)
+                yield from merge_batches(waiting)
                 waiting, count, size = [], 0, 0
         if count:
-            yield from joined(waiting)
+            yield from merge_batches(waiting)
 
-    def _finished(self, group: pa.RecordBatch) -> pa.RecordBatch:
+    def _to_lake_schema(self, group: pa.RecordBatch) -> pa.RecordBatch:
         tags = group.column(FLAT_TAGS)
         sets = [dict(pairs(flat)) for flat in tags.dictionary.to_pylist()]
         size = group.num_rows
@@ -162,16 +162,16 @@ class MonthRows:
         return pa.record_batch([columns[name] for name in self.schema.names], schema=self.schema)
 
     def _actor(
-        self, named: pa.DictionaryArray, tags: pa.DictionaryArray, sets: list[dict[str, str]]
+        self, column: pa.DictionaryArray, tags: pa.DictionaryArray, sets: list[dict[str, str]]
     ) -> pa.Array:
         """Who caused each row: the file's own actor column, else the first actor tag the row has."""
-        found = [next((tags[key] for key in self._actor_tag_keys if key in tags), None) for tags in sets]
-        if not any(found):
-            return named
-        by_tag = _spread(found, tags.indices)
-        if named.null_count == len(named):
+        actors = [next((tags[key] for key in self._actor_tag_keys if key in tags), None) for tags in sets]
+        if not any(actors):
+            return column
+        by_tag = _spread(actors, tags.indices)
+        if column.null_count == len(column):
             return by_tag
-        return pc.coalesce(named.dictionary_decode(), by_tag.dictionary_decode()).dictionary_encode()
+        return pc.coalesce(column.dictionary_decode(), by_tag.dictionary_decode()).dictionary_encode()
 
     def _tag_columns(
         self, tags: pa.DictionaryArray, sets: list[dict[str, str]]

@@ -84,14 +84,14 @@ class Tags:
         return sorted(key for key, _ in self.key_rows.most_common()[MAX_KEYS:])
 
     def _read(self, raw: str) -> TagSet:
-        known = self._known.get(raw)
-        if known is None:
+        tag_set = self._known.get(raw)
+        if tag_set is None:
             if self._known_size >= _REMEMBERED:
                 self._known.clear()
                 self._known_size = 0
-            known = self._known[raw] = read_tags(raw)
+            tag_set = self._known[raw] = read_tags(raw)
             self._known_size += len(raw) + 100
-        return known
+        return tag_set
 
     def _count(self, sets: list[TagSet], indices: pa.Array) -> None:
         counted = pc.value_counts(indices.drop_null())
@@ -135,24 +135,24 @@ def read_tags(raw: str) -> TagSet:
     if text in _NULLS:
         return TagSet(None)
     try:
-        found = _items(_decoded("{" + text + "}" if text.startswith('"') else text))  # Azure leaves them out
-        return TagSet(None, unreadable=True) if found is None else _tag_set(found)
+        items = _items(_decode("{" + text + "}" if text.startswith('"') else text))  # Azure leaves them out
+        return TagSet(None, unreadable=True) if items is None else _tag_set(items)
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return TagSet(None, unreadable=True)
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     """JSON; an object that may have a key twice as its list of pairs, because the decoder keeps only the last."""
-    found = _decoder.decode(text)
-    if not isinstance(found, dict) or len(_AFTER_KEY.findall(text)) <= len(found):
-        return found
+    decoded = _decoder.decode(text)
+    if not isinstance(decoded, dict) or len(_AFTER_KEY.findall(text)) <= len(decoded):
+        return decoded
     outermost: list[tuple[str, Any]] = []
 
-    def ended(pairs_of_object: list[tuple[str, Any]]) -> dict[str, Any]:
+    def keep_outermost(pairs_of_object: list[tuple[str, Any]]) -> dict[str, Any]:
         outermost[:] = pairs_of_object
         return dict(pairs_of_object)
 
-    json.loads(text, object_pairs_hook=ended, parse_float=str)
+    json.loads(text, object_pairs_hook=keep_outermost, parse_float=str)
     return _Pairs(outermost)
 
 
@@ -160,16 +160,16 @@ class _Pairs(list[tuple[str, Any]]):
     """The keys and values of a JSON object in their order."""
 
 
-def _items(found: Any) -> Iterable[Any] | None:
-    if found is None:
+def _items(decoded: Any) -> Iterable[Any] | None:
+    if decoded is None:
         return ()
-    if isinstance(found, _Pairs):
-        return found
-    if isinstance(found, dict):
-        return found.items()
-    if isinstance(found, list) and all(isinstance(item, dict) for item in found):
-        named = [(_first(item, _KEY_NAMES), _first(item, _VALUE_NAMES)) for item in found]
-        return None if any(not isinstance(key, str) for key, _ in named) else named
+    if isinstance(decoded, _Pairs):
+        return decoded
+    if isinstance(decoded, dict):
+        return decoded.items()
+    if isinstance(decoded, list) and all(isinstance(item, dict) for item in decoded):
+        pairs_of_items = [(_first(item, _KEY_NAMES), _first(item, _VALUE_NAMES)) for item in decoded]
+        return None if any(not isinstance(key, str) for key, _ in pairs_of_items) else pairs_of_items
     return None
 
 

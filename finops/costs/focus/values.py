@@ -76,44 +76,44 @@ def parse_amount(value: str, format_: NumberFormat = NumberFormat.POINT) -> tupl
 
     `$1,234.50 `, `(5.00)`, `1'234.5` and `1.5E-7` are amounts with a decimal point; `1.234,50 €` is with a comma.
     """
-    found, bare = [], value.strip()
+    kinds, bare = [], value.strip()
     if bare != value:
-        found.append("spaces_around_amount")
+        kinds.append("spaces_around_amount")
     if bare in NO_NUMBER:
         return None, ["null_text"]
     bare = bare.translate(_SPACES_AND_APOSTROPHES)
     if bare.startswith("(") and bare.endswith(")"):
         bare = "-" + bare[1:-1].strip()
-        found.append("negative_in_parentheses")
-    bare, signs = _without_sign(bare)
+        kinds.append("negative_in_parentheses")
+    bare, signs = _strip_sign(bare)
     if signs:
-        found.append("currency_sign")
+        kinds.append("currency_sign")
     marks = _MARKS[format_]
     if marks.grouped.fullmatch(bare):
         bare = bare.replace(marks.thousands, "").replace(" ", "").replace("'", "")
-        found.append("thousands_separator")
+        kinds.append("thousands_separator")
     if not marks.plain.fullmatch(bare):
         raise ValueError("is not a number")
-    return _exact(bare.replace(marks.decimal, "."), found), found
+    return _exact(bare.replace(marks.decimal, "."), kinds), kinds
 
 
-def _without_sign(bare: str) -> tuple[str, bool]:
+def _strip_sign(bare: str) -> tuple[str, bool]:
     minus, rest = ("-", bare[1:].strip()) if bare.startswith("-") else ("", bare)
     stripped = rest.strip(_SIGNS).strip()
     return minus + stripped, stripped != rest
 
 
-def _exact(bare: str, found: list[str]) -> Decimal:
+def _exact(bare: str, kinds: list[str]) -> Decimal:
     number = Decimal(bare)
     if number.adjusted() >= MOST_DIGITS and number:
         raise TooLarge("is too large")
     rounded = number.quantize(_ATTO, context=_CONTEXT)
     if rounded != number:
-        found.append("rounded")
+        kinds.append("rounded")
     return rounded
 
 
-def usual(format_: NumberFormat) -> tuple[str, str, str]:
+def usual_pattern(format_: NumberFormat) -> tuple[str, str, str]:
     """A regular expression of the usual numbers of a format, its thousands and its decimal mark: for whole columns."""
     marks = _MARKS[format_]
     point, group = re.escape(marks.decimal), re.escape(marks.thousands)
@@ -158,7 +158,7 @@ def needs_order(value: str) -> bool:
 
 def parse_moment(value: str) -> datetime:
     """An ISO 8601 time, in UTC when it says no zone (2026/09/05 too). ValueError when it is none."""
-    bare = _YEAR_FIRST.sub(lambda found: f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}", value.strip())
+    bare = _YEAR_FIRST.sub(lambda match: f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}", value.strip())
     try:
         return datetime.fromisoformat(bare.removesuffix(" UTC") + ("Z" if bare.endswith(" UTC") else ""))
     except ValueError as error:
@@ -171,21 +171,21 @@ def parse_day(value: str, order: DateOrder = DateOrder.MONTH_FIRST) -> Day:
     ValueError when it is neither, or outside of the years 1990 to 2199.
     """
     if needs_order(value):
-        found = ordered_date(value, order)
-        if found is None:
-            shown = "month/day/year" if order is DateOrder.MONTH_FIRST else "day/month/year"
-            raise ValueError(f"is not a date as {shown}")
-        return Day(_checked(found), order, no_zone=True)
+        day = ordered_date(value, order)
+        if day is None:
+            order_text = "month/day/year" if order is DateOrder.MONTH_FIRST else "day/month/year"
+            raise ValueError(f"is not a date as {order_text}")
+        return Day(_check_year(day), order, no_zone=True)
     moment = parse_moment(value)
     if moment.tzinfo is None:
-        return Day(_checked(moment.date()), no_zone=True)
+        return Day(_check_year(moment.date()), no_zone=True)
     try:
-        return Day(_checked(moment.astimezone(UTC).date()))
+        return Day(_check_year(moment.astimezone(UTC).date()))
     except OverflowError as error:
         raise ValueError("is not between the years 1990 and 2199") from error
 
 
-def _checked(value: date) -> date:
+def _check_year(value: date) -> date:
     if not EARLIEST <= value <= LATEST:
         raise ValueError("is not between the years 1990 and 2199")
     return value

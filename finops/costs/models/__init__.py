@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.scoping import AccountOwned
 from finops.costs.completeness import MAX_SETTLE_DAYS
 from finops.costs.focus.values import DateOrder, NumberFormat
-from finops.costs.models.closing import ClosedMonth, ClosedMonthSum
+from finops.costs.models.closed_months import ClosedMonth, ClosedMonthSum
 from finops.costs.models.invoices import BillingPeriod, InvoiceDetail, InvoiceTotal
 
 __all__ = [
@@ -193,7 +193,7 @@ class CostImport(AccountOwned):
     decision = models.JSONField(
         default=dict,
         blank=True,
-        help_text="finops.costs.replacing.Decision; empty until a person has decided.",
+        help_text="finops.costs.import_plan.Decision; empty until a person has decided.",
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     stage = models.CharField(max_length=60, blank=True)

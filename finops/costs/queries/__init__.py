@@ -4,9 +4,9 @@ from finops.costs.queries.context import account_context, currencies_of
 from finops.costs.queries.cost_view import CostViewSettings, cost_view
 from finops.costs.queries.sources import source_health
 from finops.costs.queries.spend import query_spend
-from finops.costs.queries.spend_fold import shortened
+from finops.costs.queries.spend_fold import fit_to_size
 from finops.costs.queries.values import MAX_LIMIT as MAX_VALUES_LIMIT
-from finops.costs.queries.values import given_days, list_dimension_values
+from finops.costs.queries.values import days_from_arguments, list_dimension_values
 
 __all__ = [
     "MAX_VALUES_LIMIT",
@@ -14,9 +14,9 @@ __all__ = [
     "account_context",
     "cost_view",
     "currencies_of",
-    "given_days",
+    "days_from_arguments",
+    "fit_to_size",
     "list_dimension_values",
     "query_spend",
-    "shortened",
     "source_health",
 ]

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendPlan, SpendSum
-from finops.lib.money import added, subtracted
+from finops.lib.money import exact_difference, exact_sum
 
 Group = tuple[tuple[str | None, ...], str]
 """A group's values, and the currency."""
@@ -22,10 +22,10 @@ def after_splits(plan: SpendPlan, sums: Sequence[SpendSum], moves: Sequence[Spen
 
     A group that has nothing left is gone, unless its currency has no other. Cost: about 6 microseconds for each sum.
     """
-    found = _emptied(_merged(sums, moves), {(move.keys, move.currency) for move in moves})
+    totals = _drop_emptied_groups(_merge(sums, moves), {(move.keys, move.currency) for move in moves})
     if not plan.dimensions or plan.top == ALL_GROUPS:
-        return [total.as_sum(key, plan.top, 0) for key, total in found.items()]
-    return _folded(plan, found)
+        return [total.as_sum(key, plan.top, 0) for key, total in totals.items()]
+    return _fold_rest(plan, totals)
 
 
 class _Key(NamedTuple):
@@ -85,37 +85,39 @@ def _plus(one: Decimal, other: Decimal) -> Decimal:
     """The exact sum; most sums have nothing on most sides."""
     if not other:
         return one
-    return added((one, other)) if one else other
+    return exact_sum((one, other)) if one else other
 
 
-def _merged(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
+def _merge(*parts: Iterable[SpendSum]) -> dict[_Key, _Total]:
     """One total for all that is alike."""
-    found: dict[_Key, _Total] = {}
+    totals: dict[_Key, _Total] = {}
     for each in parts:
         for part in each:
             key = _Key(
                 (part.keys, part.currency), part.bucket, part.charge_category, part.part, part.end, part.lump
             )
-            known = found.get(key)
-            if known is None:
-                known = found[key] = _Total(part.labels)
-            known.add(part)
-    return found
+            total = totals.get(key)
+            if total is None:
+                total = totals[key] = _Total(part.labels)
+            total.add(part)
+    return totals
 
 
-def _emptied(sums: dict[_Key, _Total], touched: set[Group]) -> dict[_Key, _Total]:
+def _drop_emptied_groups(sums: dict[_Key, _Total], touched: set[Group]) -> dict[_Key, _Total]:
     """Without groups that moved away whole."""
     alive = {key.group for key, total in sums.items() if total.amount or total.compared or total.previous}
-    gone = touched - alive
-    if not gone:
+    emptied = touched - alive
+    if not emptied:
         return sums
-    currencies = {key.group[1] for key in sums if key.group not in gone}
+    currencies = {key.group[1] for key in sums if key.group not in emptied}
     return {
-        key: total for key, total in sums.items() if key.group not in gone or key.group[1] not in currencies
+        key: total
+        for key, total in sums.items()
+        if key.group not in emptied or key.group[1] not in currencies
     }
 
 
-def _folded(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
+def _fold_rest(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> list[SpendSum]:
     """As the lake folds: the first `top` groups of a currency by the larger of their amounts whatever the sign."""
     sizes = _sizes(plan, sums)
     order = sorted(sizes, key=lambda group: (group[1], sizes[group].copy_negate(), group[0]))
@@ -150,5 +152,5 @@ def _sizes(plan: SpendPlan, sums: Mapping[_Key, _Total]) -> dict[Group, Decimal]
         now = total.compared if by_change else total.amount
         amounts[key.group] = _plus(amount, now), _plus(previous, total.previous)
     if by_change:
-        return {group: subtracted(now, before).copy_abs() for group, (now, before) in amounts.items()}
-    return {group: max(each.copy_abs() for each in found) for group, found in amounts.items()}
+        return {group: exact_difference(now, before).copy_abs() for group, (now, before) in amounts.items()}
+    return {group: max(each.copy_abs() for each in sides) for group, sides in amounts.items()}

@@ -24,16 +24,16 @@ def buckets_of(granularity: str, days: DateRange, coverage: Coverage) -> list[Bu
     """Every bucket that the days touch; none for granularity none."""
     if granularity == "none":
         return []
-    found, start = [], bucket_start(granularity, days.start)
+    buckets, start = [], bucket_start(granularity, days.start)
     while start <= days.end:
         following = next_bucket(granularity, start)
         end = following - timedelta(days=1)
-        known = coverage.has_data(max(start, days.start), min(end, days.end))
-        found.append(Bucket(start, end, known))
+        has_data = coverage.has_data(max(start, days.start), min(end, days.end))
+        buckets.append(Bucket(start, end, has_data))
         start = following
-    return found
+    return buckets
 
 
-def cut_buckets(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
+def partial_bucket_warnings(granularity: str, days: DateRange, buckets: Sequence[Bucket]) -> list[str]:
     """A sentence when the first or last bucket is only partly inside the days."""
-    return periods.cut_buckets(granularity, days) if buckets else []
+    return periods.partial_bucket_warnings(granularity, days) if buckets else []

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
-from finops.costs.queries.sources import Restated, Sources
+from finops.costs.queries.sources import Restatement, Sources
 from finops.lib.periods import DateRange, month_end
-from finops.lib.spoken import listed, money
+from finops.lib.sentences import join_with_and, money
 
 
-def restated_words(sources: Sources, days: Sequence[DateRange], basis: str) -> str:
+def restatement_clause(sources: Sources, days: Sequence[DateRange], basis: str) -> str:
     """A clause on closed months among these days whose sums are other ones now; empty when there are none.
 
     Amounts are of the whole account, in the basis of the answer: amortized, else billed.
@@ -25,31 +25,31 @@ def restated_words(sources: Sources, days: Sequence[DateRange], basis: str) -> s
     return "".join(f"; {part}" for part in parts)
 
 
-def restated_warning(sources: Sources, days: Sequence[DateRange], basis: str) -> list[str]:
+def restatement_warnings(sources: Sources, days: Sequence[DateRange], basis: str) -> list[str]:
     """The same as a sentence, for pages that do not show the summary."""
-    said = restated_words(sources, days, basis).removeprefix("; ")
-    return [f"{said[0].upper()}{said[1:]}."] if said else []
+    clause = restatement_clause(sources, days, basis).removeprefix("; ")
+    return [f"{clause[0].upper()}{clause[1:]}."] if clause else []
 
 
-def restated_sentences(sources: Sources) -> list[str]:
+def restatement_sentences(sources: Sources) -> list[str]:
     """A sentence for each closed month that was restated, the newest first."""
-    found = []
+    sentences = []
     for month in sorted(sources.closed, reverse=True):
         restated = sources.closed[month]
-        said = [
+        parts = [
             f"{amounts} {word}" for word in ("billed", "amortized") if (amounts := _amounts(restated, word))
         ]
-        if said:
-            found.append(f"{month:%Y-%m} is closed and restated since close: {listed(said)}.")
-    return found
+        if parts:
+            sentences.append(f"{month:%Y-%m} is closed and restated since close: {join_with_and(parts)}.")
+    return sentences
 
 
-def _amounts(restated: Sequence[Restated], basis: str) -> str:
+def _amounts(restated: Sequence[Restatement], basis: str) -> str:
     amounts = [(each.effective if basis == "amortized" else each.billed, each.currency) for each in restated]
-    return listed([signed(amount, currency) for amount, currency in amounts if amount])
+    return join_with_and([signed_amount(amount, currency) for amount, currency in amounts if amount])
 
 
-def signed(amount: Decimal, currency: str) -> str:
+def signed_amount(amount: Decimal, currency: str) -> str:
     """`+12.34 USD`."""
     return f"{'+' if amount > 0 else ''}{money(amount, currency)}"
 

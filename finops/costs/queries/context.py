@@ -32,7 +32,7 @@ from finops.lake.manifest import cost_tag_keys
 from finops.lake.schema import Kind, tag_column
 from finops.lib.money import ratio
 from finops.lib.periods import DateRange
-from finops.lib.spoken import quoted
+from finops.lib.sentences import quote
 
 RECENT_DAYS = 30
 SHOWN_KEYS = 50
@@ -53,9 +53,9 @@ def account_context(
     keys = cost_tag_keys(account, sources.manifest)
     coverage = sources.coverage
     shown_keys = _tag_keys(account, sources, keys, deadline)
-    shown_sources = _worst_first(list(sources.health.values()))[:SHOWN_SOURCES]
+    shown_sources = _sort_by_health(list(sources.health.values()))[:SHOWN_SOURCES]
     currencies = currencies_of(account, sources, deadline)
-    facts = AnswerFacts(account, _recent(coverage), coverage, sources.health)
+    facts = AnswerFacts(account, _recent_days(coverage), coverage, sources.health)
     return ContextAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, sources, currencies),
@@ -72,7 +72,7 @@ def account_context(
         tag_keys=shown_keys,
         x_columns=[f"x_{name}" for name in keys.extensions[:SHOWN_KEYS]],
         glossary=[GlossaryEntry(term=row.term, meaning=row.meaning) for row in glossary(account)],
-        truncated=_truncated(keys, shown_keys, sources),
+        truncated=_truncation_note(keys, shown_keys, sources),
         warnings=warnings_for(facts),
         hint=_hint(coverage),
     )
@@ -81,16 +81,16 @@ def account_context(
 def dimension_infos() -> list[DimensionInfo]:
     """Every dimension there is, families by `prefix:<key>`."""
     return [
-        DimensionInfo(name=kind.shown_name, title=kind.title, description=kind.description)
+        DimensionInfo(name=kind.display_name, title=kind.title, description=kind.description)
         for kind in registry.kinds()
     ]
 
 
-def _worst_first(sources: list[SourceHealth]) -> list[SourceHealth]:
+def _sort_by_health(sources: list[SourceHealth]) -> list[SourceHealth]:
     return sorted(sources, key=lambda source: (source.status == HEALTHY, source.name))
 
 
-def _recent(coverage: Coverage) -> DateRange:
+def _recent_days(coverage: Coverage) -> DateRange:
     last = coverage.last_day or coverage.today
     return DateRange(last - timedelta(days=RECENT_DAYS - 1), last)
 
@@ -110,7 +110,7 @@ def _currency_expression(table: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Tagged:
+class _TagCounts:
     """How many lines have each key; equal for equal keys, so that the lake compiles it once."""
 
     keys: tuple[str, ...]
@@ -127,8 +127,8 @@ def _tag_keys(
     counted = list(keys)[:COUNTED_KEYS]
     if not counted:
         return []
-    days = _recent(sources.coverage)
-    row = _run(account, sources, days, _Tagged(tuple(counted)), counted, deadline).to_pylist()[0]
+    days = _recent_days(sources.coverage)
+    row = _run(account, sources, days, _TagCounts(tuple(counted)), counted, deadline).to_pylist()[0]
     lines = Decimal(row["lines"])
     infos = [
         TagKeyInfo(key=key, coverage=ratio(Decimal(row[f"key{index}"]), lines))
@@ -160,14 +160,14 @@ def _run(
 def _summary(account: Account, sources: Sources, currencies: Sequence[str]) -> str:
     first, through = sources.coverage.first_day, sources.coverage.complete_through
     if first is None or through is None:
-        return f"{quoted(account.name)} has no cost data yet."
+        return f"{quote(account.name)} has no cost data yet."
     count = len(sources.coverage.sources)
     noun = "source" if count == 1 else "sources"
     money = ", ".join(currencies)
-    return f"{quoted(account.name)} has cost data from {first} to {through} of {count} {noun}, in {money}."
+    return f"{quote(account.name)} has cost data from {first} to {through} of {count} {noun}, in {money}."
 
 
-def _truncated(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: Sources) -> str:
+def _truncation_note(keys: Sequence[str], shown: Sequence[TagKeyInfo], sources: Sources) -> str:
     parts = []
     if len(shown) < len(keys):
         parts.append(

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, PeriodUsed, SpendTotal
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.buckets import Bucket, buckets_of
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import find_values, plan_of, read_sums_of, resolve_query
@@ -24,7 +24,7 @@ from finops.costs.queries.spend_clauses import not_final
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import ALL_GROUPS, SpendSum
 from finops.costs.spend_query import SpendQuery
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 
@@ -44,7 +44,7 @@ class ValueCost:
 
 
 @dataclass(frozen=True)
-class CostRead:
+class CostSums:
     """The sums of a question, and what an answer says about them."""
 
     facts: SpendFacts
@@ -86,7 +86,7 @@ class CostRead:
         earlier = self.facts.plan.previous
         return not_comparable(self.facts.sources.coverage, earlier) if earlier else ""
 
-    def only(self, values: Collection[str]) -> CostRead:
+    def only(self, values: Collection[str]) -> CostSums:
         """The same of lines that have one of these values alone."""
         return replace(self, sums=[part for part in self.sums if part.keys[0] in values])
 
@@ -96,22 +96,22 @@ class CostRead:
 
     def by_value(self) -> list[ValueCost]:
         """What counts in the view, by value of the first dimension and currency."""
-        found: dict[tuple[str, str], ValueCost] = {}
+        costs: dict[tuple[str, str], ValueCost] = {}
         categories = self.facts.plan.categories
         for part in self.sums:
             if categories and part.charge_category not in categories:
                 continue
             value, label = part.keys[0] or "", part.labels[0] or ""
-            cost = found.setdefault((value, part.currency), ValueCost(value, part.currency))
-            cost.amount = added([cost.amount, part.amount])
-            cost.allocated = added([cost.allocated, part.allocated])
+            cost = costs.setdefault((value, part.currency), ValueCost(value, part.currency))
+            cost.amount = exact_sum([cost.amount, part.amount])
+            cost.allocated = exact_sum([cost.allocated, part.allocated])
             cost.label = max(cost.label, label)
             if part.bucket is not None:
                 before = cost.buckets.get(part.bucket, Decimal(0))
-                cost.buckets[part.bucket] = added([before, part.amount])
-        for cost in found.values():
-            cost.label = undated(cost.label)
-        return list(found.values())
+                cost.buckets[part.bucket] = exact_sum([before, part.amount])
+        for cost in costs.values():
+            cost.label = strip_date_prefix(cost.label)
+        return list(costs.values())
 
     def warnings(self, totals: Sequence[SpendTotal]) -> list[str]:
         """What an answer about spend would warn of."""
@@ -125,7 +125,7 @@ def read_costs(
     deadline: float | None = None,
     together: bool = False,
     sources: Sources | None = None,
-) -> CostRead:
+) -> CostSums:
     """The cost that a query asks for, by every value of its dimension, in the account's cost view.
 
     `together`: a comparison pairs the same days of all sources. `top` is disregarded. Raises UserError as `query_spend` does, and when the sums are too many for memory. Cost: one
@@ -143,6 +143,6 @@ def read_costs(
         compared=question.compared,
         sources=sources,
         findings=find_values(account, plan, deadline, sources.manifest, split),
-        splitting=split,
+        split_result=split,
     )
-    return CostRead(facts, sums)
+    return CostSums(facts, sums)

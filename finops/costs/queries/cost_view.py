@@ -51,21 +51,21 @@ def view_used(view: CostViewSettings, *, basis: str | None, charge_categories: S
     categories = (
         charge_categories_of(charge_categories) if charge_categories else list(view.charge_categories)
     )
-    used = ViewUsed(basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False)
+    chosen = ViewUsed(basis=basis or view.basis, charge_categories=categories or [ALL], is_account_view=False)
     account_view = ViewUsed(
         basis=view.basis, charge_categories=list(view.charge_categories) or [ALL], is_account_view=False
     )
-    return msgspec.structs.replace(used, is_account_view=used == account_view)
+    return msgspec.structs.replace(chosen, is_account_view=chosen == account_view)
 
 
-def charge_categories_of(asked: Sequence[str]) -> list[str]:
+def charge_categories_of(names: Sequence[str]) -> list[str]:
     """The categories meant, in FOCUS order; empty for all. Raises UserError for an unknown one."""
     by_fold = {name.casefold(): name for name in CHARGE_CATEGORIES}
-    folded = [name.strip().casefold() for name in asked]
-    for name, fold in zip(asked, folded, strict=True):
+    folded = [name.strip().casefold() for name in names]
+    for name, fold in zip(names, folded, strict=True):
         if fold != ALL and fold not in by_fold:
             raise unknown_value("charge_categories", name[:60], [*CHARGE_CATEGORIES, ALL], show=str)
-    wanted = set(folded)
-    if ALL in wanted or wanted == set(by_fold):
+    chosen = set(folded)
+    if ALL in chosen or chosen == set(by_fold):
         return []
-    return [name for name in CHARGE_CATEGORIES if name.casefold() in wanted]
+    return [name for name in CHARGE_CATEGORIES if name.casefold() in chosen]

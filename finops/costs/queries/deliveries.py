@@ -34,12 +34,12 @@ class Delivery:
 
 def cost_deliveries(account: Account) -> Mapping[int, list[Delivery]]:
     """The newest finished imports of every cost source by its id, in order of time. One query."""
-    found: dict[int, list[Delivery]] = defaultdict(list)
+    deliveries: dict[int, list[Delivery]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_FINISHED, [account.pk, KEPT])
         for source_id, at, months in cursor.fetchall():
-            found[source_id].append(Delivery(at, _months(months)))
-    return found
+            deliveries[source_id].append(Delivery(at, _months(months)))
+    return deliveries
 
 
 def _months(names: str) -> tuple[date, ...]:

@@ -11,16 +11,16 @@ import ibis
 from accounts.models import Account
 from finops.costs.aliases import candidates
 from finops.costs.answers import FilterUsed
-from finops.costs.dated_names import dated, undated
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.filters import ResolvedFilter
 from finops.costs.former_names import former_of
 from finops.costs.queries.spend_lake import SpendPlan
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
-from finops.lib.errors import UserError, nearest
-from finops.lib.periods import EVER, DateRange
-from finops.lib.spoken import cut, dimension_words, quoted
+from finops.lib.errors import UserError, nearest_choices
+from finops.lib.periods import ALL_DAYS, DateRange
+from finops.lib.sentences import dimension_text, quote, truncate
 
 NEAREST_OF = 5_000
 """Values looked through for the nearest; the first by name when a dimension has more."""
@@ -61,32 +61,37 @@ def look_up(
     these days.
     """
     exact = [item for item in plan.filters if item.is_exact]
-    present = _ask(account, plan, exact, deadline, manifest, only_wanted=True)
+    present = _query_values(account, plan, exact, deadline, manifest, only_wanted=True)
     for index, item in enumerate(exact):
-        moved = [value for value in (brought or {}).get(item.dimension.name, ()) if _wants(item, value)]
-        present[index] = dict.fromkeys(moved, "") | present.get(index, {})
-    missing = {index: _missing(item, present.get(index, {})) for index, item in enumerate(exact)}
+        received = [value for value in (brought or {}).get(item.dimension.name, ()) if _accepts(item, value)]
+        present[index] = dict.fromkeys(received, "") | present.get(index, {})
+    missing = {index: _missing_values(item, present.get(index, {})) for index, item in enumerate(exact)}
     lost = [(item, missing[index]) for index, item in enumerate(exact) if missing[index]]
-    known = _ask(account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False)
+    values_by_place = _query_values(
+        account, plan, [item for item, _ in lost], deadline, manifest, only_wanted=False
+    )
     unknown = [(index, item, value) for index, (item, values) in enumerate(lost) for value in values]
     empty = [
-        (index, item) for index, (item, values) in enumerate(lost) if _is_refused(item, values, refuse_all)
+        (index, item) for index, (item, values) in enumerate(lost) if _should_refuse(item, values, refuse_all)
     ]
-    other_days = _ask(
-        account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=EVER
+    other_days = _query_values(
+        account, plan, [item for _, item in empty], deadline, manifest, only_wanted=True, days=ALL_DAYS
     )
     for place, (index, item) in enumerate(empty):
         if not other_days.get(place):
-            raise _refusal(item, known.get(index, {}))
+            raise _refusal(item, values_by_place.get(index, {}))
     warnings = [
-        _not_found(item, value, known.get(index, {})) for index, item, value in unknown[:SHOWN_MISSING]
+        _not_found_warning(item, value, values_by_place.get(index, {}))
+        for index, item, value in unknown[:SHOWN_MISSING]
     ]
-    warnings += [sentence for item in plan.filters for sentence in _renamed(item)]
-    found = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
-    return FilterFindings([_used(item, found.get(id(item))) for item in plan.filters], warnings)
+    warnings += [sentence for item in plan.filters for sentence in _rename_warnings(item)]
+    labels_by_filter = {id(item): present.get(index, {}) for index, item in enumerate(exact)}
+    return FilterFindings(
+        [_applied_filter(item, labels_by_filter.get(id(item))) for item in plan.filters], warnings
+    )
 
 
-def _is_refused(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) -> bool:
+def _should_refuse(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) -> bool:
     """Whether none of the values asked for is there, and it is worth a refusal when no day has any."""
     name = item.dimension.name
     return (
@@ -96,33 +101,35 @@ def _is_refused(item: ResolvedFilter, missing: Sequence[str], refuse_all: bool) 
         # A tag key that no line has is said by the dimension, with the keys that come near.
         and not item.dimension.warnings
         # A customer that exists, without any cost, costs nothing.
-        and not (item.dimension.names is not None and any(map(item.dimension.names.values_named, item.asked)))
+        and not (
+            item.dimension.names is not None and any(map(item.dimension.names.values_with_name, item.asked))
+        )
     )
 
 
-def _refusal(item: ResolvedFilter, known: Mapping[str, str]) -> UserError:
+def _refusal(item: ResolvedFilter, labels: Mapping[str, str]) -> UserError:
     value, name = item.asked[0], item.dimension.name
-    names = [*known, *(label for label in known.values() if label)]
-    close = nearest(cut(value, SHOWN_LENGTH), names)
-    shown = ", ".join(quoted(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
-    advice = f" {'Nearest' if close else 'These days have'}: {shown}." if shown else ""
+    names = [*labels, *(label for label in labels.values() if label)]
+    close = nearest_choices(truncate(value, SHOWN_LENGTH), names)
+    listing = ", ".join(quote(each, SHOWN_LENGTH) for each in close or sorted(names)[:NAMED_VALUES])
+    advice = f" {'Nearest' if close else 'These days have'}: {listing}." if listing else ""
     return UserError(
-        f"filters: no cost line of any day has {dimension_words(name)} {cut(value, SHOWN_LENGTH)!r}.{advice} listDimensionValues lists the "
+        f"filters: no cost line of any day has {dimension_text(name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} listDimensionValues lists the "
         "values.",
         field="filters",
-        value=cut(value, SHOWN_LENGTH),
+        value=truncate(value, SHOWN_LENGTH),
     )
 
 
-def _wants(item: ResolvedFilter, value: str) -> bool:
-    return value.lower() in [wanted.lower() for wanted in item.wanted]
+def _accepts(item: ResolvedFilter, value: str) -> bool:
+    return value.lower() in [text.lower() for text in item.wanted]
 
 
-Found = dict[str, str]
+LabelByValue = dict[str, str]
 """Values of a dimension, and their labels ("" for none)."""
 
 
-def _ask(
+def _query_values(
     account: Account,
     plan: SpendPlan,
     items: Sequence[ResolvedFilter],
@@ -131,27 +138,27 @@ def _ask(
     *,
     only_wanted: bool,
     days: DateRange | None = None,
-) -> dict[int, Found]:
+) -> dict[int, LabelByValue]:
     """The values of each filter."""
     if not items:
         return {}
-    asked = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
+    span = days or DateRange(min(each.start for each in plan.ranges), max(each.end for each in plan.ranges))
     table = engine.run(
         account,
         Kind.COST,
-        asked.start,
-        asked.end,
+        span.start,
+        span.end,
         _ValuesBuild(tuple(items), only_wanted),
         tag_keys=plan.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )
-    found: dict[int, Found] = {}
+    labels_by_place: dict[int, LabelByValue] = {}
     for row in table.to_pylist():
         if row["value"] is not None:
-            found.setdefault(row["place"], {})[row["value"]] = undated(row["label"])
-    return found
+            labels_by_place.setdefault(row["place"], {})[row["value"]] = strip_date_prefix(row["label"])
+    return labels_by_place
 
 
 @dataclass(frozen=True)
@@ -172,14 +179,14 @@ class _ValuesBuild:
 def _values_of(lines: Any, index: int, item: ResolvedFilter, *, only_wanted: bool) -> Any:
     value = item.dimension.value(lines)
     label = ibis.null("string") if item.dimension.label is None else item.dimension.label(lines)
-    wanted = item.matches(lines) if only_wanted else value.notnull()
-    chosen = lines.filter(wanted).select(value=value, label=dated(lines, label))
+    condition = item.matches(lines) if only_wanted else value.notnull()
+    chosen = lines.filter(condition).select(value=value, label=with_date_prefix(lines, label))
     distinct = chosen.group_by("value").aggregate(label=chosen.label.max())
-    shown = distinct.select("value", "label", place=ibis.literal(index, "int64"))
-    return shown.order_by("value").limit(NEAREST_OF)
+    columns = distinct.select("value", "label", place=ibis.literal(index, "int64"))
+    return columns.order_by("value").limit(NEAREST_OF)
 
 
-def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
+def _missing_values(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
     names = {name.lower() for pair in present.items() for name in pair}
     return [
         value
@@ -191,31 +198,33 @@ def _missing(item: ResolvedFilter, present: Mapping[str, str]) -> list[str]:
 
 def _meanings(item: ResolvedFilter, value: str) -> list[str]:
     """The value, its aliases, and the values that it is or was the name of."""
-    by_name = item.dimension.names.values_named(value) if item.dimension.names is not None else ()
+    by_name = item.dimension.names.values_with_name(value) if item.dimension.names is not None else ()
     former = [each.id for each in former_of(item.dimension, value)]
     return [*candidates(item.dimension.name, value), *by_name, *former]
 
 
-def _not_found(item: ResolvedFilter, value: str, known: Mapping[str, str]) -> str:
-    close = nearest(cut(value, SHOWN_LENGTH), [*known, *(label for label in known.values() if label)])
-    advice = f" Nearest: {', '.join(quoted(name, SHOWN_LENGTH) for name in close)}." if close else ""
+def _not_found_warning(item: ResolvedFilter, value: str, labels: Mapping[str, str]) -> str:
+    close = nearest_choices(
+        truncate(value, SHOWN_LENGTH), [*labels, *(label for label in labels.values() if label)]
+    )
+    advice = f" Nearest: {', '.join(quote(name, SHOWN_LENGTH) for name in close)}." if close else ""
     return (
-        f"No cost line of these days has {dimension_words(item.dimension.name)} {cut(value, SHOWN_LENGTH)!r}.{advice} "
+        f"No cost line of these days has {dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r}.{advice} "
         "listDimensionValues lists the values."
     )
 
 
-def _renamed(item: ResolvedFilter) -> list[str]:
+def _rename_warnings(item: ResolvedFilter) -> list[str]:
     """What earlier names of renamed ids were taken for."""
     return [
-        f"{dimension_words(item.dimension.name)} {cut(value, SHOWN_LENGTH)!r} is an earlier name of {cut(each.newest, SHOWN_LENGTH)!r} "
-        f"({quoted(each.id, SHOWN_LENGTH)}), which it was taken for, under all its names."
+        f"{dimension_text(item.dimension.name)} {truncate(value, SHOWN_LENGTH)!r} is an earlier name of {truncate(each.newest, SHOWN_LENGTH)!r} "
+        f"({quote(each.id, SHOWN_LENGTH)}), which it was taken for, under all its names."
         for value in item.asked[:SHOWN_MISSING]
         for each in former_of(item.dimension, value)[:SHOWN_MISSING]
     ]
 
 
-def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:
+def _applied_filter(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed:
     """An exact filter as the values that the data has; any other as it was applied, aliases with it."""
     asked = list(item.asked)
     values = list(item.wanted) if present is None else sorted(present)
@@ -225,12 +234,12 @@ def _used(item: ResolvedFilter, present: Mapping[str, str] | None) -> FilterUsed
     return FilterUsed(
         dimension=item.dimension.name,
         op=item.op,
-        values=_shown(values),
-        asked=_shown(asked) if changed else [],
+        values=_truncate_values(values),
+        asked=_truncate_values(asked) if changed else [],
     )
 
 
-def _shown(values: Sequence[str]) -> list[str]:
+def _truncate_values(values: Sequence[str]) -> list[str]:
     """The first values; says how many more there are."""
     more = [f"… and {len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
-    return [cut(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]] + more
+    return [truncate(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]] + more

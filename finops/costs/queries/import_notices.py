@@ -12,8 +12,8 @@ import msgspec
 from django.db import connection
 
 from accounts.models import Account
-from finops.lib.money import added
-from finops.lib.spoken import cut, listed, money, percent
+from finops.lib.money import exact_sum
+from finops.lib.sentences import join_with_and, money, percent_text, truncate
 
 SHOWN: Final = 10
 MOVED_DAYS: Final = 14
@@ -52,8 +52,8 @@ class ImportNotice(msgspec.Struct, array_like=True, frozen=True):
     def sentence(self) -> str:
         why = " ".join(self.reasons[:2])
         if self.waits:
-            return f"An import into {self.source} ({cut(self.file, 60)}) needs review, and is not in any figure: {why}"
-        return f"An import into {self.source} ({cut(self.file, 60)}) changed a month far: {why}"
+            return f"An import into {self.source} ({truncate(self.file, 60)}) needs review, and is not in any figure: {why}"
+        return f"An import into {self.source} ({truncate(self.file, 60)}) changed a month far: {why}"
 
 
 class _Overlap(msgspec.Struct, array_like=True, frozen=True):
@@ -87,7 +87,7 @@ class OverlapNotice:
         when = first if first == last else f"{first} to {last}"
         return (
             f"{money(self.amount, self.currency)} of {when} may be counted twice: {self.source} and {self.other} have the"
-            f" same cost of the same accounts, services, resources and days (up to {percent(self.share)} of the smaller)."
+            f" same cost of the same accounts, services, resources and days (up to {percent_text(self.share)} of the smaller)."
         )
 
 
@@ -105,10 +105,10 @@ class ImportNotices:
         """`; 465.00 USD may be counted twice`: what a first sentence must not leave out; "" when there is nothing."""
         waiting = sum(each.waits for each in self.imports)
         parts = [
-            f"{listed([money(each.amount, each.currency) for each in self.overlaps])} may be counted twice"
+            f"{join_with_and([money(each.amount, each.currency) for each in self.overlaps])} may be counted twice"
         ] * bool(self.overlaps)
         parts += [f"{waiting} {'import needs' if waiting == 1 else 'imports need'} review"] * bool(waiting)
-        return f"; {listed(parts)}" if parts else ""
+        return f"; {join_with_and(parts)}" if parts else ""
 
 
 _imports = msgspec.json.Decoder(list[ImportNotice]).decode
@@ -120,26 +120,26 @@ def import_notices(account: Account) -> ImportNotices:
     with connection.cursor() as cursor:
         cursor.execute(_NOTICES, {"account": account.pk, "days": MOVED_DAYS, "shown": SHOWN})
         imports, overlaps = cursor.fetchone()
-    return ImportNotices(_imports(imports or "[]"), _merged(_overlaps(overlaps or "[]")))
+    return ImportNotices(_imports(imports or "[]"), _merge(_overlaps(overlaps or "[]")))
 
 
-def _merged(rows: Sequence[_Overlap]) -> list[OverlapNotice]:
-    found = []
+def _merge(rows: Sequence[_Overlap]) -> list[OverlapNotice]:
+    notices = []
     for (source_id, other_id, currency), some in groupby(rows, _pair):
         months = list(some)
-        found.append(
+        notices.append(
             OverlapNotice(
                 source_id,
                 months[0].source,
                 other_id,
                 months[0].other,
                 currency,
-                added(each.amount for each in months),
+                exact_sum(each.amount for each in months),
                 tuple(each.month for each in months),
                 max(each.share for each in months),
             )
         )
-    return found
+    return notices
 
 
 def _pair(row: _Overlap) -> tuple[int, int, str]:

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from finops.costs.coverage import Coverage
 from finops.costs.queries.spend_lake import SpendSum
-from finops.lib.money import added, most_first
+from finops.lib.money import currencies_by_amount, exact_sum
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed, money
+from finops.lib.sentences import join_with_and, money, truncate
 
 NAME_LENGTH = 60
 NAMED = 3
@@ -18,12 +18,12 @@ NAMED = 3
 
 def incomplete_amounts(sums: Iterable[SpendSum], categories: Sequence[str] = ()) -> dict[str, Decimal]:
     """What stands on days that are not complete, by currency, the most first; without those where it is nothing."""
-    found: dict[str, list[Decimal]] = {}
+    by_currency: dict[str, list[Decimal]] = {}
     for part in sums:
         if part.incomplete and (not categories or part.charge_category in categories):
-            found.setdefault(part.currency, []).append(part.incomplete)
-    amounts = {currency: added(parts) for currency, parts in found.items()}
-    return {currency: amounts[currency] for currency in most_first(amounts) if amounts[currency]}
+            by_currency.setdefault(part.currency, []).append(part.incomplete)
+    amounts = {currency: exact_sum(parts) for currency, parts in by_currency.items()}
+    return {currency: amounts[currency] for currency in currencies_by_amount(amounts) if amounts[currency]}
 
 
 def incomplete_words(
@@ -39,26 +39,26 @@ def incomplete_words(
     spans = coverage.sources
     parts = []
     if amounts:
-        said = listed([money(amount, currency) for currency, amount in amounts.items()])
+        amounts_text = join_with_and([money(amount, currency) for currency, amount in amounts.items()])
         verb = "is" if len(amounts) == 1 else "are"
-        parts.append(f", of which {said} on {when_incomplete(coverage, days)} {verb} not final")
+        parts.append(f", of which {amounts_text} on {incomplete_span(coverage, days)} {verb} not final")
     missing = [
         source
         for source, first in first_of.items()
         if (spans[source].last_day < first or not amounts)
         and first < min(coverage.today, days.end + timedelta(days=1))
     ]
-    return "".join(parts) + _missing(coverage, missing, first_of, names)
+    return "".join(parts) + _missing_clause(coverage, missing, first_of, names)
 
 
-def when_incomplete(coverage: Coverage, days: DateRange) -> str:
+def incomplete_span(coverage: Coverage, days: DateRange) -> str:
     """From the first day that is not complete for a source and has lines of it to the last."""
     first_of, spans = coverage.incomplete_from(days), coverage.sources
-    found = {
+    first_days = {
         source: first for source, first in first_of.items() if spans[source].last_day >= first
     } or first_of
-    last = max((min(spans[source].last_day, days.end) for source in found), default=days.end)
-    return day_span(min(found.values(), default=days.start), last)
+    last = max((min(spans[source].last_day, days.end) for source in first_days), default=days.end)
+    return day_span(min(first_days.values(), default=days.start), last)
 
 
 def day_span(first: date, last: date) -> str:
@@ -66,7 +66,7 @@ def day_span(first: date, last: date) -> str:
     return f"{first}" if first >= last else f"{first} to {last}"
 
 
-def _missing(
+def _missing_clause(
     coverage: Coverage, sources: Sequence[int], first_of: Mapping[int, date], names: Mapping[int, str]
 ) -> str:
     """Which sources have no complete day, or no line, from when on."""
@@ -76,13 +76,13 @@ def _missing(
     if len(firsts) == 1 and len(sources) == len(coverage.sources):
         return f"; no day is complete from {next(iter(firsts))} on"
     named = [
-        f"{cut(names[source], NAME_LENGTH)!r} from {first_of[source]}"
+        f"{truncate(names[source], NAME_LENGTH)!r} from {first_of[source]}"
         for source in sources
         if source in names
     ]
     more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
     return (
-        f"; no day is complete of {listed(named[:NAMED]) if not more else ', '.join(named[:NAMED])}{more}"
+        f"; no day is complete of {join_with_and(named[:NAMED]) if not more else ', '.join(named[:NAMED])}{more}"
         if named
         else ""
     )

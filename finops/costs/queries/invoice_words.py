@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from finops.costs.invoice_answers import InvoiceQuery, InvoiceRow
-from finops.lib.money import added, most_first
-from finops.lib.spoken import listed, money, quoted
+from finops.lib.money import currencies_by_amount, exact_sum
+from finops.lib.sentences import join_with_and, money, quote
 
 NAMED = 3
 
@@ -17,10 +17,10 @@ def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) 
     """The differences first, with their amounts; then what could not be compared, with its amount."""
     if not rows:
         return (
-            f"{quoted(account)} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
+            f"{quote(account)} has no cost lines and no invoices{f' of {_span(months)}' if months else ''}."
         )
     counts = Counter(row.status for row in rows)
-    parts = [_differing([row for row in rows if row.status in ("differs", "no_lines")])]
+    parts = [_differences_clause([row for row in rows if row.status in ("differs", "no_lines")])]
     if counts["matches"]:
         parts.append(
             f"{_invoices(counts['matches'])} {'matches' if counts['matches'] == 1 else 'match'} exactly"
@@ -29,11 +29,11 @@ def summary_of(account: str, months: Sequence[str], rows: Sequence[InvoiceRow]) 
         parts.append(f"{_invoices(counts['rounding'])} within rounding (below 0.01)")
     parts.append(_amounts(rows, "no_invoice_detail", "on invoices without Invoice Detail or entered total"))
     parts.append(_amounts(rows, "not_invoiced", "on no invoice"))
-    said = "; ".join(part for part in parts if part)
-    return f"{quoted(account)}, billing {_months(months)}: {said}.{_not_final(rows)}"
+    text = "; ".join(part for part in parts if part)
+    return f"{quote(account)}, billing {_months(months)}: {text}.{_not_final(rows)}"
 
 
-def _differing(rows: Sequence[InvoiceRow]) -> str:
+def _differences_clause(rows: Sequence[InvoiceRow]) -> str:
     if not rows:
         return ""
     ranked = sorted(rows, key=lambda row: -(row.difference or Decimal(0)).copy_abs())
@@ -47,18 +47,18 @@ def _difference(row: InvoiceRow) -> str:
     amount = row.difference or Decimal(0)
     more = "more" if amount > 0 else "less"
     lines = ", no lines" if row.status == "no_lines" else ""
-    return f"{quoted(row.invoice) if row.invoice else 'no id'} was invoiced {money(abs(amount), row.currency)} {more} ({row.billing_period:%Y-%m}{lines})"
+    return f"{quote(row.invoice) if row.invoice else 'no id'} was invoiced {money(abs(amount), row.currency)} {more} ({row.billing_period:%Y-%m}{lines})"
 
 
 def _amounts(rows: Sequence[InvoiceRow], status: str, words: str) -> str:
     by_currency: dict[str, Decimal] = {}
     for row in rows:
         if row.status == status:
-            by_currency[row.currency] = added(
+            by_currency[row.currency] = exact_sum(
                 [by_currency.get(row.currency, Decimal(0)), row.lines_amount or Decimal(0)]
             )
-    said = [money(by_currency[currency], currency) for currency in most_first(by_currency)]
-    return f"{listed(said)} {words}" if said else ""
+    texts = [money(by_currency[currency], currency) for currency in currencies_by_amount(by_currency)]
+    return f"{join_with_and(texts)} {words}" if texts else ""
 
 
 def _not_final(rows: Sequence[InvoiceRow]) -> str:
@@ -84,16 +84,18 @@ def warnings_of(rows: Sequence[InvoiceRow]) -> list[str]:
     """What a row means that a reader may take for something else."""
     voided = [row.invoice for row in rows if row.invoice_status == "Voided"]
     return (
-        [f"Voided, so 0 was invoiced: {listed([quoted(each) for each in voided[:NAMED]])}."] if voided else []
+        [f"Voided, so 0 was invoiced: {join_with_and([quote(each) for each in voided[:NAMED]])}."]
+        if voided
+        else []
     )
 
 
-def twice(invoices: Sequence[str]) -> list[str]:
+def duplicate_invoice_warnings(invoices: Sequence[str]) -> list[str]:
     """That two sources have the details of the same invoice."""
     if not invoices:
         return []
-    named = listed(
-        [quoted(each) for each in invoices[:NAMED]]
+    named = join_with_and(
+        [quote(each) for each in invoices[:NAMED]]
         + ([f"{len(invoices) - NAMED} more"] if len(invoices) > NAMED else [])
     )
     return [f"Two sources have Invoice Detail of {named}: it counts once, from the one imported last."]

@@ -17,7 +17,7 @@ from finops.costs.answers import AccountRef
 from finops.costs.invoice_answers import InvoiceAnswer, InvoiceQuery, InvoiceRow
 from finops.costs.models import BillingPeriod, InvoiceDetail, InvoiceTotal
 from finops.costs.queries import invoice_words as words
-from finops.costs.queries.closed_months import restated_sentences
+from finops.costs.queries.closed_months import restatement_sentences
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_lake import NO_CURRENCY
 from finops.costs.reconciliation import (
@@ -80,7 +80,9 @@ def _reconciliation(
         )
 
     def answer_of(limit: int) -> InvoiceAnswer:
-        return _answer(account, query, months, rows, limit, [*records.warnings, *restated_sentences(sources)])
+        return _answer(
+            account, query, months, rows, limit, [*records.warnings, *restatement_sentences(sources)]
+        )
 
     return largest_that_fits(answer_of, query.limit, fits)
 
@@ -90,7 +92,7 @@ def every_invoice(account: Account, month: str = "") -> tuple[InvoiceAnswer, lis
     invoices, newest first: for the page and its CSV."""
     sources, records = load_sources(account), _read_records(None)
     answer = _reconciliation(account, InvoiceQuery(month=month, limit=NO_LIMIT), sources, records)
-    return answer, [f"{known:%Y-%m}" for known in _months_with_data(sources, records)]
+    return answer, [f"{month_start:%Y-%m}" for month_start in _months_with_data(sources, records)]
 
 
 def one_invoice(account: Account, key: Key) -> InvoiceRow | None:
@@ -112,13 +114,13 @@ def _rows(
     invoice: str | None,
     deadline: float | None,
 ) -> list[InvoiceRow]:
-    known = InvoiceData(
+    data = InvoiceData(
         lines=_lines(account, sources, months, invoice, deadline),
         details=[each for each in records.details if _month_of(each.key.period) in months],
         entered=[each for each in records.entered if _month_of(each.key.period) in months],
         periods=records.periods,
     )
-    return reconcile(known, with_parts=invoice is not None)
+    return reconcile(data, with_parts=invoice is not None)
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,14 @@ def _details(invoice: str | None) -> tuple[list[DetailSum], list[str]]:
         rows.order_by().values(*keys).annotate(amount=Sum("billed_cost"), due=Max("due_at"), newest=Max("pk"))
     )
     newest: dict[tuple[Any, ...], tuple[int, int]] = {}
-    twice: set[str] = set()
+    duplicate_ids: set[str] = set()
     for row in sums:
         place = tuple(row[name] for name in _INVOICE)
         before = newest.get(place)
         if before and before[1] != row["source_id"]:
-            twice.add(row["invoice_id"])
+            duplicate_ids.add(row["invoice_id"])
         newest[place] = max(before or (0, 0), (row["newest"], row["source_id"]))
-    found = [
+    details = [
         DetailSum(
             key=Key(*(row[name] for name in _INVOICE)),
             amount=row["amount"],
@@ -177,7 +179,7 @@ def _details(invoice: str | None) -> tuple[list[DetailSum], list[str]]:
         for row in sums
         if newest[tuple(row[name] for name in _INVOICE)][1] == row["source_id"]
     ]
-    return found, words.twice(sorted(twice))
+    return details, words.duplicate_invoice_warnings(sorted(duplicate_ids))
 
 
 def _key(row: InvoiceTotal) -> Key:
@@ -187,8 +189,8 @@ def _key(row: InvoiceTotal) -> Key:
 def _months(query: InvoiceQuery, sources: Sources, records: _InvoiceRecords) -> list[date]:
     if query.month:
         return [parse_month(query.month)]
-    known = _months_with_data(sources, records)
-    return known if query.invoice else known[:NEWEST_MONTHS]
+    months = _months_with_data(sources, records)
+    return months if query.invoice else months[:NEWEST_MONTHS]
 
 
 def parse_month(month: str) -> date:
@@ -257,7 +259,7 @@ def _lines(
         min(segment.first_day for segment in inside),
         max(segment.last_day for segment in inside),
         InvoiceBuild(min(months), month_end(max(months)), invoice),
-        summed=True,
+        allow_rollups=True,
         manifest=sources.manifest,
         deadline=deadline,
     )

@@ -34,7 +34,7 @@ PARTIAL = "partial"
 """Its newest days are only partly there."""
 
 
-class Restated(msgspec.Struct, array_like=True, frozen=True):
+class Restatement(msgspec.Struct, array_like=True, frozen=True):
     """By how much the lines of a closed month have changed in one currency since it was closed."""
 
     currency: str
@@ -50,7 +50,7 @@ class Sources:
     coverage: Coverage
     health: Mapping[int, SourceHealth]
     view: CostViewSettings
-    closed: Mapping[date, tuple[Restated, ...]] = field(default_factory=dict)
+    closed: Mapping[date, tuple[Restatement, ...]] = field(default_factory=dict)
     """Billing months that the account has closed, by their first day, with what was restated since."""
 
     @property
@@ -119,7 +119,7 @@ class _Days(msgspec.Struct, array_like=True):
 
 _decode_views = msgspec.json.Decoder(list[tuple[str, str, tuple[str, ...], str]]).decode
 _decode_rows = msgspec.json.Decoder(list[_Row]).decode
-_decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restated] | None]]).decode
+_decode_closed = msgspec.json.Decoder(list[tuple[date, list[Restatement] | None]]).decode
 
 
 def load_sources(account: Account) -> Sources:
@@ -137,7 +137,7 @@ def _sources(manifest: Manifest, views: str, rows: str, closed: str, today: date
     days = {row.id: _days_of(row, row.days) for row in decoded if row.days is not None}
     covered = coverage_of_days(manifest, today, days)
     health = {row.id: _health(row, covered, today) for row in decoded}
-    found = [
+    settings = [
         CostViewSettings(
             basis=basis, planning_basis=planning, charge_categories=categories, product_key=product
         )
@@ -147,7 +147,7 @@ def _sources(manifest: Manifest, views: str, rows: str, closed: str, today: date
         manifest,
         covered,
         MappingProxyType(health),
-        found[0] if found else CostViewSettings(),
+        settings[0] if settings else CostViewSettings(),
         {month: tuple(restated or ()) for month, restated in _decode_closed(closed)},
     )
 
@@ -156,7 +156,7 @@ def _days_of(row: _Row, days: _Days) -> SourceDays:
     """The account's settle time, else the one that was learnt, else the provider's."""
     documented = documented_settle_days(days.provider)
     settles = [(row.settle_days, ACCOUNT), (days.learnt_days, LEARNT), (documented, DOCUMENTED)]
-    settle, origin = next((known, origin) for known, origin in settles if known is not None)
+    settle, origin = next((days_known, origin) for days_known, origin in settles if days_known is not None)
     return SourceDays(
         usage_through=days.usage_through,
         billed_through=days.billed_through,
@@ -224,7 +224,7 @@ def _patience(days: SourceDays | None) -> int:
     """How far behind today a source may be."""
     if days is None:
         return STALE_DAYS
-    return INVOICE_DAYS if days.by_the_month else max(STALE_DAYS, days.settle_days + 1)
+    return INVOICE_DAYS if days.is_billed_monthly else max(STALE_DAYS, days.settle_days + 1)
 
 
 def _stale_words(span: SourceSpan, newest: date, behind: int) -> str:

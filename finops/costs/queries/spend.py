@@ -11,37 +11,37 @@ from msgspec import structs
 
 from accounts.models import Account
 from finops.costs.answers import SpendAnswer, ViewUsed
-from finops.costs.comparison import Compared, compared_by_source
+from finops.costs.comparison import ComparisonRanges, comparison_ranges_by_source
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.filters import ResolvedFilter, resolve_filters
 from finops.costs.queries.after_splits import after_splits
+from finops.costs.queries.charge_spread import spread_of
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend_answer import assemble
-from finops.costs.queries.spend_beside import Beside, SpendBeside, beside
-from finops.costs.queries.spend_facts import LackingCost, SpendFacts
+from finops.costs.queries.spend_facts import MissingMeasureCost, SpendFacts
 from finops.costs.queries.spend_lake import (
     ALL_GROUPS,
     COST_COLUMNS,
-    LackingBuild,
+    MissingMeasureBuild,
     SpendBuild,
     SpendPlan,
     SpendSum,
     read_sums,
 )
-from finops.costs.queries.split_shares import AfterSplits, after_splits_of, counted_by
-from finops.costs.queries.spreading import spread_of
+from finops.costs.queries.spend_notes import SpendNoteContext, SpendNotes, related_notes
+from finops.costs.queries.split_shares import SplitPreview, split_preview, sum_counted
 from finops.costs.queries.sum_names import with_names
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_GROUPS, SpendQuery
-from finops.costs.splitting import SplitQuestion, Splitting, splitting_of
-from finops.costs.value_names import named
+from finops.costs.split_registry import SplitQuestion, SplitResult, run_splits
+from finops.costs.value_names import with_value_names
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.money import most_first
+from finops.lib.money import currencies_by_amount
 from finops.lib.periods import DateRange, resolve_range
 
 MAX_BUCKETS = 400
@@ -60,7 +60,7 @@ class Question:
     view: ViewUsed
     dimensions: tuple[Dimension, ...]
     filters: tuple[ResolvedFilter, ...]
-    compared: Compared | None
+    compared: ComparisonRanges | None
     context: DimensionContext
     incomplete: tuple[tuple[int, date], ...] = ()
 
@@ -71,7 +71,7 @@ def query_spend(
     *,
     sources: Sources | None = None,
     deadline: float | None = None,
-    with_beside: bool = False,
+    with_notes: bool = False,
 ) -> SpendAnswer:
     """The spend that a query asks for, in the account's cost view unless the query overrides it.
 
@@ -79,21 +79,21 @@ def query_spend(
     for what the caller can repair. `sources` saves reading them again where the caller has just done so. Cost: one lake query for both sides of a comparison and all parts of the totals; one
     small one more when filters name values, and another when a value is not in the data. PostgreSQL: two
     queries, one more when a tag is used, one or two more for each lake query. After splits: see `read_sums_of`.
-    `with_beside` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three
+    `with_notes` adds what `spend_beside` names: where a tag, cost tag or team is used, one lake query and at most three
     of PostgreSQL more.
     """
     sources = sources or load_sources(account)
     question = resolve_query(account, query, sources)
     plan = plan_of(question)
     sums, split = read_sums_of(account, question, plan, deadline)
-    named_beside = _beside(account, question, plan, sums, split, deadline) if with_beside else Beside()
+    notes = _related_notes(account, question, plan, sums, split, deadline) if with_notes else SpendNotes()
     try:
         findings = find_values(account, plan, deadline, sources.manifest, split)
     except UserError as refusal:
-        if refusal.field != "filters" or not named_beside.warnings:
+        if refusal.field != "filters" or not notes.warnings:
             raise
         raise UserError(
-            " ".join([refusal.message, *named_beside.warnings]), field=refusal.field, value=refusal.value
+            " ".join([refusal.message, *notes.warnings]), field=refusal.field, value=refusal.value
         ) from refusal
     facts = SpendFacts(
         account=account,
@@ -103,59 +103,59 @@ def query_spend(
         compared=question.compared,
         sources=sources,
         findings=findings,
-        splitting=split,
-        lacking=lacking_of(account, plan, deadline, sources.manifest),
-        after_splits=_after_splits(account, question, plan, sums, deadline, with_beside),
-        beside=named_beside,
+        split_result=split,
+        missing_measure=missing_measure_costs(account, plan, deadline, sources.manifest),
+        after_splits=_split_preview(account, question, plan, sums, deadline, with_notes),
+        related_notes=notes,
     )
     return assemble(facts, with_names(plan, sums))
 
 
-def _after_splits(
+def _split_preview(
     account: Account,
     question: Question,
     plan: SpendPlan,
     sums: Sequence[SpendSum],
     deadline: float | None,
     with_groups: bool,
-) -> AfterSplits:
+) -> SplitPreview:
     """What splits would change in an answer before them."""
     query = question.query
     if query.splits != "before" or query.spread != "none" or plan.basis not in COST_COLUMNS:
-        return AfterSplits()
-    asked = SplitQuestion(account, plan, question.context, deadline, question.context.manifest)
-    return after_splits_of(asked, sums, with_groups=with_groups)
+        return SplitPreview()
+    split_question = SplitQuestion(account, plan, question.context, deadline, question.context.manifest)
+    return split_preview(split_question, sums, with_groups=with_groups)
 
 
-def _beside(
+def _related_notes(
     account: Account,
     question: Question,
     plan: SpendPlan,
     sums: Sequence[SpendSum],
-    split: Splitting,
+    split: SplitResult,
     deadline: float | None,
-) -> Beside:
+) -> SpendNotes:
     if plan.basis not in COST_COLUMNS:
-        return Beside()
+        return SpendNotes()
     as_lines = "before shared-cost splits" if split.moves else ""
     if question.query.spread != "none":
         as_lines = "on the days they were charged"
-    return beside(
-        SpendBeside(account, plan, question.context, sums, _by_currency(plan, sums), deadline, as_lines)
+    return related_notes(
+        SpendNoteContext(account, plan, question.context, sums, _by_currency(plan, sums), deadline, as_lines)
     )
 
 
 def _by_currency(plan: SpendPlan, sums: Sequence[SpendSum]) -> dict[str, Decimal]:
-    return {currency: amount for (_, currency), amount in counted_by(plan, sums).items()}
+    return {currency: amount for (_, currency), amount in sum_counted(plan, sums).items()}
 
 
-def lacking_of(
+def missing_measure_costs(
     account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest
-) -> list[LackingCost]:
+) -> list[MissingMeasureCost]:
     """What the lines cost that lack the measure of the plan, most first; for cost, which every line has, no query."""
     if plan.basis in COST_COLUMNS:
         return []
-    days, build = plan.days, LackingBuild(plan.basis, plan.filters, plan.categories)
+    days, build = plan.days, MissingMeasureBuild(plan.basis, plan.filters, plan.categories)
     table = engine.run(
         account,
         Kind.COST,
@@ -163,18 +163,18 @@ def lacking_of(
         days.end,
         build,
         tag_keys=plan.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )
-    found = {row["currency"]: LackingCost(**row) for row in table.to_pylist()}
-    sizes = {name: max(each.billed, each.amortized, key=abs) for name, each in found.items()}
-    return [found[name] for name in most_first(sizes) if sizes[name]]
+    costs = {row["currency"]: MissingMeasureCost(**row) for row in table.to_pylist()}
+    sizes = {name: max(each.billed, each.amortized, key=abs) for name, each in costs.items()}
+    return [costs[name] for name in currencies_by_amount(sizes) if sizes[name]]
 
 
 def read_sums_of(
     account: Account, question: Question, plan: SpendPlan, deadline: float | None
-) -> tuple[list[SpendSum], Splitting]:
+) -> tuple[list[SpendSum], SplitResult]:
     """The sums of a plan, before or after splits as the question says, and what the splits did.
 
     Before splits: the one lake query of `run_plan`. After: one query of PostgreSQL more; where a split is on one of the
@@ -186,17 +186,17 @@ def read_sums_of(
     if question.query.spread == "charge_period":
         return _spread(account, question, plan, deadline)
     if question.query.splits == "before":
-        return run_plan(account, plan, deadline, manifest), Splitting()
-    found = splitting_of(SplitQuestion(account, plan, question.context, deadline, manifest))
-    if not found.moves:
-        return run_plan(account, plan, deadline, manifest), found
+        return run_plan(account, plan, deadline, manifest), SplitResult()
+    split = run_splits(SplitQuestion(account, plan, question.context, deadline, manifest))
+    if not split.moves:
+        return run_plan(account, plan, deadline, manifest), split
     sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
-    return after_splits(plan, sums, found.moves), found
+    return after_splits(plan, sums, split.moves), split
 
 
 def _spread(
     account: Account, question: Question, plan: SpendPlan, deadline: float | None
-) -> tuple[list[SpendSum], Splitting]:
+) -> tuple[list[SpendSum], SplitResult]:
     if question.query.splits == "after":
         raise UserError(
             "spread charge_period is before shared-cost splits only: leave out splits, or spread.",
@@ -204,15 +204,15 @@ def _spread(
         )
     manifest = question.context.manifest
     sums = run_plan(account, replace(plan, top=ALL_GROUPS), deadline, manifest)
-    found = spread_of(account, plan, deadline, manifest)
+    spread = spread_of(account, plan, deadline, manifest)
     return (
-        after_splits(plan, sums, found.moves),
-        Splitting(warnings=found.warnings, spread=found.change),
+        after_splits(plan, sums, spread.moves),
+        SplitResult(warnings=spread.warnings, spread=spread.change),
     )
 
 
 def find_values(
-    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest, split: Splitting
+    account: Account, plan: SpendPlan, deadline: float | None, manifest: Manifest, split: SplitResult
 ) -> FilterFindings:
     """What the data has of the filters' values; without filters it is not asked."""
     if not plan.filters:
@@ -228,7 +228,7 @@ def resolve_query(
     `together`: a comparison pairs the same days of all sources.
     """
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
-    days = asked_days(account, query)
+    days = query_days(account, query)
     _check_buckets(query, days)
     _check_order(query)
     return Question(
@@ -237,7 +237,7 @@ def resolve_query(
         view=_view(query, sources),
         dimensions=_dimensions(context, query),
         filters=tuple(resolve_filters(context, query.filters)),
-        compared=_compared(query, days, sources, together),
+        compared=_comparison(query, days, sources, together),
         incomplete=tuple(sources.coverage.incomplete_from(days).items()),
         context=context,
     )
@@ -262,7 +262,7 @@ def _view(query: SpendQuery, sources: Sources) -> ViewUsed:
     return structs.replace(view, basis=query.measure, is_account_view=False)
 
 
-def asked_days(account: Account, query: SpendQuery) -> DateRange:
+def query_days(account: Account, query: SpendQuery) -> DateRange:
     """The days that a query means; the last 30 when it says none. Raises UserError."""
     return resolve_range(
         start=query.start_date,
@@ -275,12 +275,12 @@ def asked_days(account: Account, query: SpendQuery) -> DateRange:
 
 
 def _check_buckets(query: SpendQuery, days: DateRange) -> None:
-    most = MAX_BUCKETS * BUCKET_DAYS[query.granularity]
-    if days.days > most:
+    limit = MAX_BUCKETS * BUCKET_DAYS[query.granularity]
+    if days.days > limit:
         coarser = [name for name in ("week", "month") if days.days <= MAX_BUCKETS * BUCKET_DAYS[name]]
         raise UserError(
             f"granularity {query.granularity} over {days.days} days gives more than {MAX_BUCKETS} buckets. "
-            f"Ask for at most {most:,} days or a coarser granularity ({', '.join(coarser)}).",
+            f"Ask for at most {limit:,} days or a coarser granularity ({', '.join(coarser)}).",
             field="granularity",
             value=query.granularity,
         )
@@ -303,16 +303,18 @@ def _dimensions(context: DimensionContext, query: SpendQuery) -> tuple[Dimension
             field="group_by",
             value=query.group_by,
         )
-    found = tuple(named(context, registry.resolve(context, name)) for name in query.group_by)
-    if len({dimension.name for dimension in found}) < len(found):
-        raise UserError(f"group_by names {found[0].name} twice.", field="group_by", value=query.group_by)
-    return found
+    dimensions = tuple(with_value_names(context, registry.resolve(context, name)) for name in query.group_by)
+    if len({dimension.name for dimension in dimensions}) < len(dimensions):
+        raise UserError(f"group_by names {dimensions[0].name} twice.", field="group_by", value=query.group_by)
+    return dimensions
 
 
-def _compared(query: SpendQuery, days: DateRange, sources: Sources, together: bool) -> Compared | None:
+def _comparison(
+    query: SpendQuery, days: DateRange, sources: Sources, together: bool
+) -> ComparisonRanges | None:
     if query.compare_to == "none":
         return None
-    return compared_by_source(
+    return comparison_ranges_by_source(
         compare_to=query.compare_to,
         days=days,
         period=_period(query),
@@ -338,7 +340,7 @@ def plan_of(question: Question) -> SpendPlan:
         order_by=question.query.order_by if compared else "amount",
         compared=compared.current if compared else None,
         previous=compared.previous if compared else None,
-        apart=compared.apart if compared else (),
+        source_overrides=compared.source_overrides if compared else (),
         incomplete=question.incomplete,
     )
 
@@ -354,7 +356,7 @@ def run_plan(
         max(days.end for days in plan.ranges),
         SpendBuild.of(plan),
         tag_keys=plan.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )

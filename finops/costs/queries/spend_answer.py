@@ -19,28 +19,28 @@ from finops.costs.answers import (
     SpendTotal,
     in_units,
 )
-from finops.costs.comparison import Compared
+from finops.costs.comparison import ComparisonRanges
 from finops.costs.coverage import Coverage
-from finops.costs.dated_names import undated
-from finops.costs.queries.buckets import Bucket, buckets_of, cut_buckets
-from finops.costs.queries.closed_months import restated_warning, restated_words
+from finops.costs.dated_names import strip_date_prefix
+from finops.costs.queries.buckets import Bucket, buckets_of, partial_bucket_warnings
+from finops.costs.queries.closed_months import restatement_clause, restatement_warnings
 from finops.costs.queries.one_sided import one_sided_of
 from finops.costs.queries.row_order import ORDERS
 from finops.costs.queries.sources import Sources
 from finops.costs.queries.spend_clauses import (
-    lacking_words,
+    missing_measure_clause,
     not_final,
     not_final_warning,
-    shared_words,
-    spread_words,
+    split_preview_clause,
+    spread_clause,
 )
 from finops.costs.queries.spend_facts import SpendFacts
 from finops.costs.queries.spend_lake import PARTS, UNITS, SpendPlan, SpendSum
 from finops.costs.queries.spend_words import hint_of, summary_of
 from finops.costs.spend_query import DEFAULT_PERIOD, MAX_TOP
-from finops.lib.money import added, most_first, ratio, subtracted
+from finops.lib.money import currencies_by_amount, exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 
 OTHER = "other"
 ZERO = Decimal(0)
@@ -65,12 +65,12 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
             facts.view,
             totals,
             rows,
-            shared_words(facts)
-            + facts.beside.clause
+            split_preview_clause(facts)
+            + facts.related_notes.clause
             + not_final(facts, sums)
-            + spread_words(facts)
-            + lacking_words(facts)
-            + restated_words(facts.sources, facts.plan.ranges, facts.plan.basis),
+            + spread_clause(facts)
+            + missing_measure_clause(facts)
+            + restatement_clause(facts.sources, facts.plan.ranges, facts.plan.basis),
         ),
         view=facts.view,
         period=period_of(facts),
@@ -81,11 +81,11 @@ def assemble(facts: SpendFacts, sums: Sequence[SpendSum]) -> SpendAnswer:
         comparison=comparison,
         resolved_filters=facts.findings.used,
         data_through=facts.sources.coverage.complete_through,
-        truncated=truncated_of(rows, facts.query.top),
+        truncated=truncation_note(rows, facts.query.top),
         warnings=[*not_final_warning(facts, sums), *warnings_of(facts, totals, buckets)],
         hint=hint_of(facts.query, facts.view, facts.sources.coverage, totals, rows),
-        applied_splits=facts.splitting.applied,
-        spread=list(facts.splitting.spread),
+        applied_splits=facts.split_result.applied,
+        spread=list(facts.split_result.spread),
     )
     return in_units(answer) if facts.plan.basis in UNITS else answer
 
@@ -103,10 +103,13 @@ def period_of(facts: SpendFacts) -> PeriodUsed:
 
 def totals_of(facts: SpendFacts, sums: Sequence[SpendSum], buckets: Sequence[Bucket]) -> list[SpendTotal]:
     """One for each currency that has lines, the one of most money first."""
-    found = {
+    totals = {
         currency: total_of(facts, sums, currency, buckets) for currency in {part.currency for part in sums}
     }
-    return [found[currency] for currency in most_first({name: each.amount for name, each in found.items()})]
+    return [
+        totals[currency]
+        for currency in currencies_by_amount({name: each.amount for name, each in totals.items()})
+    ]
 
 
 def total_of(
@@ -114,15 +117,15 @@ def total_of(
 ) -> SpendTotal:
     """The total of one currency, what is inside it and what the view leaves out."""
     parts = [part for part in sums if part.currency == currency]
-    counted = [part for part in parts if _counts(facts.plan, part)]
-    left = [part for part in parts if not _counts(facts.plan, part)]
+    counted = [part for part in parts if _is_counted(facts.plan, part)]
+    left_out = [part for part in parts if not _is_counted(facts.plan, part)]
     return SpendTotal(
-        amount=added(part.amount for part in counted),
+        amount=exact_sum(part.amount for part in counted),
         currency=currency,
         inside=[] if facts.plan.basis in UNITS else _inside(counted, currency),
-        left_out=_by_category(left, currency),
-        left_out_amount=added(part.amount for part in left),
-        whole_amount=added(part.amount for part in parts),
+        left_out=_by_category(left_out, currency),
+        left_out_amount=exact_sum(part.amount for part in left_out),
+        whole_amount=exact_sum(part.amount for part in parts),
         change=_with_one_sided(facts, counted, _change(facts, counted, currency)),
         series=_series(counted, buckets),
     )
@@ -146,12 +149,12 @@ def _inside(counted: Sequence[SpendSum], currency: str) -> list[PartAmount]:
     return [_part(name, (part for part in counted if part.part == name), currency) for name in PARTS]
 
 
-def _counts(plan: SpendPlan, part: SpendSum) -> bool:
+def _is_counted(plan: SpendPlan, part: SpendSum) -> bool:
     return not plan.categories or part.charge_category in plan.categories
 
 
 def _part(name: str, parts: Iterable[SpendSum], currency: str) -> PartAmount:
-    return PartAmount(part=name, amount=added(part.amount for part in parts), currency=currency)
+    return PartAmount(part=name, amount=exact_sum(part.amount for part in parts), currency=currency)
 
 
 def _by_category(parts: Sequence[SpendSum], currency: str) -> list[PartAmount]:
@@ -169,7 +172,7 @@ def _rows(
         return []
     places: dict[int, list[SpendSum]] = {}
     for group in sums:
-        if group.currency == total.currency and _counts(facts.plan, group):
+        if group.currency == total.currency and _is_counted(facts.plan, group):
             places.setdefault(group.place, []).append(group)
     count = max((group.groups for groups in places.values() for group in groups), default=0)
     rows = [_row(facts, groups, total, buckets, count) for groups in places.values()]
@@ -179,7 +182,7 @@ def _rows(
 def _row(
     facts: SpendFacts, groups: Sequence[SpendSum], total: SpendTotal, buckets: Sequence[Bucket], count: int
 ) -> SpendRow:
-    amount = added(group.amount for group in groups)
+    amount = exact_sum(group.amount for group in groups)
     is_other = groups[0].place >= facts.plan.top
     share = ratio(amount, total.amount)
     names = [dimension.name for dimension in facts.plan.dimensions]
@@ -205,12 +208,12 @@ def _is_comparable(total: SpendTotal) -> bool:
 
 def _labels(names: Sequence[str], groups: Sequence[SpendSum]) -> dict[str, str]:
     """The name of each id, the newest when it changed in the period."""
-    found = {}
+    names_by_dimension = {}
     for index, name in enumerate(names):
         labels = [label for group in groups if (label := group.labels[index])]
-        if labels and undated(max(labels)) != groups[0].keys[index]:
-            found[name] = undated(max(labels))
-    return found
+        if labels and strip_date_prefix(max(labels)) != groups[0].keys[index]:
+            names_by_dimension[name] = strip_date_prefix(max(labels))
+    return names_by_dimension
 
 
 def _series(groups: Sequence[SpendSum], buckets: Sequence[Bucket]) -> Series:
@@ -218,7 +221,7 @@ def _series(groups: Sequence[SpendSum], buckets: Sequence[Bucket]) -> Series:
         return {}
     amounts: dict[object, Decimal] = {}
     for group in groups:
-        amounts[group.bucket] = added([amounts.get(group.bucket, ZERO), group.amount])
+        amounts[group.bucket] = exact_sum([amounts.get(group.bucket, ZERO), group.amount])
     return {
         bucket.start.isoformat(): amounts.get(bucket.start, ZERO if bucket.has_data else None)
         for bucket in buckets
@@ -228,14 +231,17 @@ def _series(groups: Sequence[SpendSum], buckets: Sequence[Bucket]) -> Series:
 def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Change | None:
     if facts.compared is None or facts.compared.previous is None:
         return None
-    current, previous = added(group.compared for group in groups), added(group.previous for group in groups)
+    current, previous = (
+        exact_sum(group.compared for group in groups),
+        exact_sum(group.previous for group in groups),
+    )
     reason = not_comparable(facts.sources.coverage, facts.compared.previous)
     if not reason:
         return change_between(current, previous, currency)
-    known = facts.sources.coverage.has_data(facts.compared.previous.start, facts.compared.previous.end)
+    has_previous = facts.sources.coverage.has_data(facts.compared.previous.start, facts.compared.previous.end)
     return Change(
         current_amount=current,
-        previous_amount=previous if known else None,
+        previous_amount=previous if has_previous else None,
         change=None,
         ratio=None,
         currency=currency,
@@ -245,41 +251,41 @@ def _change(facts: SpendFacts, groups: Sequence[SpendSum], currency: str) -> Cha
 
 def not_comparable(coverage: Coverage, earlier: DateRange) -> str:
     """Why the earlier side says too little: a change against a few of its days would mislead."""
-    found = coverage.days_with_data(earlier)
-    if not found:
+    count = coverage.days_with_data(earlier)
+    if not count:
         return f"The account has no data for {earlier.start} to {earlier.end}."
-    if Decimal(found) < earlier.days * ENOUGH_DAYS:
-        return f"Only {found} of the {earlier.days} days from {earlier.start} to {earlier.end} have data."
+    if Decimal(count) < earlier.days * ENOUGH_DAYS:
+        return f"Only {count} of the {earlier.days} days from {earlier.start} to {earlier.end} have data."
     return ""
 
 
 def change_between(current: Decimal, previous: Decimal, currency: str) -> Change:
     """What moved. The ratio is of the size of the earlier amount, so its sign is the direction of the change."""
-    difference = subtracted(current, previous)
-    moved = ratio(difference, previous.copy_abs())
+    difference = exact_difference(current, previous)
+    change_ratio = ratio(difference, previous.copy_abs())
     return Change(
         current_amount=current,
         previous_amount=previous,
         change=difference,
-        ratio=moved,
+        ratio=change_ratio,
         currency=currency,
-        reason="" if moved is not None else "previous_amount is 0.",
+        reason="" if change_ratio is not None else "previous_amount is 0.",
     )
 
 
 def warnings_of(facts: SpendFacts, totals: Sequence[SpendTotal], buckets: Sequence[Bucket]) -> list[str]:
     plan = facts.plan
-    used = [*plan.dimensions, *(item.dimension for item in plan.filters)]
-    known = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
-    found = [sentence for dimension in used for sentence in dimension.warnings]
-    found += facts.findings.warnings
-    found += facts.beside.warnings
-    found += [*facts.splitting.warnings, *restated_warning(facts.sources, plan.ranges, plan.basis)]
-    found += _unit_warning(totals) if plan.basis in UNITS else _currency_warning(totals)
-    found += _comparison_warnings(facts)
-    found += cut_buckets(plan.granularity, plan.days, buckets)
-    found += warnings_for(known)
-    return list(dict.fromkeys(found))
+    dimensions = [*plan.dimensions, *(item.dimension for item in plan.filters)]
+    answer_facts = AnswerFacts(facts.account, plan.days, facts.sources.coverage, facts.sources.health)
+    warnings = [sentence for dimension in dimensions for sentence in dimension.warnings]
+    warnings += facts.findings.warnings
+    warnings += facts.related_notes.warnings
+    warnings += [*facts.split_result.warnings, *restatement_warnings(facts.sources, plan.ranges, plan.basis)]
+    warnings += _unit_warning(totals) if plan.basis in UNITS else _currency_warning(totals)
+    warnings += _comparison_warnings(facts)
+    warnings += partial_bucket_warnings(plan.granularity, plan.days, buckets)
+    warnings += warnings_for(answer_facts)
+    return list(dict.fromkeys(warnings))
 
 
 def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
@@ -292,7 +298,7 @@ def _currency_warning(totals: Sequence[SpendTotal]) -> list[str]:
 def _unit_warning(totals: Sequence[SpendTotal]) -> list[str]:
     if len(totals) < 2:
         return []
-    names = ", ".join(cut(total.currency, 40) for total in totals[:NAMED_UNITS])
+    names = ", ".join(truncate(total.currency, 40) for total in totals[:NAMED_UNITS])
     more = f" and {len(totals) - NAMED_UNITS} more" if len(totals) > NAMED_UNITS else ""
     return [
         f"Quantities are in {len(totals)} units ({names}{more}), which are never added: one total for each."
@@ -304,16 +310,16 @@ def _comparison_warnings(facts: SpendFacts) -> list[str]:
         return []
     if facts.compared.previous is None:
         return [facts.compared.reason]
-    used = facts.comparison
-    found = [used.note] if used and used.note else []
+    comparison = facts.comparison
+    warnings = [comparison.note] if comparison and comparison.note else []
     earlier = facts.compared.previous
-    known = facts.sources.coverage.days_with_data(earlier)
-    if ENOUGH_DAYS * earlier.days <= known < earlier.days:
-        found.append(f"Only {known} of the {earlier.days} earlier days have data.")
-    return found + _begun_since(facts.sources, facts.compared)
+    count = facts.sources.coverage.days_with_data(earlier)
+    if ENOUGH_DAYS * earlier.days <= count < earlier.days:
+        warnings.append(f"Only {count} of the {earlier.days} earlier days have data.")
+    return warnings + _new_source_warnings(facts.sources, facts.compared)
 
 
-def _begun_since(sources: Sources, compared: Compared) -> list[str]:
+def _new_source_warnings(sources: Sources, compared: ComparisonRanges) -> list[str]:
     """Sources that the earlier side has nothing of, and this side has."""
     if compared.current is None or compared.previous is None:
         return []
@@ -328,7 +334,7 @@ def _begun_since(sources: Sources, compared: Compared) -> list[str]:
     ]
 
 
-def truncated_of(rows: Sequence[SpendRow], top: int) -> str:
+def truncation_note(rows: Sequence[SpendRow], top: int) -> str:
     """Says what `other` holds and how to narrow; empty when every group is listed."""
     folded = sum(row.other_groups for row in rows)
     if not folded:

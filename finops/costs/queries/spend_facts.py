@@ -8,19 +8,19 @@ from decimal import Decimal
 
 from accounts.models import Account
 from finops.costs.answers import ComparisonUsed, ViewUsed
-from finops.costs.comparison import Compared, comparison_used
+from finops.costs.comparison import ComparisonRanges, comparison_used
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
-from finops.costs.queries.spend_beside import Beside
 from finops.costs.queries.spend_lake import SpendPlan
-from finops.costs.queries.split_shares import AfterSplits
+from finops.costs.queries.spend_notes import SpendNotes
+from finops.costs.queries.split_shares import SplitPreview
 from finops.costs.spend_query import SpendQuery
-from finops.costs.splitting import Splitting
-from finops.lib.spoken import money
+from finops.costs.split_registry import SplitResult
+from finops.lib.sentences import money
 
 
 @dataclass(frozen=True)
-class LackingCost:
+class MissingMeasureCost:
     """What lines without a measure cost in one currency, in both bases."""
 
     currency: str
@@ -31,8 +31,8 @@ class LackingCost:
         """The amount of a basis, which it names. What a commitment pays is billed as 0, so 0 names the other too."""
         amount, other = (self.billed, self.amortized) if basis == "billed" else (self.amortized, self.billed)
         rest = "amortized" if basis == "billed" else "billed"
-        beside = f" ({money(other, self.currency)} {rest})" if not amount else ""
-        return f"{money(amount, self.currency)} {basis}{beside}"
+        other_text = f" ({money(other, self.currency)} {rest})" if not amount else ""
+        return f"{money(amount, self.currency)} {basis}{other_text}"
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class SpendFacts:
     query: SpendQuery
     plan: SpendPlan
     view: ViewUsed
-    compared: Compared | None
+    compared: ComparisonRanges | None
     sources: Sources
     findings: FilterFindings
-    splitting: Splitting = field(default_factory=Splitting)
-    lacking: Sequence[LackingCost] = ()
+    split_result: SplitResult = field(default_factory=SplitResult)
+    missing_measure: Sequence[MissingMeasureCost] = ()
     """What the lines cost that have no value in the measure."""
-    after_splits: AfterSplits = field(default_factory=AfterSplits)
+    after_splits: SplitPreview = field(default_factory=SplitPreview)
     """What splits would change, where the question is before them."""
-    beside: Beside = field(default_factory=Beside)
+    related_notes: SpendNotes = field(default_factory=SpendNotes)
     """What higher rooms name beside the amount."""
 
     @property

@@ -18,28 +18,28 @@ from finops.costs.answers import (
 )
 from finops.costs.queries.spend_answer import OTHER, ZERO, change_between
 from finops.costs.spend_query import SpendOrder
-from finops.lib.money import added, ratio
+from finops.lib.money import exact_sum, ratio
 
 Fits = Callable[[SpendAnswer], bool]
 
 
-def shortened(answer: SpendAnswer, fits: Fits, order_by: SpendOrder = "amount") -> SpendAnswer:
+def fit_to_size(answer: SpendAnswer, fits: Fits, order_by: SpendOrder = "amount") -> SpendAnswer:
     """The answer with as many groups of each currency as fit; last, without its series. Says so in `truncated`."""
     if fits(answer):
         return answer
-    folded = _most_that_fit(answer, fits, order_by)
-    if folded is not None:
-        return folded
-    plain = _without_series(answer)
-    return plain if fits(plain) else _most_that_fit(plain, fits, order_by) or _folded(plain, 0, order_by)
+    smaller = _bisect_groups(answer, fits, order_by)
+    if smaller is not None:
+        return smaller
+    plain = _drop_series(answer)
+    return plain if fits(plain) else _bisect_groups(plain, fits, order_by) or _fold_rest(plain, 0, order_by)
 
 
-def _most_that_fit(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> SpendAnswer | None:
+def _bisect_groups(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> SpendAnswer | None:
     """By bisection: a few encodings, not one for each row."""
     low, high, best = 1, max(_places(answer.rows, order_by).values(), default=0), None
     while low <= high:
         middle = (low + high) // 2
-        tried = _folded(answer, middle, order_by)
+        tried = _fold_rest(answer, middle, order_by)
         if fits(tried):
             best, low = tried, middle + 1
         else:
@@ -50,12 +50,12 @@ def _most_that_fit(answer: SpendAnswer, fits: Fits, order_by: SpendOrder) -> Spe
 def _places(rows: Sequence[SpendRow], order_by: SpendOrder) -> dict[int, int]:
     """The place of each listed row in its currency, by size, from 0; by the row's index."""
     listed = [index for index, row in enumerate(rows) if not row.other_groups]
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     places = {}
     for index in sorted(listed, key=lambda index: _size(rows[index], order_by), reverse=True):
         currency = rows[index].currency
-        places[index] = seen.get(currency, 0)
-        seen[currency] = places[index] + 1
+        places[index] = counts.get(currency, 0)
+        counts[currency] = places[index] + 1
     return places
 
 
@@ -66,7 +66,7 @@ def _size(row: SpendRow, order_by: SpendOrder) -> Decimal:
     return max(row.amount.copy_abs(), (earlier or ZERO).copy_abs())
 
 
-def _folded(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAnswer:
+def _fold_rest(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAnswer:
     places = _places(answer.rows, order_by)
     rows = []
     for total in answer.totals:
@@ -83,7 +83,7 @@ def _folded(answer: SpendAnswer, keep: int, order_by: SpendOrder) -> SpendAnswer
 
 
 def _sum_row(rows: Sequence[SpendRow], total: SpendTotal) -> SpendRow:
-    amount = added(row.amount for row in rows)
+    amount = exact_sum(row.amount for row in rows)
     share = ratio(amount, total.amount)
     return replace(
         rows[0],
@@ -101,22 +101,22 @@ def _sum_row(rows: Sequence[SpendRow], total: SpendTotal) -> SpendRow:
 def _sum_change(changes: Sequence[Change]) -> Change | None:
     if not changes:
         return None
-    current = added(change.current_amount for change in changes)
-    previous = added(change.previous_amount or ZERO for change in changes)
-    found = change_between(current, previous, changes[0].currency)
-    return change_in_units(found) if isinstance(changes[0], QuantityChange) else found
+    current = exact_sum(change.current_amount for change in changes)
+    previous = exact_sum(change.previous_amount or ZERO for change in changes)
+    change_sum = change_between(current, previous, changes[0].currency)
+    return change_in_units(change_sum) if isinstance(changes[0], QuantityChange) else change_sum
 
 
 def _sum_series(series: Sequence[Series]) -> Series:
-    return {start: _sum_known([one[start] for one in series]) for start in series[0]}
+    return {start: _sum_present([one[start] for one in series]) for start in series[0]}
 
 
-def _sum_known(amounts: Sequence[Decimal | None]) -> Decimal | None:
-    known = [amount for amount in amounts if amount is not None]
-    return added(known) if known else None
+def _sum_present(amounts: Sequence[Decimal | None]) -> Decimal | None:
+    present = [amount for amount in amounts if amount is not None]
+    return exact_sum(present) if present else None
 
 
-def _without_series(answer: SpendAnswer) -> SpendAnswer:
+def _drop_series(answer: SpendAnswer) -> SpendAnswer:
     note = (
         "The series is left out, because a tool's answer is at most 25 KB: ask for fewer days, a coarser "
         f"granularity, or filter by one currency's source. {answer.truncated}"

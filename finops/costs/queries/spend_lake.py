@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import ibis
 import pyarrow as pa
 
-from finops.costs.comparison import Apart
-from finops.costs.dated_names import dated
+from finops.costs.comparison import SourceOverride
+from finops.costs.dated_names import with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.lib.periods import DateRange, whole_months
@@ -61,7 +61,7 @@ class SpendPlan:
     """What decides which groups are listed; `change` is nothing without a comparison."""
     compared: DateRange | None = None
     previous: DateRange | None = None
-    apart: tuple[Apart, ...] = ()
+    source_overrides: tuple[SourceOverride, ...] = ()
     """Sources that pair other days of the comparison."""
     incomplete: tuple[tuple[int, date], ...] = ()
     """Sources with the first of their days that are not complete."""
@@ -72,7 +72,7 @@ class SpendPlan:
     def ranges(self) -> list[DateRange]:
         if self.previous is None:
             return [self.days]
-        earlier = [self.previous, *(each.previous for each in self.apart if each.previous)]
+        earlier = [self.previous, *(each.previous for each in self.source_overrides if each.previous)]
         return [
             DateRange(min(each.start for each in earlier), max(each.end for each in earlier)),
             self.days,
@@ -91,8 +91,8 @@ class SpendPlan:
 
     @property
     def tag_keys(self) -> list[str]:
-        used = [*self.dimensions, *(item.dimension for item in self.filters)]
-        return list(dict.fromkeys(key for dimension in used for key in dimension.tag_keys))
+        dimensions = [*self.dimensions, *(item.dimension for item in self.filters)]
+        return list(dict.fromkeys(key for dimension in dimensions for key in dimension.tag_keys))
 
 
 def part_of(table: Any, amount: Any) -> Any:
@@ -110,14 +110,14 @@ def part_of(table: Any, amount: Any) -> Any:
     )
 
 
-def counts(table: Any, categories: Sequence[str]) -> Any:
+def is_counted(table: Any, categories: Sequence[str]) -> Any:
     """Whether a line counts in the view."""
     if not categories:
         return ibis.literal(True)
     return table.charge_category.isin(list(categories)).fill_null(False)
 
 
-def within(table: Any, days: DateRange) -> Any:
+def is_in_range(table: Any, days: DateRange) -> Any:
     return table.charge_date.between(ibis.literal(days.start), ibis.literal(days.end))
 
 
@@ -147,14 +147,14 @@ def spend_expression(plan: SpendPlan, table: Any) -> Any:
     if not plan.dimensions or plan.top == ALL_GROUPS:
         return _sums(plan, lines)
     if plan.ranks_first:
-        return _sums(plan, _folded(plan, lines))
-    return _sums(plan, _folded(plan, _sums(plan, lines)))
+        return _sums(plan, _fold_rest(plan, lines))
+    return _sums(plan, _fold_rest(plan, _sums(plan, lines)))
 
 
 def _lines(plan: SpendPlan, table: Any) -> Any:
     """The lines of the asked days that pass the filters, with only the columns that the sums need."""
     # The engine has restricted the days to one range already; only with two there is a gap to leave out.
-    conditions = [reduce(or_, [within(table, days) for days in plan.ranges])] if plan.previous else []
+    conditions = [reduce(or_, [is_in_range(table, days) for days in plan.ranges])] if plan.previous else []
     conditions += all_of(table, plan.filters)
     column = COST_COLUMNS.get(plan.basis, plan.basis)
     if plan.basis not in COST_COLUMNS:
@@ -202,9 +202,13 @@ def _measures(plan: SpendPlan, lines: Any, amount: Any) -> dict[str, Any]:
     measures = {"amount": amount}
     if plan.compared is not None and plan.previous is not None:
         sides = {
-            "amount": within(lines, plan.days),
-            "compared": on_side(lines, plan.compared, {each.source_id: each.current for each in plan.apart}),
-            "previous": on_side(lines, plan.previous, {each.source_id: each.previous for each in plan.apart}),
+            "amount": is_in_range(lines, plan.days),
+            "compared": is_on_side(
+                lines, plan.compared, {each.source_id: each.current for each in plan.source_overrides}
+            ),
+            "previous": is_on_side(
+                lines, plan.previous, {each.source_id: each.previous for each in plan.source_overrides}
+            ),
         }
         measures = {name: ibis.ifelse(here, amount, _zero()) for name, here in sides.items()}
     if plan.incomplete:
@@ -228,15 +232,15 @@ def end_of(lines: Any, ends: Sequence[tuple[date, tuple[int, ...]]]) -> Any:
     return ibis.cases(*places, else_=-1)
 
 
-def on_side(lines: Any, days: DateRange, apart: Mapping[int, DateRange | None]) -> Any:
+def is_on_side(lines: Any, days: DateRange, source_overrides: Mapping[int, DateRange | None]) -> Any:
     """Whether a line is on a side of a comparison: within the days of its source, else within `days`."""
-    if not apart:
-        return within(lines, days)
+    if not source_overrides:
+        return is_in_range(lines, days)
     others = [
-        (lines.source == str(source), within(lines, own) if own else ibis.literal(False))
-        for source, own in apart.items()
+        (lines.source == str(source), is_in_range(lines, own) if own else ibis.literal(False))
+        for source, own in source_overrides.items()
     ]
-    return ibis.cases(*others, else_=within(lines, days))
+    return ibis.cases(*others, else_=is_in_range(lines, days))
 
 
 def is_incomplete(lines: Any, incomplete: Sequence[tuple[int, date]]) -> Any:
@@ -264,7 +268,7 @@ def _key_names(plan: SpendPlan) -> list[str]:
 
 def _labels(plan: SpendPlan, lines: Any) -> dict[str, Any]:
     return {
-        f"label{index}": dated(lines, dimension.label(lines))
+        f"label{index}": with_date_prefix(lines, dimension.label(lines))
         for index, dimension in enumerate(plan.dimensions)
         if dimension.label is not None
     }
@@ -276,7 +280,7 @@ def _bucket(plan: SpendPlan, lines: Any) -> Any:
     start = lines.charge_date.truncate(TRUNCATIONS[plan.granularity])
     if plan.previous is None:
         return start
-    return ibis.ifelse(within(lines, plan.days), start, ibis.null("date"))
+    return ibis.ifelse(is_in_range(lines, plan.days), start, ibis.null("date"))
 
 
 def _zero() -> Any:
@@ -286,27 +290,27 @@ def _zero() -> Any:
 def _sums(plan: SpendPlan, rows: Any) -> Any:
     keys = [*_key_names(plan), "currency", "bucket", "charge_category", "part", "end", "lump"]
     return rows.group_by([name for name in [*keys, *_PLACES] if name in rows.columns]).aggregate(
-        **_added(rows)
+        **_sum_measures(rows)
     )
 
 
-def _added(rows: Any) -> dict[str, Any]:
+def _sum_measures(rows: Any) -> dict[str, Any]:
     """Measures summed, and the newest labels."""
     sums = {name: rows[name].sum() for name in _MEASURES if name in rows.columns}
     return {**sums, **{name: rows[name].max() for name in rows.columns if name.startswith("label")}}
 
 
-def _folded(plan: SpendPlan, rows: Any) -> Any:
+def _fold_rest(plan: SpendPlan, rows: Any) -> Any:
     """Lines or sums with their group's place; those of groups that are not listed lose their keys."""
-    listed = _ranked(plan, rows.filter(counts(rows, plan.categories)))
+    listed = _rank_groups(plan, rows.filter(is_counted(rows, plan.categories)))
     same = [rows[name] == listed[f"listed_{name}"] for name in [*_key_names(plan), "currency"]]
     joined = rows.left_join(listed, same)
     keys = {name: joined[f"listed_{name}"] for name in _key_names(plan)}
-    kept = {name: joined[name] for name in rows.columns if name not in keys}
-    return joined.select(**keys, **kept, place=joined.place, groups=joined.groups)
+    others = {name: joined[name] for name in rows.columns if name not in keys}
+    return joined.select(**keys, **others, place=joined.place, groups=joined.groups)
 
 
-def _ranked(plan: SpendPlan, rows: Any) -> Any:
+def _rank_groups(plan: SpendPlan, rows: Any) -> Any:
     """The listed groups: each one's place in its currency, by the larger of its amounts (or by its change) whatever the
     sign, ties by name; and how many groups the currency has."""
     keys = [*_key_names(plan), "currency"]
@@ -325,7 +329,7 @@ def _ranked(plan: SpendPlan, rows: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LackingBuild:
+class MissingMeasureBuild:
     """What lines cost that a measure knows nothing of, by currency, in the plan's days and filters; equal for equal
     questions. Before a comparison: its days only."""
 
@@ -334,7 +338,7 @@ class LackingBuild:
     categories: tuple[str, ...]
 
     def __call__(self, table: Any) -> Any:
-        conditions = [*all_of(table, self.filters), counts(table, self.categories)]
+        conditions = [*all_of(table, self.filters), is_counted(table, self.categories)]
         lines = table.filter(reduce(and_, conditions) & table[self.measure].isnull())
         return lines.group_by(currency=lines.currency.coalesce(NO_CURRENCY)).aggregate(
             billed=lines.billed_cost.sum(), amortized=lines.effective_cost.sum()
@@ -372,10 +376,10 @@ class SpendSum(NamedTuple):
 def read_sums(plan: SpendPlan, table: pa.Table) -> list[SpendSum]:
     """The result of `spend_expression` as typed rows."""
     width = len(plan.dimensions)
-    return [_read(row, width, plan.top) for row in table.to_pylist()]
+    return [_read_row(row, width, plan.top) for row in table.to_pylist()]
 
 
-def _read(row: dict[str, Any], width: int, top: int) -> SpendSum:
+def _read_row(row: dict[str, Any], width: int, top: int) -> SpendSum:
     return SpendSum(
         keys=tuple(row[f"key{index}"] for index in range(width)),
         labels=tuple(row.get(f"label{index}") for index in range(width)),

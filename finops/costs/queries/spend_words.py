@@ -12,8 +12,17 @@ from finops.costs.coverage import Coverage
 from finops.costs.queries.one_sided import one_sided_words
 from finops.costs.queries.spend_lake import COST_COLUMNS, CREDITS, REFUNDS, UNITS, SpendPlan
 from finops.costs.spend_query import SpendQuery
-from finops.lib.money import added, subtracted
-from finops.lib.spoken import by_currency, cut, dimension_words, largest_parts, listed, money, percent, quoted
+from finops.lib.money import exact_difference, exact_sum
+from finops.lib.sentences import (
+    by_currency,
+    dimension_text,
+    join_with_and,
+    largest_parts,
+    money,
+    percent_text,
+    quote,
+    truncate,
+)
 
 NAMED_ROWS = 3
 NAMED_ROWS_OF_SEVERAL = 2
@@ -34,46 +43,46 @@ def summary_of(
     """One plain sentence: who spent how much when, what moved, what of it is not final, on what most of it went."""
     when = f"from {plan.days.start} to {plan.days.end}"
     if not totals:
-        what = "No cost line matches the filters" if plan.filters else f"{quoted(account.name)} has no cost"
+        what = "No cost line matches the filters" if plan.filters else f"{quote(account.name)} has no cost"
         if plan.basis not in COST_COLUMNS:
             what = f"No cost line{' that the filters choose' if plan.filters else ''} has a {view.measure}"
         return f"{what} {when}{incomplete}."
     filtered = " on what the filters choose" if plan.filters else ""
     if plan.basis not in COST_COLUMNS:
-        said = [_said(total) for total in totals[:NAMED_CURRENCIES]]
-        if len(totals) > len(said):
-            said.append(
-                f"amounts in {len(totals) - len(said)} more {'units' if plan.basis in UNITS else 'currencies'}"
+        texts = [_total_text(total) for total in totals[:NAMED_CURRENCIES]]
+        if len(totals) > len(texts):
+            texts.append(
+                f"amounts in {len(totals) - len(texts)} more {'units' if plan.basis in UNITS else 'currencies'}"
             )
         return (
-            f"{quoted(account.name)} had a {view.measure} of {listed(said)}{filtered} {when} "
-            f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest(totals, rows)}."
+            f"{quote(account.name)} had a {view.measure} of {join_with_and(texts)}{filtered} {when} "
+            f"({' + '.join(view.charge_categories)} charge categories){incomplete}{_largest_rows_text(totals, rows)}."
         )
-    spent = listed([_said(total) for total in totals])
-    return f"{quoted(account.name)} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest(totals, rows)}."
+    spent = join_with_and([_total_text(total) for total in totals])
+    return f"{quote(account.name)} spent {spent}{filtered} {when} ({view.label}){incomplete}{_largest_rows_text(totals, rows)}."
 
 
-def _said(total: SpendTotal) -> str:
-    parts = "; ".join(text for text in (_less(total), _moved(total)) if text)
+def _total_text(total: SpendTotal) -> str:
+    parts = "; ".join(text for text in (_credits_text(total), _change_text(total)) if text)
     return f"{money(total.amount, total.currency)}{f' ({parts})' if parts else ''}"
 
 
-def _less(total: SpendTotal) -> str:
+def _credits_text(total: SpendTotal) -> str:
     """What charges come to without credits and refunds, and these; taken back they are below zero here, and added."""
     back = [
         (part.part, part.amount) for part in total.inside if part.part in (CREDITS, REFUNDS) and part.amount
     ]
     if not back:
         return ""
-    charges = subtracted(total.amount, added(amount for _, amount in back))
+    charges = exact_difference(total.amount, exact_sum(amount for _, amount in back))
     less = [f"{money(-amount, total.currency)} of {name}" for name, amount in back if amount < 0]
     more = [f"{money(amount, total.currency)} of {name} taken back" for name, amount in back if amount > 0]
-    words = [f"less {listed(less)}"] if less else []
-    words += [f"plus {listed(more)}"] if more else []
+    words = [f"less {join_with_and(less)}"] if less else []
+    words += [f"plus {join_with_and(more)}"] if more else []
     return f"{money(charges, total.currency)} of charges {' '.join(words)}"
 
 
-def _moved(total: SpendTotal) -> str:
+def _change_text(total: SpendTotal) -> str:
     change = total.change
     if change is None or change.change is None or change.previous_amount is None:
         return ""
@@ -89,12 +98,12 @@ def _moved(total: SpendTotal) -> str:
         if change.one_sided is not None
         else ""
     )
-    return f"{percent(abs(change.ratio))} {word} than the {earlier} before{part}{once}"
+    return f"{percent_text(abs(change.ratio))} {word} than the {earlier} before{part}{once}"
 
 
-def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
+def _largest_rows_text(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
     count = NAMED_ROWS if len(totals) == 1 else NAMED_ROWS_OF_SEVERAL
-    said = []
+    texts = []
     for total in totals[:NAMED_CURRENCIES]:
         parts = [
             (_name(row), row.amount, row.share)
@@ -104,13 +113,13 @@ def _largest(totals: Sequence[SpendTotal], rows: Sequence[SpendRow]) -> str:
         what = "it" if len(totals) == 1 else total.currency
         write = partial(money, currency=total.currency)
         text = largest_parts(parts, count, write, most=f"most of {what} on ")
-        said += [f"; {text}"] if text else []
-    return "".join(said)
+        texts += [f"; {text}"] if text else []
+    return "".join(texts)
 
 
 def _name(row: SpendRow) -> str:
     name = " / ".join(row.labels.get(dimension, value) for dimension, value in row.group.items())
-    return cut(name, NAME_LENGTH)
+    return truncate(name, NAME_LENGTH)
 
 
 def hint_of(
@@ -137,20 +146,24 @@ def hint_of(
         )
     if query.compare_to == "none":
         return "Add compare_to previous_period to see what moved."
-    return _deeper(query, rows)
+    return _drilldown_hint(query, rows)
 
 
-def _deeper(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
-    moved = [row for row in rows if row.change and row.change.change and not row.other_groups]
-    if not moved:
+def _drilldown_hint(query: SpendQuery, rows: Sequence[SpendRow]) -> str:
+    changed = [row for row in rows if row.change and row.change.change and not row.other_groups]
+    if not changed:
         return "Filter by one of the rows and group by another dimension to go deeper."
-    currencies = list(dict.fromkeys(row.currency for row in moved))[:NAMED_CURRENCIES]
-    most = [max((row for row in moved if row.currency == each), key=_size_of_change) for each in currencies]
-    dimension = next(iter(most[0].group))
-    other = next(name for name in DEEPER if name not in most[0].group)
-    which = "it" if len(most) == 1 else "one"
-    values = by_currency([(cut(row.group[dimension], NAME_LENGTH), row.currency) for row in most])
-    return f"{values} moved most: filter {dimension_words(dimension)} by {which} and group by {other} to see why."
+    currencies = list(dict.fromkeys(row.currency for row in changed))[:NAMED_CURRENCIES]
+    largest = [
+        max((row for row in changed if row.currency == each), key=_size_of_change) for each in currencies
+    ]
+    dimension = next(iter(largest[0].group))
+    other = next(name for name in DEEPER if name not in largest[0].group)
+    which = "it" if len(largest) == 1 else "one"
+    values = by_currency([(truncate(row.group[dimension], NAME_LENGTH), row.currency) for row in largest])
+    return (
+        f"{values} moved most: filter {dimension_text(dimension)} by {which} and group by {other} to see why."
+    )
 
 
 def _size_of_change(row: SpendRow) -> Decimal:

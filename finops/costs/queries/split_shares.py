@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.costs.queries.spend_lake import SpendPlan, SpendSum
 from finops.costs.queries.sum_names import with_names
-from finops.costs.splitting import SplitQuestion, Splitting, is_shared_out, splitting_of
+from finops.costs.split_registry import SplitQuestion, SplitResult, is_splittable, run_splits
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 ZERO = Decimal(0)
 
@@ -28,47 +28,47 @@ class SplitGain:
 
 
 @dataclass(frozen=True)
-class AfterSplits:
+class SplitPreview:
     """`totals`: by currency after splits, where filters make it another amount; `gains`: by group, the largest first."""
 
     totals: Mapping[str, Decimal] = field(default_factory=dict)
     gains: Sequence[SplitGain] = ()
 
 
-def after_splits_of(question: SplitQuestion, sums: Sequence[SpendSum], *, with_groups: bool) -> AfterSplits:
+def split_preview(question: SplitQuestion, sums: Sequence[SpendSum], *, with_groups: bool) -> SplitPreview:
     """What splits would change of the sums of a question, which are before them.
 
     Only for filters that choose values of what splits are made on and, `with_groups`, for groups by such. One query of
-    PostgreSQL, and what `splitting_of` costs where a split is on such a dimension.
+    PostgreSQL, and what `run_splits` costs where a split is on such a dimension.
     """
     plan = question.plan
-    chosen = any(item.op == "in" and is_shared_out(item.dimension.name) for item in plan.filters)
-    groups = tuple(each for each in plan.dimensions if with_groups and is_shared_out(each.name))
+    chosen = any(item.op == "in" and is_splittable(item.dimension.name) for item in plan.filters)
+    groups = tuple(each for each in plan.dimensions if with_groups and is_splittable(each.name))
     if not chosen and not groups:
-        return AfterSplits()
-    alone = replace(plan, dimensions=groups, granularity="none", compared=None, previous=None)
+        return SplitPreview()
+    reduced = replace(plan, dimensions=groups, granularity="none", compared=None, previous=None)
     try:
-        found = splitting_of(replace(question, plan=alone))
+        split = run_splits(replace(question, plan=reduced))
     except UserError:
         # Too many sums to say it beside; asking with splits after says the same with what to do.
-        return AfterSplits()
-    moved = counted_by(plan, found.moves) if chosen else {}
-    after = counted_by(plan, [*sums, *found.moves]) if any(moved.values()) else {}
+        return SplitPreview()
+    changes = sum_counted(plan, split.moves) if chosen else {}
+    after = sum_counted(plan, [*sums, *split.moves]) if any(changes.values()) else {}
     totals = {currency: amount for (_, currency), amount in after.items()}
-    return AfterSplits(totals, _gains(alone, found) if groups else ())
+    return SplitPreview(totals, _gains(reduced, split) if groups else ())
 
 
-def _gains(plan: SpendPlan, found: Splitting) -> list[SplitGain]:
+def _gains(plan: SpendPlan, split: SplitResult) -> list[SplitGain]:
     """Of all but the sources of the splits."""
-    sources = {effect.applied.source_value.casefold() for effect in found.effects}
-    moves = with_names(plan, found.moves)
+    sources = {effect.applied.source_value.casefold() for effect in split.effects}
+    moves = with_names(plan, split.moves)
     names = {
         move.keys: " / ".join(
-            undated(label) or key or "" for key, label in zip(move.keys, move.labels, strict=True)
+            strip_date_prefix(label) or key or "" for key, label in zip(move.keys, move.labels, strict=True)
         )
         for move in moves
     }
-    sums = counted_by(plan, moves, range(len(plan.dimensions)))
+    sums = sum_counted(plan, moves, range(len(plan.dimensions)))
     gains = [
         SplitGain(names[keys], amount, currency)
         for (keys, currency), amount in sums.items()
@@ -77,13 +77,13 @@ def _gains(plan: SpendPlan, found: Splitting) -> list[SplitGain]:
     return sorted(gains, key=lambda gain: (-gain.amount.copy_abs(), gain.currency, gain.name))
 
 
-def counted_by(
+def sum_counted(
     plan: SpendPlan, sums: Sequence[SpendSum], places: Sequence[int] = ()
 ) -> dict[tuple[Keys, str], Decimal]:
     """What counts of the sums, by the values of these dimensions of the plan and the currency."""
-    found: dict[tuple[Keys, str], Decimal] = {}
+    totals: dict[tuple[Keys, str], Decimal] = {}
     for part in sums:
         if not plan.categories or part.charge_category in plan.categories:
             key = tuple(part.keys[place] for place in places), part.currency
-            found[key] = added([found.get(key, ZERO), part.amount])
-    return found
+            totals[key] = exact_sum([totals.get(key, ZERO), part.amount])
+    return totals

@@ -15,11 +15,11 @@ def with_names(plan: SpendPlan, sums: list[SpendSum]) -> list[SpendSum]:
             continue
         listed = {key for part in sums if (key := part.keys[place]) is not None}
         names = dimension.names.names(listed) if listed else {}
-        sums = [_labelled(part, place, names) for part in sums]
+        sums = [_with_label(part, place, names) for part in sums]
     return sums
 
 
-def _labelled(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSum:
+def _with_label(part: SpendSum, place: int, names: Mapping[str, str]) -> SpendSum:
     name = names.get(part.keys[place] or "")
     if not name:
         return part

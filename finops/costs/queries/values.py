@@ -16,13 +16,13 @@ from finops.costs.aliases import candidates
 from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.answers import AccountRef, DimensionValue, DimensionValuesAnswer, MoneyAmount
 from finops.costs.coverage import Coverage
-from finops.costs.dated_names import dated, undated
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.former_names import former_ids, with_newest_names
 from finops.costs.queries.cost_view import ALL, view_used
 from finops.costs.queries.sources import load_sources
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
-from finops.costs.value_names import named
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
+from finops.costs.value_names import with_value_names
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
@@ -30,7 +30,7 @@ from finops.lib import clock
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange, resolve_range
-from finops.lib.spoken import cut, dimension_words, listed, quoted
+from finops.lib.sentences import dimension_text, join_with_and, quote, truncate
 
 MAX_LIMIT = 200
 DEFAULT_DAYS = 365
@@ -72,49 +72,49 @@ def list_dimension_values(
         raise UserError(f"limit: {limit} is not between 1 and {MAX_LIMIT}.", field="limit", value=limit)
     sources = load_sources(account)
     context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
-    found = named(context, registry.resolve(context, dimension, field="dimension"))
+    resolved = with_value_names(context, registry.resolve(context, dimension, field="dimension"))
     if search.strip():
-        found = with_newest_names(context, found)
-    asked = days or _recent(sources.coverage)
-    question = (found.name, search.strip().lower(), asked.start, asked.end)
+        resolved = with_newest_names(context, resolved)
+    span = days or _recent_days(sources.coverage)
+    question = (resolved.name, search.strip().lower(), span.start, span.end)
     view = view_used(sources.view, basis=None, charge_categories=())
     page = _Page(
-        dimension=found,
+        dimension=resolved,
         basis=view.basis,
         categories=() if view.charge_categories == [ALL] else tuple(view.charge_categories),
         search=search.strip(),
-        days=asked,
+        days=span,
         limit=limit,
         offset=offset_of(cursor, *question),
-        by_name=_named_with(found, search.strip()),
+        by_name=_values_by_name(resolved, search.strip()),
     )
-    values, total = _read(_run(account, page, deadline, sources.manifest))
-    values = _with_names(found, values)
+    values, total = _read_values(_run(account, page, deadline, sources.manifest))
+    values = _with_names(resolved, values)
     after = page.offset + len(values)
-    facts = AnswerFacts(account, asked, sources.coverage, sources.health)
+    facts = AnswerFacts(account, span, sources.coverage, sources.health)
     return DimensionValuesAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(page, total),
         view=view,
-        dimension=found.name,
-        start_date=asked.start,
-        end_date=asked.end,
+        dimension=resolved.name,
+        start_date=span.start,
+        end_date=span.end,
         values=values,
         total_values=total,
         cursor=next_cursor(after, *question) if values and after < total else "",
         data_through=sources.coverage.complete_through,
-        truncated=_truncated(page, len(values), total),
-        warnings=[*found.warnings, *warnings_for(facts)],
+        truncated=_truncation_note(page, len(values), total),
+        warnings=[*resolved.warnings, *warnings_for(facts)],
         hint=_hint(page, values),
     )
 
 
-def _named_with(dimension: Dimension, search: str) -> tuple[str, ...]:
+def _values_by_name(dimension: Dimension, search: str) -> tuple[str, ...]:
     """The values of which a name that a higher room knows, or an earlier name, has the search in it."""
     if not search:
         return ()
-    known = dimension.names.containing(search) if dimension.names is not None else ()
-    return (*known, *former_ids(dimension, "contains", [search]))
+    names = dimension.names.values_containing(search) if dimension.names is not None else ()
+    return (*names, *former_ids(dimension, "contains", [search]))
 
 
 def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[DimensionValue]:
@@ -124,7 +124,7 @@ def _with_names(dimension: Dimension, values: list[DimensionValue]) -> list[Dime
     return [structs.replace(each, label=names.get(each.value, each.label)) for each in values]
 
 
-def given_days(
+def days_from_arguments(
     account: Account, start_date: date | None, end_date: date | None, period: str | None
 ) -> DateRange | None:
     """The days that a caller gave in either way; None when it gave none. Raises UserError."""
@@ -140,7 +140,7 @@ def given_days(
     )
 
 
-def _recent(coverage: Coverage) -> DateRange:
+def _recent_days(coverage: Coverage) -> DateRange:
     last = coverage.last_day or coverage.today
     return DateRange(last - timedelta(days=DEFAULT_DAYS - 1), last)
 
@@ -153,7 +153,7 @@ def _run(account: Account, page: _Page, deadline: float | None, manifest: Manife
         page.days.end,
         _ValuesBuild(replace(page, days=_ANY_DAYS)),
         tag_keys=page.dimension.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )
@@ -182,20 +182,22 @@ def _expression(page: _Page, table: Any) -> Any:
         place=ibis.row_number().over(ibis.window(order_by=order)),
         total=sizes["value"].count().over(ibis.window()),
     )
-    wanted = placed.filter(placed.place >= page.offset, placed.place < page.offset + page.limit)
-    joined = wanted.inner_join(sums.select("value", "currency", "amount"), "value")
+    on_page = placed.filter(placed.place >= page.offset, placed.place < page.offset + page.limit)
+    joined = on_page.inner_join(sums.select("value", "currency", "amount"), "value")
     return joined.select("value", "label", "place", "total", "currency", "amount")
 
 
 def _lines(page: _Page, table: Any) -> Any:
     value = page.dimension.value(table)
     label = page.dimension.label(table) if page.dimension.label else ibis.null("string")
-    lines = table.filter(_found(page, value) | _found(page, label)) if page.search else table
+    lines = (
+        table.filter(_matches_search(page, value) | _matches_search(page, label)) if page.search else table
+    )
     return lines.select(
         value=value.coalesce(page.dimension.absent),
-        label=dated(lines, label),
+        label=with_date_prefix(lines, label),
         currency=lines.currency.coalesce(NO_CURRENCY),
-        amount=ibis.ifelse(counts(lines, page.categories), lines[COST_COLUMNS[page.basis]], _zero()),
+        amount=ibis.ifelse(is_counted(lines, page.categories), lines[COST_COLUMNS[page.basis]], _zero()),
     )
 
 
@@ -205,11 +207,11 @@ def _sums(page: _Page, lines: Any) -> Any:
     )
 
 
-def _found(page: _Page, text: Any) -> Any:
+def _matches_search(page: _Page, text: Any) -> Any:
     folded = text.lower()
     part = folded.contains(ibis.literal(page.search).lower())
-    known = [*candidates(page.dimension.name, page.search), *page.by_name]
-    names = [ibis.literal(name).lower() for name in known]
+    texts = [*candidates(page.dimension.name, page.search), *page.by_name]
+    names = [ibis.literal(name).lower() for name in texts]
     return (part | folded.isin(names)).fill_null(False)
 
 
@@ -217,18 +219,18 @@ def _zero() -> Any:
     return ibis.literal(Decimal(0), type="decimal(38, 18)")
 
 
-def _read(table: pa.Table) -> tuple[list[DimensionValue], int]:
-    found: dict[int, DimensionValue] = {}
+def _read_values(table: pa.Table) -> tuple[list[DimensionValue], int]:
+    values: dict[int, DimensionValue] = {}
     total = 0
     for row in sorted(table.to_pylist(), key=_listing_order):
         total = row["total"]
-        label = undated(row["label"])
-        known = found.setdefault(
+        label = strip_date_prefix(row["label"])
+        value = values.setdefault(
             row["place"],
             DimensionValue(value=row["value"], amounts=[], label=label if label != row["value"] else ""),
         )
-        known.amounts.append(MoneyAmount(amount=row["amount"], currency=row["currency"]))
-    return list(found.values()), total
+        value.amounts.append(MoneyAmount(amount=row["amount"], currency=row["currency"]))
+    return list(values.values()), total
 
 
 def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
@@ -237,25 +239,25 @@ def _listing_order(row: dict[str, Any]) -> tuple[int, Decimal, str]:
 
 
 def _summary(page: _Page, total: int) -> str:
-    said = f" with {cut(page.search, 60)!r} in them" if page.search else ""
+    clause = f" with {truncate(page.search, 60)!r} in them" if page.search else ""
     noun = "value" if total == 1 else "values"
-    return f"{_title(page.dimension)} has {total} {noun}{said} in the cost lines from {page.days.start} to {page.days.end}."
+    return f"{_title(page.dimension)} has {total} {noun}{clause} in the cost lines from {page.days.start} to {page.days.end}."
 
 
 def _title(dimension: Dimension) -> str:
-    return f"Tag {quoted(dimension.name[4:])}" if dimension.name.startswith("tag:") else dimension.title
+    return f"Tag {quote(dimension.name[4:])}" if dimension.name.startswith("tag:") else dimension.title
 
 
-def _truncated(page: _Page, shown: int, total: int) -> str:
-    if not shown or page.offset + shown >= total:
+def _truncation_note(page: _Page, count: int, total: int) -> str:
+    if not count or page.offset + count >= total:
         return ""
-    return f"{shown} of {total} values: go on with cursor, or narrow with search."
+    return f"{count} of {total} values: go on with cursor, or narrow with search."
 
 
 def _hint(page: _Page, values: list[DimensionValue]) -> str:
-    name = dimension_words(page.dimension.name)
+    name = dimension_text(page.dimension.name)
     if values:
-        names = listed([repr(value.value[:60]) for value in values[:2]])
+        names = join_with_and([repr(value.value[:60]) for value in values[:2]])
         return f"Use them in querySpend as a filter on {name}, such as {names}, or group by {name}."
     if page.search:
         return "Search for a shorter part of the name, leave search out, or widen the dates."

@@ -13,22 +13,22 @@ from django.db import transaction
 from accounts import audit
 from accounts.audit import Actor
 from accounts.scoping import account_scope
-from finops.costs.focus.formats import Chosen
+from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.normalise import FocusFile, normalise
 from finops.costs.focus.spool import MonthRows
 from finops.costs.models import DEFAULT_ACTOR_TAG_KEYS, CostImport, CostView
 from finops.costs.services import claims, files
 from finops.costs.services.completeness import refresh_completeness
-from finops.costs.services.content import check_different, hashing
+from finops.costs.services.content import check_distinct, hash_in_background
+from finops.costs.services.import_commit import commit_import, decision_of
 from finops.costs.services.overlaps import find_overlaps
 from finops.costs.services.progress import Progress, ProgressCallback
-from finops.costs.services.settling import decision_of, settle
 from finops.lake import segments
 from finops.lake.schema import Kind
 from finops.lake.segments import NewSegment
-from finops.lib import children, clock, disk
+from finops.lib import child_process, clock, disk
 from finops.lib.errors import UserError
-from finops.lib.jobs import Canceled, Clock, failure_in_child, too_much_memory
+from finops.lib.jobs import JobCanceled, JobDeadline, failure_in_child, too_much_memory
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +55,12 @@ def _run_in_child(job: CostImport, on_progress: ProgressCallback | None) -> None
             on_progress(job)
         return claims.is_wanted(job)
 
-    ending = children.run(
+    ending = child_process.run(
         f"{__name__}.attempt",
         job.pk,
         job.attempts,
         name=f"cost import {job.pk}",
-        deadline=Clock().end,
+        deadline=JobDeadline().end,
         is_wanted=is_wanted,
     )
     _remove_work(job)
@@ -97,9 +97,9 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
     folder.mkdir()
     try:
         _import(job, folder, Progress(job, on_progress))
-    except Canceled:
+    except JobCanceled:
         _cancel(job)
-    except claims.Lost:
+    except claims.ClaimLost:
         logger.warning("costs: import %s is run by another process now", job.pk)
     except UserError as error:
         _wait_or_fail(job, error)
@@ -114,8 +114,8 @@ def _run(job: CostImport, on_progress: ProgressCallback | None) -> None:
 
 def _remove_work(job: CostImport) -> None:
     """What an attempt that was killed has left."""
-    for left in files.work().glob(f"{job.pk}-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for path in files.work().glob(f"{job.pk}-*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _wait_or_fail(job: CostImport, error: UserError) -> None:
@@ -128,14 +128,14 @@ def _wait_or_fail(job: CostImport, error: UserError) -> None:
 
 def _import(job: CostImport, folder: Path, progress: Progress) -> None:
     paths, names = [Path(file["path"]) for file in job.files], [file["name"] for file in job.files]
-    with hashing(paths) as hashes:
+    with hash_in_background(paths) as hashes:
         bill = normalise(
             [FocusFile(path, name) for path, name in zip(paths, names, strict=True)],
             folder=folder,
             source_id=str(job.source_id),
             defaults=job.defaults,
             actor_tag_keys=_actor_tag_keys(),
-            chosen=Chosen.of(job.number_format, job.date_order),
+            chosen=FormatChoice.of(job.number_format, job.date_order),
             progress=progress.read,
         )
         written: list[NewSegment] = []
@@ -144,8 +144,8 @@ def _import(job: CostImport, folder: Path, progress: Progress) -> None:
                 progress.stage(f"writing {month.month:%Y-%m}")
                 written.append(_write(job, month, progress))
             contents = [text or content for text, content in zip(bill.text_hashes, hashes, strict=True)]
-            check_different(names, contents)
-            settled = settle(job, bill, written, contents)
+            check_distinct(names, contents)
+            settled = commit_import(job, bill, written, contents)
         except BaseException:
             segments.discard(written)
             raise
@@ -171,7 +171,7 @@ def _write(job: CostImport, month: MonthRows, progress: Progress) -> NewSegment:
 @transaction.atomic
 def fail(job: CostImport, message: str) -> None:
     """End the import with this sentence, if it has not ended."""
-    if not _ended(job, status=CostImport.Status.FAILED, error=message):
+    if not _end_import(job, status=CostImport.Status.FAILED, error=message):
         return
     audit.record(
         account=job.account,
@@ -184,10 +184,10 @@ def fail(job: CostImport, message: str) -> None:
 
 def _cancel(job: CostImport) -> None:
     """Who canceled it is in the audit log since then."""
-    _ended(job, status=CostImport.Status.CANCELED)
+    _end_import(job, status=CostImport.Status.CANCELED)
 
 
-def _ended(job: CostImport, **values: object) -> bool:
+def _end_import(job: CostImport, **values: object) -> bool:
     # Unscoped: a worker names the row itself.
     rows = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
     unfinished = rows.filter(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])

@@ -1,6 +1,6 @@
 """Who runs an import: one process at a time, and another one as soon as that has died.
 
-A lock of PostgreSQL is held while an import runs (finops.lib.alone). It is free when its connection ends, so after
+A lock of PostgreSQL is held while an import runs (finops.lib.advisory_lock). It is free when its connection ends, so after
 kill -9 the import can be taken up at once and nothing waits for a heartbeat to grow old. Should the connection
 break while the process lives on, `attempts` is the fence: only the newest attempt may finish.
 """
@@ -16,8 +16,8 @@ from django.db.models import F, Q, QuerySet
 from accounts.models import Account
 from finops.costs.models import CostImport
 from finops.lib import clock
-from finops.lib.alone import alone
-from finops.lib.jobs import SEES_CANCEL, Canceled, check_room
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.jobs import CANCEL_GRACE_PERIOD, JobCanceled, check_job_limit
 
 MAX_ATTEMPTS = 3
 """An import that takes its worker down three times will do so again."""
@@ -25,34 +25,34 @@ MAX_ATTEMPTS = 3
 _UNFINISHED = Q(status__in=[CostImport.Status.QUEUED, CostImport.Status.RUNNING])
 
 
-class Lost(Exception):
+class ClaimLost(Exception):
     """Another process has taken this import up, or it was removed; this one must leave no effect."""
 
 
 @contextmanager
-def claimed(import_id: int) -> Iterator[CostImport | None]:
+def claim(import_id: int) -> Iterator[CostImport | None]:
     """The import, now running and ours; None when it is finished, runs elsewhere or waits for an earlier one."""
-    with alone(_name(import_id)) as mine:
+    with advisory_lock(_name(import_id)) as mine:
         yield _begin(import_id) if mine else None
 
 
 @contextmanager
-def created(create: Callable[[], CostImport]) -> Iterator[CostImport]:
+def create_claimed(create: Callable[[], CostImport]) -> Iterator[CostImport]:
     """A new import that no other process can take up while the block lasts."""
     with ExitStack() as stack:
         with transaction.atomic():
             job = create()
-            stack.enter_context(alone(_name(job.pk)))
+            stack.enter_context(advisory_lock(_name(job.pk)))
         yield job
 
 
-def unfinished() -> list[CostImport]:
+def unfinished_imports() -> list[CostImport]:
     """Imports that are due or running, over all accounts, the oldest first."""
     # Unscoped: the queue serves every account.
     return list(CostImport.objects.unscoped().filter(_UNFINISHED).order_by("pk"))
 
 
-def waiting() -> list[CostImport]:
+def waiting_imports() -> list[CostImport]:
     """Imports that need a person's decision, over all accounts; their files are still needed."""
     # Unscoped: the sweep serves every account.
     return list(CostImport.objects.unscoped().filter(status=CostImport.Status.WAITING).order_by("pk"))
@@ -62,8 +62,8 @@ def check_import_room(*, account: Account) -> None:
     """Raise UserError while as many imports of the account wait for a worker and run as may. One that needs review waits
     for a person, and is not counted."""
     # Unscoped: the account is named.
-    unfinished = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
-    check_room(unfinished, "import", field="files")
+    count = CostImport.objects.unscoped().filter(_UNFINISHED, account=account).count()
+    check_job_limit(count, "import", field="files")
 
 
 def earlier_unfinished(job: CostImport) -> list[int]:
@@ -76,14 +76,14 @@ def earlier_unfinished(job: CostImport) -> list[int]:
 def update(job: CostImport, **values: object) -> None:
     """Change the row while it is still this attempt's. Raises Lost otherwise."""
     if not _ours(job).update(**values):
-        raise Lost(f"import {job.pk} is no longer run by attempt {job.attempts}")
+        raise ClaimLost(f"import {job.pk} is no longer run by attempt {job.attempts}")
 
 
-def go_on(job: CostImport, **values: object) -> None:
+def update_running(job: CostImport, **values: object) -> None:
     """Change the row of an import that runs. Raises Lost, as `update`, and Canceled once a person canceled it."""
     if not _ours(job).filter(cancel_requested_at=None).update(**values):
         update(job, **values)
-        raise Canceled
+        raise JobCanceled
 
 
 def _ours(job: CostImport) -> QuerySet[CostImport]:
@@ -103,7 +103,7 @@ def is_wanted(job: CostImport) -> bool:
     seen that itself. Also after its end: completeness and overlaps are looked for then."""
     # Unscoped: a worker names the row itself.
     ours = CostImport.objects.unscoped().filter(pk=job.pk, attempts=job.attempts)
-    unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - SEES_CANCEL)
+    unfinished_late = _UNFINISHED & Q(cancel_requested_at__lt=clock.now() - CANCEL_GRACE_PERIOD)
     return ours.exclude(unfinished_late).exists()
 
 

@@ -31,7 +31,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import time_limit
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import month_end
 
 logger = logging.getLogger(__name__)
@@ -104,18 +104,18 @@ def _refresh(source: CostSource) -> None:
     if digest is None or not segments:
         SourceCompleteness.objects.filter(source=source).delete()
         return
-    seen = _Seen([(first, last, at.date()) for first, last, at in segments])
-    newest = min(max(last for _, last, _ in seen.segments), seen.newest)
-    lines = _read(account, source, _days_to(newest, WINDOW_DAYS))
+    segment_days = _SegmentDays([(first, last, at.date()) for first, last, at in segments])
+    newest = min(max(last for _, last, _ in segment_days.segments), segment_days.newest)
+    lines = _read_lines(account, source, _days_to(newest, WINDOW_DAYS))
     if all(line.one_time for line in lines):
         # Perhaps stale for long, with a purchase dated later.
-        through = _newest_daily(account, source, min(first for first, _, _ in seen.segments), newest)
-        lines = _read(account, source, _days_to(through, WINDOW_DAYS)) if through else lines
-    _keep(source, digest, seen, lines)
+        through = _newest_daily(account, source, min(first for first, _, _ in segment_days.segments), newest)
+        lines = _read_lines(account, source, _days_to(through, WINDOW_DAYS)) if through else lines
+    _save(source, digest, segment_days, lines)
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SegmentDays:
     """First day, last day and the day of import of each live segment."""
 
     segments: Sequence[tuple[date, date, date]]
@@ -197,32 +197,32 @@ def is_daily(lines: Any) -> Any:
     """Whether a line is of a day's usage, so that it shows that the day has arrived: not one-time, of a charge period
     of at most two days, or where that is not known usage that is not charged once a period."""
     ends = _last_day(lines)
-    known = ends.notnull()
+    has_period = ends.notnull()
     short = ends < lines.charge_date + ibis.interval(days=LONG_DAYS)
     recurring = (lines.charge_frequency == RECURRING).fill_null(False)
     usage = (lines.charge_category == USAGE).fill_null(True)
-    return usage & ~_is_one_time(lines) & ibis.ifelse(known, short.fill_null(False), ~recurring)
+    return usage & ~_is_one_time(lines) & ibis.ifelse(has_period, short.fill_null(False), ~recurring)
 
 
-def _read(account: Account, source: CostSource, days: tuple[date, date]) -> list[_Line]:
-    table = engine.run(account, Kind.COST, *days, _DaysBuild(str(source.pk)), summed=True)
+def _read_lines(account: Account, source: CostSource, days: tuple[date, date]) -> list[_Line]:
+    table = engine.run(account, Kind.COST, *days, _DaysBuild(str(source.pk)), allow_rollups=True)
     return [_Line(**row) for row in table.to_pylist()]
 
 
 def _newest_daily(account: Account, source: CostSource, first: date, last: date) -> date | None:
-    table = engine.run(account, Kind.COST, first, last, _NewestBuild(str(source.pk)), summed=True)
+    table = engine.run(account, Kind.COST, first, last, _NewestBuild(str(source.pk)), allow_rollups=True)
     day: date | None = table["day"][0].as_py()
     return day
 
 
-def _keep(source: CostSource, digest: str, seen: _Seen, lines: Sequence[_Line]) -> None:
-    daily = [line for line in lines if line.daily and line.day <= seen.on(line.day)]
+def _save(source: CostSource, digest: str, segment_days: _SegmentDays, lines: Sequence[_Line]) -> None:
+    daily = [line for line in lines if line.daily and line.day <= segment_days.on(line.day)]
     through = max((line.day for line in daily), default=None)
     provider = _provider(lines)
     values: dict[str, Any] = {
         "account": source.account,
         "segments": digest,
-        "seen_on": seen.on(through) if through else seen.newest,
+        "seen_on": segment_days.on(through) if through else segment_days.newest,
         "provider": provider[:200],
         "usage_through": through,
         "billed_through": _billed_through(lines),
@@ -230,18 +230,18 @@ def _keep(source: CostSource, digest: str, seen: _Seen, lines: Sequence[_Line]) 
         "partial_days": [],
     }
     if through is not None:
-        grown = _snapshots(source, seen, daily, through)
+        grown = _snapshots(source, segment_days, daily, through)
         values["learnt_days"] = learnt = learnt_settle_days(grown)
         settle = source.settle_days if source.settle_days is not None else learnt
         settle = documented_settle_days(provider) if settle is None else settle
-        values["partial_days"] = sorted(_partial(source, daily, through, settle))
+        values["partial_days"] = sorted(_find_partial_days(source, daily, through, settle))
     SourceCompleteness.objects.update_or_create(source=source, defaults=values)
 
 
 def _provider(lines: Sequence[_Line]) -> str:
     sizes: dict[str, Decimal] = defaultdict(Decimal)
     for line in lines:
-        sizes[line.provider] = added([sizes[line.provider], abs(line.amount)])
+        sizes[line.provider] = exact_sum([sizes[line.provider], abs(line.amount)])
     return max(sizes, key=lambda name: (sizes[name], name), default="")
 
 
@@ -254,7 +254,7 @@ def _billed_through(lines: Sequence[_Line]) -> date | None:
 
 
 def _snapshots(
-    source: CostSource, seen: _Seen, daily: Sequence[_Line], through: date
+    source: CostSource, segment_days: _SegmentDays, daily: Sequence[_Line], through: date
 ) -> list[dict[int, float]]:
     """Keep what the recent days hold now; every kept day's amounts by age, of each currency."""
     amounts: dict[tuple[date, str], list[Decimal]] = defaultdict(list)
@@ -266,11 +266,11 @@ def _snapshots(
             source=source,
             day=day,
             currency=currency,
-            age=(seen.on(day) - day).days,
-            amount=added(parts),
+            age=(segment_days.on(day) - day).days,
+            amount=exact_sum(parts),
         )
         for (day, currency), parts in amounts.items()
-        if (seen.on(day) - day).days <= KEPT_AGE
+        if (segment_days.on(day) - day).days <= KEPT_AGE
     ]
     DailyCostSnapshot.objects.bulk_create(
         rows,
@@ -278,15 +278,15 @@ def _snapshots(
         unique_fields=["source", "day", "currency", "age"],
         update_fields=["amount"],
     )
-    kept = DailyCostSnapshot.objects.filter(source=source)
-    kept.filter(day__lt=through - timedelta(days=KEPT_DAYS)).delete()
-    found: dict[tuple[date, str], dict[int, float]] = defaultdict(dict)
-    for day, currency, age, amount in kept.values_list("day", "currency", "age", "amount"):
-        found[day, currency][age] = float(amount)
-    return list(found.values())
+    snapshots = DailyCostSnapshot.objects.filter(source=source)
+    snapshots.filter(day__lt=through - timedelta(days=KEPT_DAYS)).delete()
+    by_day: dict[tuple[date, str], dict[int, float]] = defaultdict(dict)
+    for day, currency, age, amount in snapshots.values_list("day", "currency", "age", "amount"):
+        by_day[day, currency][age] = float(amount)
+    return list(by_day.values())
 
 
-def _partial(source: CostSource, daily: Sequence[_Line], through: date, settle: int) -> set[date]:
+def _find_partial_days(source: CostSource, daily: Sequence[_Line], through: date, settle: int) -> set[date]:
     """Days that are partial in one of the currencies."""
     grown: dict[str, dict[date, list[float]]] = defaultdict(lambda: defaultdict(list))
     rows = DailyCostSnapshot.objects.filter(
@@ -298,8 +298,8 @@ def _partial(source: CostSource, daily: Sequence[_Line], through: date, settle: 
     for line in daily:
         days = costs[line.currency][line.service]
         days[line.day] = days.get(line.day, 0.0) + float(line.amount)
-    found: set[date] = set()
+    partial: set[date] = set()
     for currency, services in costs.items():
         by_day: Mapping[date, Sequence[float]] = grown[currency]
-        found |= partial_days(services, through, grown=by_day)
-    return found
+        partial |= partial_days(services, through, grown=by_day)
+    return partial

@@ -60,21 +60,21 @@ def content_hash(path: Path) -> str:
 
 
 @contextmanager
-def hashing(paths: Sequence[Path]) -> Iterator[Iterable[str]]:
+def hash_in_background(paths: Sequence[Path]) -> Iterator[Iterable[str]]:
     """`content_hash` of these files in a thread, while the block reads them; iterating waits for them."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.map(content_hash, paths)
 
 
-def check_different(names: Sequence[str], hashes: Sequence[str]) -> None:
+def check_distinct(names: Sequence[str], hashes: Sequence[str]) -> None:
     """UserError that names two files of one import with the same content."""
-    known: dict[str, str] = {}
+    names_by_hash: dict[str, str] = {}
     for name, digest in zip(names, hashes, strict=True):
-        if digest and digest in known:
+        if digest and digest in names_by_hash:
             raise UserError(
-                f"{known[digest]} and {name} have the same content, so its cost would count twice. Import one of them."
+                f"{names_by_hash[digest]} and {name} have the same content, so its cost would count twice. Import one of them."
             )
-        known[digest] = name
+        names_by_hash[digest] = name
 
 
 def lock_contents(account: Account) -> None:
@@ -92,13 +92,13 @@ def copies_of(job: CostImport, files: Mapping[str, str]) -> list[Copy]:
     earlier = CostImport.objects.filter(
         status=CostImport.Status.DONE, content_hashes__overlap=[each for each in files if each]
     )
-    found: dict[tuple[int, str], Copy] = {}
+    copies: dict[tuple[int, str], Copy] = {}
     for each in earlier.select_related("source").order_by("finished_at"):
-        if each.finished_at is None or not _counts(each):
+        if each.finished_at is None or not _is_current(each):
             continue
         names = dict(zip(each.content_hashes, [file["name"] for file in each.files], strict=False))
         for digest in set(names) & set(files):
-            found[each.source_id, digest] = Copy(
+            copies[each.source_id, digest] = Copy(
                 file=files[digest],
                 import_id=each.pk,
                 source_id=each.source_id,
@@ -106,14 +106,16 @@ def copies_of(job: CostImport, files: Mapping[str, str]) -> list[Copy]:
                 name=names[digest],
                 at=each.finished_at,
             )
-    return list(found.values())
+    return list(copies.values())
 
 
-def _counts(job: CostImport) -> bool:
+def _is_current(job: CostImport) -> bool:
     """Whether a month that the import brought was not brought again since."""
     later = CostImport.objects.filter(
         source_id=job.source_id, status=CostImport.Status.DONE, finished_at__gt=job.finished_at
     )
     again = {month for months in later.values_list("months", flat=True) for month in months}
-    brought: list[dict[str, Any]] = job.report.get("months", [])
-    return not brought or any((month.get("carried_by") or month["month"]) not in again for month in brought)
+    months_imported: list[dict[str, Any]] = job.report.get("months", [])
+    return not months_imported or any(
+        (month.get("carried_by") or month["month"]) not in again for month in months_imported
+    )

@@ -38,7 +38,7 @@ def change_cost_view(
     basis.
     """
     view, _created = CostView.objects.select_for_update().get_or_create(account=account)
-    before = _said(view)
+    before = _audit_snapshot(view)
     view.basis = basis
     view.charge_categories = charge_categories_of(charge_categories)
     if planning_basis:
@@ -54,7 +54,7 @@ def change_cost_view(
         actor=actor,
         action="cost_view.change",
         target="cost view",
-        detail={"from": before, "to": _said(view)},
+        detail={"from": before, "to": _audit_snapshot(view)},
     )
     return view
 
@@ -68,16 +68,16 @@ def _product_key(account: Account, key: str) -> str:
 
 
 def _actor_keys(keys: Sequence[str]) -> list[str]:
-    found = list(dict.fromkeys(key.strip() for key in keys if key.strip()))
-    if len(found) > MAX_ACTOR_KEYS:
+    distinct = list(dict.fromkeys(key.strip() for key in keys if key.strip()))
+    if len(distinct) > MAX_ACTOR_KEYS:
         raise UserError(
-            f"actor_tag_keys: at most {MAX_ACTOR_KEYS} tag keys, {len(found)} were given.",
+            f"actor_tag_keys: at most {MAX_ACTOR_KEYS} tag keys, {len(distinct)} were given.",
             field="actor_tag_keys",
         )
-    return found or default_actor_tag_keys()
+    return distinct or default_actor_tag_keys()
 
 
-def _said(view: CostView) -> dict[str, Any]:
+def _audit_snapshot(view: CostView) -> dict[str, Any]:
     return {
         "basis": view.basis,
         "planning_basis": view.planning_basis,

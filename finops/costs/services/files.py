@@ -19,11 +19,11 @@ from finops.costs.services import claims
 from finops.lib import clock
 from finops.lib.errors import UserError
 
-UPLOADS_STAY: Final = timedelta(days=1)
+UPLOAD_RETENTION: Final = timedelta(days=1)
 """An upload without an import is of a request that died; it may still be arriving."""
 
 
-def kept(upload: UploadedFile[Any]) -> dict[str, Any]:
+def store_upload(upload: UploadedFile[Any]) -> dict[str, Any]:
     """An upload under a name of ours. One that Django streamed to disk is moved, not copied."""
     path = uploads() / uuid.uuid4().hex
     temporary = getattr(upload, "temporary_file_path", None)
@@ -37,7 +37,7 @@ def kept(upload: UploadedFile[Any]) -> dict[str, Any]:
     return {"name": name[:200], "path": str(path), "bytes": path.stat().st_size, "remove": True}
 
 
-def local(path: Path) -> dict[str, Any]:
+def local_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise UserError(f"There is no file {path}.", field="files", value=str(path))
     whole = path.absolute()
@@ -58,10 +58,10 @@ def remove(files: Sequence[Mapping[str, Any]]) -> None:
 def remove_of_account(account: Account) -> int:
     """Remove the files that imports of an account that is being deleted wait with: how many."""
     # Unscoped: the account is being deleted by a task.
-    waiting = list(CostImport.objects.unscoped().filter(account=account).values_list("files", flat=True))
-    for files in waiting:
+    file_lists = list(CostImport.objects.unscoped().filter(account=account).values_list("files", flat=True))
+    for files in file_lists:
         remove(files)
-    return sum(len(files) for files in waiting)
+    return sum(len(files) for files in file_lists)
 
 
 def uploads() -> Path:
@@ -80,12 +80,16 @@ def _folder(name: str) -> Path:
 
 def remove_forgotten_uploads() -> int:
     """Remove uploads older than a day that no import will read any more; how many went."""
-    wanted = {file["path"] for job in (*claims.unfinished(), *claims.waiting()) for file in job.files}
-    oldest = (clock.now() - UPLOADS_STAY).timestamp()
+    needed_paths = {
+        file["path"]
+        for job in (*claims.unfinished_imports(), *claims.waiting_imports())
+        for file in job.files
+    }
+    oldest = (clock.now() - UPLOAD_RETENTION).timestamp()
     count = 0
-    kept = {str(uploads()), str(work()), *wanted}
+    kept_paths = {str(uploads()), str(work()), *needed_paths}
     for path in (path for folder in (uploads(), work(), uploads().parent) for path in folder.iterdir()):
-        if str(path) not in kept and path.stat().st_mtime < oldest:
+        if str(path) not in kept_paths and path.stat().st_mtime < oldest:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
             count += 1
     return count

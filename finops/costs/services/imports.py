@@ -13,16 +13,16 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
-from finops.costs.focus.formats import AUTOMATIC, Chosen
+from finops.costs.focus.formats import AUTOMATIC, FormatChoice
 from finops.costs.focus.header import check_defaults
+from finops.costs.import_plan import Decision
 from finops.costs.models import (
     CostImport,
     CostSource,
 )
-from finops.costs.replacing import Decision
 from finops.costs.services import attempts, claims, files
+from finops.costs.services.import_commit import as_json
 from finops.costs.services.progress import ProgressCallback
-from finops.costs.services.settling import as_json
 from finops.lib import disk
 from finops.lib.errors import UserError
 from finops.worker.broker import publish
@@ -46,7 +46,7 @@ def queue_import(
     uploads: Sequence[UploadedFile[Any]],
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
-    formats: Chosen = AUTOMATIC,
+    formats: FormatChoice = AUTOMATIC,
 ) -> CostImport:
     """Keep uploaded files and ask the worker to import them into `source`, together.
 
@@ -57,11 +57,11 @@ def queue_import(
         raise UserError("Choose at least one file to import.", field="files")
     checked = check_defaults(defaults or {})
     disk.check_disk()
-    kept = [files.kept(upload) for upload in uploads]
+    stored_files = [files.store_upload(upload) for upload in uploads]
     try:
-        job = _create_where_room(source, kept, checked, actor, formats)
+        job = _create_where_room(source, stored_files, checked, actor, formats)
     except BaseException:
-        files.remove(kept)
+        files.remove(stored_files)
         raise
     transaction.on_commit(lambda: ask_worker(job))
     return job
@@ -86,7 +86,7 @@ def import_files(
     paths: Sequence[Path],
     actor: Actor,
     defaults: Mapping[str, str] | None = None,
-    formats: Chosen = AUTOMATIC,
+    formats: FormatChoice = AUTOMATIC,
     on_progress: ProgressCallback | None = None,
     origin: CostImport.Origin = CostImport.Origin.SYNC,
     decision: Decision | None = None,
@@ -103,9 +103,11 @@ def import_files(
         raise ValueError("The source belongs to another account.")
     checked = check_defaults(defaults or {})
     disk.check_disk()
-    local = [files.local(path) for path in paths]
-    with claims.created(
-        lambda: _create(source, local, checked, actor, formats=formats, origin=origin, decision=decision)
+    local_files = [files.local_file(path) for path in paths]
+    with claims.create_claimed(
+        lambda: _create(
+            source, local_files, checked, actor, formats=formats, origin=origin, decision=decision
+        )
     ) as job:
         for earlier in claims.earlier_unfinished(job):
             run_import(earlier, in_child=in_child)
@@ -135,13 +137,13 @@ def run_import(
     """
     if disk.low_disk():
         return False
-    with claims.claimed(import_id) as job:
+    with claims.claim(import_id) as job:
         if job is None:
             return False
         with account_scope(job.account):
             # What an open transaction has written, no other process sees.
             attempts.run_attempt(job, on_progress, in_child=in_child and not connection.in_atomic_block)
-    if job.pk not in {one.pk for one in (*claims.unfinished(), *claims.waiting())}:
+    if job.pk not in {one.pk for one in (*claims.unfinished_imports(), *claims.waiting_imports())}:
         files.remove(job.files)
     ask_next(job)
     return True
@@ -150,21 +152,21 @@ def run_import(
 @transaction.atomic
 def _create_where_room(
     source: CostSource,
-    kept: list[dict[str, Any]],
+    stored_files: list[dict[str, Any]],
     defaults: dict[str, str],
     actor: Actor,
-    formats: Chosen,
+    formats: FormatChoice,
 ) -> CostImport:
     # Writers wait for each other, so that the count holds until the commit.
     Account.objects.select_for_update(no_key=True).get(pk=source.account_id)
     claims.check_import_room(account=source.account)
-    return _create(source, kept, defaults, actor, formats=formats)
+    return _create(source, stored_files, defaults, actor, formats=formats)
 
 
 def due_imports() -> list[tuple[int, int]]:
     """Account and id of imports that some worker should look at: queued ones, and running ones whose process may have
     died; the oldest first."""
-    return [(job.account_id, job.pk) for job in claims.unfinished()]
+    return [(job.account_id, job.pk) for job in claims.unfinished_imports()]
 
 
 @transaction.atomic
@@ -174,7 +176,7 @@ def _create(
     defaults: dict[str, str],
     actor: Actor,
     *,
-    formats: Chosen,
+    formats: FormatChoice,
     origin: CostImport.Origin = CostImport.Origin.UPLOAD,
     decision: Decision | None = None,
 ) -> CostImport:
@@ -211,10 +213,10 @@ def _create(
 def ask_next(job: CostImport) -> None:
     """Ask for the import that waited for this one, if one did."""
     # Unscoped: the source belongs to one account.
-    waiting = CostImport.objects.unscoped().filter(
+    queued = CostImport.objects.unscoped().filter(
         source_id=job.source_id, status=CostImport.Status.QUEUED, pk__gt=job.pk
     )
-    following = waiting.order_by("pk").first()
+    following = queued.order_by("pk").first()
     if following is not None:
         ask_worker(following)
 

@@ -14,15 +14,23 @@ from accounts import audit
 from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
+from finops.costs.import_plan import month_of, name_of
 from finops.costs.models import CostImport, CostSource, SourceOverlap
-from finops.costs.overlaps import Alike, AlikeBuild, Part, PartsBuild, accounts_of, likely, sharing
-from finops.costs.replacing import month_of, name_of
+from finops.costs.overlaps import (
+    Part,
+    PartsBuild,
+    SharedCost,
+    SharedCostBuild,
+    accounts_of,
+    overlap_share,
+    sources_sharing_accounts,
+)
 from finops.lake import engine
 from finops.lake.manifest import Manifest, cost_manifest
 from finops.lake.schema import Kind
 from finops.lib import clock, time_limit
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 logger = logging.getLogger(__name__)
 
@@ -60,18 +68,18 @@ def dismiss_overlap(
     rows = SourceOverlap.objects.select_related("source", "other").filter(
         source_id=source_id, other_id=other_id, currency=currency, month__in=months, dismissed_at=None
     )
-    found = list(rows.order_by("month"))
-    if not found:
+    overlaps = list(rows.order_by("month"))
+    if not overlaps:
         raise UserError("This overlap has gone or was dismissed already.")
     rows.update(dismissed_at=clock.now())
     audit.record(
         account=account,
         actor=actor,
         action="source_overlap.dismiss",
-        target=f"{found[0].source.name} and {found[0].other.name}",
+        target=f"{overlaps[0].source.name} and {overlaps[0].other.name}",
         detail={
-            "months": [name_of(each.month) for each in found],
-            "amount": str(added(each.amount for each in found)),
+            "months": [name_of(each.month) for each in overlaps],
+            "amount": str(exact_sum(each.amount for each in overlaps)),
             "currency": currency,
         },
     )
@@ -113,24 +121,26 @@ def _of_month(source: CostSource, month: date, manifest: Manifest) -> list[Sourc
         return []
     days = min(each.first_day for each in segments), max(each.last_day for each in segments)
     account, mine = source.account, str(source.pk)
-    table = engine.run(account, Kind.COST, *days, PartsBuild(month), summed=True, manifest=manifest)
+    table = engine.run(account, Kind.COST, *days, PartsBuild(month), allow_rollups=True, manifest=manifest)
     parts = [Part(**row) for row in table.to_pylist()]
-    found = []
-    for other, accounts in sharing(parts, mine).items():
-        build = AlikeBuild(month, mine, other, accounts_of(accounts))
-        for row in engine.run(account, Kind.COST, *days, build, summed=True, manifest=manifest).to_pylist():
-            alike = Alike(**row)
-            share = likely(alike, parts, mine, other)
+    overlaps = []
+    for other, accounts in sources_sharing_accounts(parts, mine).items():
+        build = SharedCostBuild(month, mine, other, accounts_of(accounts))
+        for row in engine.run(
+            account, Kind.COST, *days, build, allow_rollups=True, manifest=manifest
+        ).to_pylist():
+            alike = SharedCost(**row)
+            share = overlap_share(alike, parts, mine, other)
             if share is not None:
-                found.append(_row(source, int(other), month, alike, share))
-    return found
+                overlaps.append(_row(source, int(other), month, alike, share))
+    return overlaps
 
 
 def _key(row: SourceOverlap) -> tuple[int, int, str]:
     return row.source_id, row.other_id, row.currency
 
 
-def _row(source: CostSource, other: int, month: date, alike: Alike, share: Decimal) -> SourceOverlap:
+def _row(source: CostSource, other: int, month: date, alike: SharedCost, share: Decimal) -> SourceOverlap:
     first, second = sorted((source.pk, other))
     return SourceOverlap(
         account=source.account,

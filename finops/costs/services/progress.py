@@ -11,7 +11,7 @@ import pyarrow as pa
 from finops.costs.models import CostImport
 from finops.costs.services import claims
 from finops.lib import clock, disk
-from finops.lib.jobs import Clock
+from finops.lib.jobs import JobDeadline
 
 UPDATE_SECONDS: Final = 0.4
 """Between two updates of an import's progress."""
@@ -26,7 +26,7 @@ class Progress:
     """
 
     def __init__(self, job: CostImport, on_progress: ProgressCallback | None) -> None:
-        self._clock = Clock()
+        self._clock = JobDeadline()
         self._job = job
         self._on_progress = on_progress
         self._last = time.monotonic()
@@ -55,5 +55,7 @@ class Progress:
         job = self._job
         self._clock.check("import")
         disk.check_disk()
-        claims.go_on(job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now())
+        claims.update_running(
+            job, stage=job.stage, bytes_done=job.bytes_done, rows=job.rows, heartbeat_at=clock.now()
+        )
         self.report()

@@ -15,15 +15,15 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.focus.report import ImportReport
+from finops.costs.import_plan import ADD, REPLACE, Decision, reviewed_sums
 from finops.costs.models import CostImport, ImportReviewSettings
-from finops.costs.replacing import ADD, REPLACE, Decision, seen_in
 from finops.costs.services import claims, files
+from finops.costs.services.import_commit import as_json
 from finops.costs.services.imports import ask_next, ask_worker
-from finops.costs.services.settling import as_json
 from finops.lib import clock
 from finops.lib.errors import UserError
 
-WAITING_STAYS: Final = timedelta(days=30)
+WAITING_RETENTION: Final = timedelta(days=30)
 """An import that nobody decides about for so long is discarded, with its files."""
 
 
@@ -35,8 +35,8 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
     says. If the source then has other sums than were seen, it waits again. UserError when it does not wait, or for a choice
     that the review does not offer.
     """
-    waiting = _locked(job)
-    report = msgspec.convert(waiting.report, ImportReport, strict=False)
+    import_row = _lock_import(job)
+    report = msgspec.convert(import_row.report, ImportReport, strict=False)
     months = {review.month: review.action for review in report.reviews if review.may_choose}
     for month, choice in (choices or {}).items():
         if month not in months or choice not in (ADD, REPLACE):
@@ -44,28 +44,28 @@ def confirm_import(*, job: CostImport, actor: Actor, choices: Mapping[str, str] 
         months[month] = choice
     decision = Decision(
         months=months,
-        seen=seen_in(report.changes),
+        seen=reviewed_sums(report.changes),
         copies=[review.import_id for review in report.reviews if review.import_id],
-        attempts=waiting.attempts,
+        attempts=import_row.attempts,
     )
-    waiting.status = CostImport.Status.QUEUED
-    waiting.decision = as_json(decision)
-    waiting.bytes_done = waiting.rows = 0
-    waiting.cancel_requested_at = None
-    waiting.save(update_fields=["status", "decision", "bytes_done", "rows", "cancel_requested_at"])
-    _audit(waiting, actor, "cost_import.confirm", {"months": months})
-    transaction.on_commit(lambda: ask_worker(waiting))
+    import_row.status = CostImport.Status.QUEUED
+    import_row.decision = as_json(decision)
+    import_row.bytes_done = import_row.rows = 0
+    import_row.cancel_requested_at = None
+    import_row.save(update_fields=["status", "decision", "bytes_done", "rows", "cancel_requested_at"])
+    _audit(import_row, actor, "cost_import.confirm", {"months": months})
+    transaction.on_commit(lambda: ask_worker(import_row))
 
 
 @transaction.atomic
 def discard_import(*, job: CostImport, actor: Actor) -> None:
     """Give up an import that waits, for review or for its turn; its files go. UserError when it runs or has ended."""
-    waiting = _locked(job, CostImport.Status.QUEUED)
-    waiting.status = CostImport.Status.DISCARDED
-    waiting.finished_at = clock.now()
-    waiting.save(update_fields=["status", "finished_at"])
-    _audit(waiting, actor, "cost_import.discard", {})
-    transaction.on_commit(lambda: files.remove(waiting.files))
+    import_row = _lock_import(job, CostImport.Status.QUEUED)
+    import_row.status = CostImport.Status.DISCARDED
+    import_row.finished_at = clock.now()
+    import_row.save(update_fields=["status", "finished_at"])
+    _audit(import_row, actor, "cost_import.discard", {})
+    transaction.on_commit(lambda: files.remove(import_row.files))
 
 
 @transaction.atomic
@@ -94,15 +94,15 @@ def cancel_import(*, job: CostImport, actor: Actor) -> CostImport:
 def discard_forgotten_imports() -> int:
     """Discard imports that waited a month for somebody; how many."""
     count = 0
-    for job in claims.waiting():
-        if job.created_at < clock.now() - WAITING_STAYS:
+    for job in claims.waiting_imports():
+        if job.created_at < clock.now() - WAITING_RETENTION:
             with account_scope(job.account):
                 discard_import(job=job, actor=Actor(label="Nobody decided for 30 days"))
             count += 1
     return count
 
 
-def _locked(job: CostImport, *others: CostImport.Status) -> CostImport:
+def _lock_import(job: CostImport, *others: CostImport.Status) -> CostImport:
     row = (
         CostImport.objects.select_for_update(of=("self",)).select_related("source", "account").get(pk=job.pk)
     )

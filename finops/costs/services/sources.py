@@ -11,12 +11,12 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import dependants
 from finops.costs.models import CostSource
-from finops.costs.services.closing import restate_without
+from finops.costs.services.closed_months import restate_removed_source
 from finops.costs.services.completeness import refresh_completeness
 from finops.lake import segments
 from finops.lake.schema import Kind
-from finops.lib.errors import still_used
-from finops.lib.spoken import cut
+from finops.lib.errors import in_use_error
+from finops.lib.sentences import truncate
 
 
 @transaction.atomic
@@ -76,13 +76,13 @@ def delete_cost_source(*, source: CostSource, actor: Actor) -> None:
     account = source.account
     segments.retire_source(account=account, kind=Kind.COST, source_id=source.pk)
     with account_scope(account):
-        gone = dependants.audited(source)
-        restate_without(source)
+        dependents = dependants.audit_detail(source)
+        restate_removed_source(source)
         audit.record(
-            account=account, actor=actor, action="cost_source.delete", target=source.name, detail=gone
+            account=account, actor=actor, action="cost_source.delete", target=source.name, detail=dependents
         )
         try:
             source.delete()
         except RestrictedError as error:
             names = sorted(map(str, error.restricted_objects))
-            raise still_used(f"Source {cut(source.name, 60)!r}", "budget", names) from error
+            raise in_use_error(f"Source {truncate(source.name, 60)!r}", "budget", names) from error

@@ -45,7 +45,7 @@ def progress_value(share: Decimal) -> int:
 
 @register.filter
 def plain_amount(amount: Decimal) -> str:
-    return amounts.plain(amount)
+    return amounts.display_amount(amount)
 
 
 @register.filter
@@ -55,7 +55,7 @@ def signed_percent(ratio: Decimal) -> str:
 
 @register.filter
 def signed_money(amount: Decimal, currency: str) -> str:
-    return f"{'+' if amount > 0 else ''}{amounts.plain(amount)} {currency}"
+    return f"{'+' if amount > 0 else ''}{amounts.display_amount(amount)} {currency}"
 
 
 @register.filter
@@ -65,11 +65,11 @@ def as_query(params: Mapping[str, Sequence[str]]) -> str:
 
 
 @register.filter
-def drilled(params: Mapping[str, Sequence[str]], row: SpendRow) -> str:
+def drill_down(params: Mapping[str, Sequence[str]], row: SpendRow) -> str:
     """The same query narrowed to a row's group, and grouped by what is one step finer."""
-    taken = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
+    filter_count = sum(1 for name in params if name.startswith("f") and name[1:].isdigit())
     narrowed = dict(params)
-    for index, (dimension, value) in enumerate(row.group.items(), start=taken):
+    for index, (dimension, value) in enumerate(row.group.items(), start=filter_count):
         narrowed |= {f"f{index}": [dimension], f"f{index}op": ["in"], f"f{index}v": [value]}
     narrowed["group_by"] = [_FINER.get(next(iter(row.group)), "resource")]
     narrowed.setdefault("granularity", ["day"])

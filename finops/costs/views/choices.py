@@ -47,13 +47,13 @@ class DimensionChoices:
     tags: list[tuple[str, str]]
 
 
-def default_basis(basis: str | None, used: ViewUsed | None) -> str:
+def default_basis(basis: str | None, view: ViewUsed | None) -> str:
     """What the choice of no basis is called: with the account's own where an answer counted by it."""
-    return f"Default ({used.basis})" if used and not basis else "Default"
+    return f"Default ({view.basis})" if view and not basis else "Default"
 
 
 def dimension_choices(
-    kinds: Iterable[DimensionKind], tag_keys: CostKeys, used: Iterable[str]
+    kinds: Iterable[DimensionKind], tag_keys: CostKeys, selected: Iterable[str]
 ) -> DimensionChoices:
     """Every dimension of the registry, every tag key of the data, and what the URL names beyond them.
 
@@ -71,6 +71,6 @@ def dimension_choices(
         for key in kind.own_keys()
     ]
     tags = [*own, *((f"tag:{key}", key) for key in tag_keys)]
-    known = {name for name, _title in [*plain, *of_bill, *tags]}
-    strange = [(name, name) for name in dict.fromkeys(used) if name not in known]
+    offered = {name for name, _title in [*plain, *of_bill, *tags]}
+    strange = [(name, name) for name in dict.fromkeys(selected) if name not in offered]
     return DimensionChoices([*plain, *strange], of_bill, tags)

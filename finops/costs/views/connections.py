@@ -25,7 +25,7 @@ from accounts.models import Account, Role
 from finops.costs import services
 from finops.costs.answers import SourceHealth
 from finops.costs.completeness import settle_words
-from finops.costs.dependants import going_with
+from finops.costs.dependants import deletion_impact_text
 from finops.costs.forms import OverlapForm, SettleDaysForm, SourceForm, UploadForm
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.import_notices import import_notices
@@ -68,8 +68,10 @@ COLUMNS: list[Column[Connection]] = [
 @account_page()
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
-    found = load_sources(request.account).health
-    shown = listing(request, [Connection(pk, health) for pk, health in found.items()], COLUMNS, order="name")
+    health_by_source = load_sources(request.account).health
+    shown = listing(
+        request, [Connection(pk, health) for pk, health in health_by_source.items()], COLUMNS, order="name"
+    )
     if wants_csv(request):
         return csv_of("connections", COLUMNS, shown.rows)
     imports = CostImport.objects.select_related("source").defer("report")[:IMPORTS_SHOWN]
@@ -107,18 +109,18 @@ def _source_page(
 ) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("created_by"), pk=source_id)
     imports = CostImport.objects.filter(source=row).select_related("source").defer("report")
-    known = load_sources(request.account)
-    days = known.coverage.days_of.get(row.pk)
+    sources = load_sources(request.account)
+    days = sources.coverage.days_of.get(row.pk)
     page = Paginator(imports, IMPORTS_PAGE).get_page(request.GET.get("page"))
     context = {
         "source": row,
-        "health": known.health[row.pk],
+        "health": sources.health[row.pk],
         "days": days,
-        "complete_through": known.coverage.throughs.get(row.pk),
+        "complete_through": sources.coverage.last_complete_days.get(row.pk),
         "settle_words": settle_words(days) if days else "",
         "settle_form": settle_form or SettleDaysForm(initial={"settle_days": row.settle_days}),
         "form": form or SourceForm(initial={"name": row.name}),
-        "going_with_it": partial(going_with, row),
+        "going_with_it": partial(deletion_impact_text, row),
         "page": page,
         "pages": page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1),
     }
@@ -146,8 +148,8 @@ def settle_days(request: AccountRequest, source_id: int) -> HttpResponse:
     row = get_object_or_404(CostSource.objects.select_related("account"), pk=source_id)
     form = SettleDaysForm(request.POST)
     if form.is_valid():
-        given = form.cleaned_data["settle_days"]
-        services.change_settle_days(source=row, settle_days=given, actor=request.actor)
+        days = form.cleaned_data["settle_days"]
+        services.change_settle_days(source=row, settle_days=days, actor=request.actor)
         messages.success(request, "The settle time is saved. It counts in every answer from now on.")
         return redirect("connection", slug=request.account.slug, source_id=source_id)
     return _source_page(request, source_id, settle_form=form)
@@ -188,19 +190,19 @@ def upload(request: AccountRequest) -> HttpResponse:
     """The form, and what it sends: the files are on disk by now, and a worker imports them."""
     sources = CostSource.objects.select_related("account")
     if request.method != "POST":
-        return _upload_page(request, UploadForm(sources=sources, initial=_chosen(request)))
+        return _upload_page(request, UploadForm(sources=sources, initial=_initial_values(request)))
     form = UploadForm(request.POST, request.FILES, sources=sources)
     if problem := disk.low_disk(disk.upload_bytes(request)):
         form.add_error(None, problem)
     elif form.is_valid():
         try:
-            return _sent(request, _queue(request, form))
+            return _queued_response(request, _queue(request, form))
         except (UserError, ValidationError) as error:
             take_error(form, error)
     return _upload_page(request, form)
 
 
-def _chosen(request: AccountRequest) -> dict[str, str]:
+def _initial_values(request: AccountRequest) -> dict[str, str]:
     return {"source": request.GET.get("source", "")}
 
 
@@ -222,7 +224,7 @@ def _wants_json(request: AccountRequest) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def _sent(request: AccountRequest, job: CostImport) -> HttpResponse:
+def _queued_response(request: AccountRequest, job: CostImport) -> HttpResponse:
     url = reverse("cost_import", args=[request.account.slug, job.pk])
     return JsonResponse({"url": url}, status=202) if _wants_json(request) else redirect(url)
 

@@ -18,7 +18,7 @@ from finops.costs.dimensions import registry
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
 from finops.costs.queries.spend_lake import COST_COLUMNS
-from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, QUANTITIES, SpendQuery, asked
+from finops.costs.spend_query import DEFAULT_TOP, MAX_GROUPS, QUANTITIES, SpendQuery, query_from_params
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -36,7 +36,7 @@ from finops.lib import amounts
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 
 ALL_ROWS = 1_000_000
 SUGGESTIONS = 20
@@ -53,16 +53,16 @@ def index(request: AccountRequest) -> HttpResponseBase:
     status, answer, error = 200, None, ""
     query = FIRST_QUESTION
     try:
-        query = asked(params, FIRST_QUESTION)
+        query = query_from_params(params, FIRST_QUESTION)
         if wants_csv(request):
             return _csv(query_spend(request.account, structs.replace(query, top=ALL_ROWS)))
-        answer = query_spend(request.account, query, with_beside=True)
+        answer = query_spend(request.account, query, with_notes=True)
     except UserError as problem:
         status, error = 400, problem.message
     context: dict[str, Any] = {"query": query, "answer": answer, "error": error, "params": query.to_params()}
     if answer is not None:
         context |= {"tables": series_tables(answer), "mcp_arguments": as_arguments(query)}
-    return answer_page(
+    return render_query_page(
         request,
         page="costs/explorer.html",
         result="costs/_explorer_result.html",
@@ -75,11 +75,11 @@ def index(request: AccountRequest) -> HttpResponseBase:
 def question_choices(request: AccountRequest, query: SpendQuery) -> dict[str, Any]:
     """What the form of a question about spend offers."""
     keys = lake_queries.tag_keys(request.account)
-    used = [*query.group_by, *(item.dimension for item in query.filters)]
+    selected = [*query.group_by, *(item.dimension for item in query.filters)]
     groups: list[str] = [*query.group_by, *[""] * MAX_GROUPS][:MAX_GROUPS]
     return {
         "values_url": reverse("dimension_values", args=[request.account.slug]),
-        "dimensions": dimension_choices(registry.kinds(), keys, used),
+        "dimensions": dimension_choices(registry.kinds(), keys, selected),
         "group_fields": list(enumerate(groups, start=1)),
         "periods": PERIODS,
         "granularities": GRANULARITIES,
@@ -104,17 +104,17 @@ def values(request: AccountRequest) -> HttpResponse:
     if not dimension:
         return JsonResponse({"values": []})
     try:
-        found = list_dimension_values(
+        answer = list_dimension_values(
             request.account, dimension, search=request.GET.get("q", ""), limit=SUGGESTIONS
         )
     except UserError as problem:
         return JsonResponse({"values": [], "error": problem.message}, status=400)
-    rows = [{"value": each.value, "hint": _hint(each.label, each.amounts)} for each in found.values]
-    return JsonResponse({"values": rows, "more": found.total_values > len(rows)})
+    rows = [{"value": each.value, "hint": _hint(each.label, each.amounts)} for each in answer.values]
+    return JsonResponse({"values": rows, "more": answer.total_values > len(rows)})
 
 
 def _hint(label: str, costs: list[Any]) -> str:
-    spent = [f"{amounts.plain(cost.amount)} {cost.currency}" for cost in costs[:2]]
+    spent = [f"{amounts.display_amount(cost.amount)} {cost.currency}" for cost in costs[:2]]
     return " · ".join([part for part in (label, *spent) if part])
 
 

@@ -100,13 +100,13 @@ def _invoice_page(request: AccountRequest, key: Key, form: InvoiceTotalForm | No
     if row is None:
         raise Http404("There is no such invoice.")
     entered = InvoiceTotal.objects.filter(**_fields(key)).first()
-    known = {"amount": f"{entered.amount.normalize():f}", "note": entered.note} if entered else {}
+    initial_values = {"amount": f"{entered.amount.normalize():f}", "note": entered.note} if entered else {}
     context = {
         "row": row,
         "line": Line(row),
         "key": _params(key),
         "entered": entered,
-        "form": form or InvoiceTotalForm(initial=known),
+        "form": form or InvoiceTotalForm(initial=initial_values),
         "mcp_arguments": as_arguments(InvoiceQuery(month=f"{key.period:%Y-%m}", invoice=key.invoice)),
     }
     return render(request, "costs/invoice.html", context, status=422 if form else 200)

@@ -27,8 +27,8 @@ TRENDS = {"months": "13 months", "days": "30 days"}
 @account_page()
 @require_safe
 def overview(request: AccountRequest) -> HttpResponse:
-    found = load_sources(request.account)
-    sources = list(found.health.values())
+    account_sources = load_sources(request.account)
+    sources = list(account_sources.health.values())
     running = CostImport.objects.filter(status__in=["queued", "running"]).select_related("source")
     context: dict[str, Any] = {
         "sources": sources,
@@ -40,7 +40,7 @@ def overview(request: AccountRequest) -> HttpResponse:
     if newest is None:
         return render(request, "costs/overview_empty.html", context)
     try:
-        context |= _figures(request, found, newest, context["trend"])
+        context |= _figures(request, account_sources, newest, context["trend"])
     except UserError as error:
         context["error"] = error.message
     return render(request, "costs/overview.html", context)
@@ -63,12 +63,12 @@ def _figures(request: AccountRequest, sources: Sources, newest: date, trend: str
 
 
 def _trend_query(newest: date, trend: str) -> SpendQuery:
-    asked = SpendQuery(group_by=["service_category"], top=8)
+    query = SpendQuery(group_by=["service_category"], top=8)
     if trend == "days":
         if newest >= month_start(clock.today()):
-            return _with(asked, period="last_30_days", granularity="day")
-        return _with(asked, start_date=month_start(newest), end_date=month_end(newest), granularity="day")
-    return _with(asked, start_date=add_months(newest, -12), end_date=newest, granularity="month")
+            return _with(query, period="last_30_days", granularity="day")
+        return _with(query, start_date=month_start(newest), end_date=month_end(newest), granularity="day")
+    return _with(query, start_date=add_months(newest, -12), end_date=newest, granularity="month")
 
 
 def _with(query: SpendQuery, **changes: Any) -> SpendQuery:

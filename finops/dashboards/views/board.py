@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.doors import AccountRequest, account_page
 from accounts.models import Role
 from finops.costs.dimensions import registry
-from finops.costs.queries.spend import asked_days
+from finops.costs.queries.spend import query_days
 from finops.costs.spend_query import SpendQuery
 from finops.costs.views.choices import OPS, PERIODS, dimension_choices
 from finops.dashboards import services
@@ -27,10 +27,10 @@ from finops.dashboards.queries import read_widget
 from finops.dashboards.views.rows import dashboard_of, widget_of
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 
 
-class Moved(msgspec.Struct, frozen=True):
+class WidgetPosition(msgspec.Struct, frozen=True):
     """Where a widget stands from now on."""
 
     id: int
@@ -47,13 +47,13 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     dashboard = dashboard_of(request, dashboard_id)
     query, status, error = BoardQuery(), 200, ""
     try:
-        query = _asked(request)
-        days = asked_days(
+        query = _query_from_request(request)
+        days = query_days(
             request.account,
             SpendQuery(period=query.period, start_date=query.start_date, end_date=query.end_date),
         )
     except UserError as problem:
-        status, error, days = 400, problem.message, asked_days(request.account, SpendQuery())
+        status, error, days = 400, problem.message, query_days(request.account, SpendQuery())
     widgets = sorted(dashboard.widgets.all(), key=lambda each: (each.y, each.x))
     context: dict[str, Any] = {
         "dashboard": dashboard,
@@ -65,7 +65,7 @@ def page(request: AccountRequest, dashboard_id: int) -> HttpResponse:
         "narrowed": query.has_days or bool(query.filters),
         "full": len(widgets) >= MAX_WIDGETS,
     }
-    return answer_page(
+    return render_query_page(
         request,
         page="dashboards/board.html",
         result="dashboards/_board.html",
@@ -83,7 +83,7 @@ def widget(request: AccountRequest, widget_id: int) -> HttpResponse:
     kind = CATALOGUE[row.type]
     context: dict[str, Any] = {"widget": row, "type": kind}
     try:
-        query = _asked(request)
+        query = _query_from_request(request)
         context |= read_widget(request.account, row, query)
         context["aside"] = _aside(row, query)
     except UserError as problem:
@@ -97,8 +97,8 @@ def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     """Takes `layout`, the places of widgets as JSON."""
     dashboard = dashboard_of(request, dashboard_id)
     try:
-        moved = msgspec.json.decode(request.POST.get("layout", ""), type=list[Moved])
-        places = {each.id: Place(each.x, each.y, each.w, each.h) for each in moved}
+        positions = msgspec.json.decode(request.POST.get("layout", ""), type=list[WidgetPosition])
+        places = {each.id: Place(each.x, each.y, each.w, each.h) for each in positions}
         services.move_widgets(dashboard=dashboard, actor=request.actor, places=places)
     except UserError as problem:
         messages.error(request, problem.message)
@@ -111,14 +111,14 @@ def layout(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     return redirect("dashboard", slug=request.account.slug, dashboard_id=dashboard.pk)
 
 
-def _asked(request: AccountRequest) -> BoardQuery:
+def _query_from_request(request: AccountRequest) -> BoardQuery:
     """A filter that has no value yet is unfinished and asks nothing; so does a custom range without dates."""
     params = dict(request.GET.lists())
     if params.get("period") == ["custom"]:
         del params["period"]
     query = BoardQuery.from_params(params)
-    finished = [item for item in query.filters if item.values or item.op == "absent"]
-    return msgspec.structs.replace(query, filters=finished)
+    complete = [item for item in query.filters if item.values or item.op == "absent"]
+    return msgspec.structs.replace(query, filters=complete)
 
 
 def _aside(row: Widget, query: BoardQuery) -> str:

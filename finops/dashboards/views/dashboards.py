@@ -30,11 +30,11 @@ COLUMNS: list[Column[Dashboard]] = [
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     rows = list(dashboards_of(request.user))
-    shown = listing(request, rows, COLUMNS, order="name")
+    table = listing(request, rows, COLUMNS, order="name")
     if wants_csv(request):
-        return csv_of("dashboards", COLUMNS, shown.rows)
+        return csv_of("dashboards", COLUMNS, table.rows)
     context = {
-        "listing": shown,
+        "listing": table,
         "count": len(rows),
         "shared": sum(row.is_shared for row in rows),
         "cap": settings.DASHBOARDS_PER_ACCOUNT,

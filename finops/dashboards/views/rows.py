@@ -11,15 +11,15 @@ from finops.dashboards.models import Dashboard, Widget
 
 def dashboard_of(request: AccountRequest, dashboard_id: int) -> Dashboard:
     mine = Dashboard.objects.filter(Q(owner=None) | Q(owner=request.user))
-    found = mine.filter(pk=dashboard_id).first()
-    if found is None:
+    dashboard = mine.filter(pk=dashboard_id).first()
+    if dashboard is None:
         raise Http404("no such dashboard")
-    return found
+    return dashboard
 
 
 def widget_of(request: AccountRequest, widget_id: int) -> Widget:
     mine = Widget.objects.filter(Q(dashboard__owner=None) | Q(dashboard__owner=request.user))
-    found = mine.filter(pk=widget_id).select_related("dashboard").first()
-    if found is None:
+    widget = mine.filter(pk=widget_id).select_related("dashboard").first()
+    if widget is None:
         raise Http404("no such widget")
-    return found
+    return widget

@@ -19,7 +19,7 @@ from finops.dashboards.catalogue import CATALOGUE, WidgetType, read_config
 from finops.dashboards.configs import Config
 from finops.dashboards.layouts import WidgetDraft
 from finops.dashboards.models import Dashboard, Widget
-from finops.dashboards.setting_fields import config_said, fields_of
+from finops.dashboards.setting_fields import config_from_form, fields_of
 from finops.dashboards.views.rows import dashboard_of, widget_of
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
@@ -38,7 +38,7 @@ def new(request: AccountRequest, dashboard_id: int) -> HttpResponse:
     if request.method != "POST":
         return _page(request, dashboard, kind)
     try:
-        draft = _said(request, kind)
+        draft = _draft_from_form(request, kind)
         services.add_widget(dashboard=dashboard, actor=request.actor, widget=draft)
     except UserError as problem:
         return _page(request, dashboard, kind, problem=problem)
@@ -54,7 +54,7 @@ def edit(request: AccountRequest, widget_id: int) -> HttpResponse:
     if request.method != "POST":
         return _page(request, row.dashboard, kind, row, config=read_config(kind, row.config))
     try:
-        draft = _said(request, kind)
+        draft = _draft_from_form(request, kind)
         services.change_widget(dashboard=row.dashboard, actor=request.actor, widget_id=row.pk, widget=draft)
     except UserError as problem:
         return _page(request, row.dashboard, kind, row, problem=problem)
@@ -75,8 +75,8 @@ def remove(request: AccountRequest, widget_id: int) -> HttpResponse:
     return redirect("dashboard", slug=request.account.slug, dashboard_id=row.dashboard_id)
 
 
-def _said(request: AccountRequest, kind: WidgetType) -> WidgetDraft:
-    config = config_said(kind, dict(request.POST.lists()))
+def _draft_from_form(request: AccountRequest, kind: WidgetType) -> WidgetDraft:
+    config = config_from_form(kind, dict(request.POST.lists()))
     return WidgetDraft(type=kind, config=config, title=request.POST.get("title", "").strip())
 
 
@@ -104,7 +104,7 @@ def _page(
         "dimensions": dimension_choices(
             registry.kinds(),
             lake_queries.tag_keys(request.account),
-            [*(item.dimension for item in filters), *_grouped(config)],
+            [*(item.dimension for item in filters), *_group_dimensions(config)],
         ),
         "values_url": reverse("dimension_values", args=[request.account.slug]),
         "ops": OPS,
@@ -114,12 +114,12 @@ def _page(
 
 def _readable(request: AccountRequest, kind: WidgetType) -> Config | None:
     try:
-        return config_said(kind, dict(request.POST.lists()))
+        return config_from_form(kind, dict(request.POST.lists()))
     except UserError:
         # The problem is said already; the form begins anew.
         return None
 
 
-def _grouped(config: Config | None) -> list[str]:
+def _group_dimensions(config: Config | None) -> list[str]:
     groups = getattr(config, "group_by", [])
     return [name for name in ([groups] if isinstance(groups, str) else groups) if name]

@@ -51,13 +51,13 @@ def _machines(pool: _Pool) -> Iterator[Line]:
             "aws", name, team=pool.team, env=_ENV[pool.account], service=pool.service, deployer="terraform-ci"
         )
         # Disks stay while a schedule turns their machine off.
-        wanted = [(pool.sku, pool.shape, 24.0, float(pool.size))]
+        parts = [(pool.sku, pool.shape, 24.0, float(pool.size))]
         if pool.gigabytes:
             shape, size = ("always", 0.0) if steady else (pool.shape, float(pool.size))
-            wanted.append((pool.volume, shape, pool.gigabytes / 30.4, size))
+            parts.append((pool.volume, shape, pool.gigabytes / 30.4, size))
         if pool.account == "prod" and pool.service in ("web", "api"):
-            wanted.append(("ec2.egress", "traffic", 14.0, float(pool.size)))
-        for sku, shape, base, size in wanted:
+            parts.append(("ec2.egress", "traffic", 14.0, float(pool.size)))
+        for sku, shape, base, size in parts:
             yield line("aws", sku, pool.account, pool.region, name, shape, base, tags, workload=pool.name,
                        pool_size=size, rank=rank)  # fmt: skip
 

@@ -59,10 +59,10 @@ def _customers() -> Iterator[Line]:
         yield line("aws", "s3.put", "prod", region, name, "traffic", 1_500 * customer.weight, tags)
         yield line("aws", "s3.get", "prod", region, name, "traffic", 12_000 * customer.weight, tags)
         if customer.dedicated:
-            yield from _dedicated(customer, region)
+            yield from _dedicated_lines(customer, region)
 
 
-def _dedicated(customer: Customer, region: str) -> Iterator[Line]:
+def _dedicated_lines(customer: Customer, region: str) -> Iterator[Line]:
     name, tag = f"db-{customer.id}", _customer_tag(customer)
     tags = tags_for("aws", name, team="platform", env="prod", service="tenant-db", customer=tag)
     yield line("aws", "rds.r6g.large", "prod", region, name, "always", 24, tags)

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
 
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import exact_difference, exact_sum, ratio
 
 SHOWN = 5
 FINEST = ("resource", "actor", "usage_type", "service", "account", "region")
@@ -47,7 +47,7 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> Decimal:
-        return added([*(row.excess for row in self.rows), self.other_excess])
+        return exact_sum([*(row.excess for row in self.rows), self.other_excess])
 
 
 @dataclass
@@ -64,7 +64,7 @@ def causes_of(
 ) -> Causes:
     """The causes by one dimension; together they are the excess: sum of actual less `expected`."""
     parts = _parts({value: side.before for value, side in sides.items()}, sides, expected)
-    whole = subtracted(added(side.actual for side in sides.values()), expected)
+    whole = exact_difference(exact_sum(side.actual for side in sides.values()), expected)
     rows = [
         _cause(value, side, parts[value], whole)
         for value, side in sides.items()
@@ -76,12 +76,12 @@ def causes_of(
         title=title,
         rows=rows[:shown],
         other_values=len(rows[shown:]),
-        other_excess=added(row.excess for row in rows[shown:]),
+        other_excess=exact_sum(row.excess for row in rows[shown:]),
     )
 
 
 def _cause(value: str, side: ValueSides, part: Decimal, whole: Decimal) -> Cause:
-    excess = subtracted(side.actual, part)
+    excess = exact_difference(side.actual, part)
     return Cause(
         value=value,
         label=side.label if side.label != value else "",
@@ -96,7 +96,7 @@ def _parts(
     before: Mapping[str, Decimal], sides: Mapping[str, ValueSides], expected: Decimal
 ) -> dict[str, Decimal]:
     """`expected` by value in eighteen places; what rounding leaves is the largest value's."""
-    whole = added(before.values())
+    whole = exact_sum(before.values())
     if not before or not expected:
         return dict.fromkeys(before, ZERO)
     if whole <= 0:
@@ -107,7 +107,9 @@ def _parts(
         for value, cost in before.items()
     }
     largest = max(before, key=lambda value: (before[value], value))
-    parts[largest] = subtracted(expected, added(part for value, part in parts.items() if value != largest))
+    parts[largest] = exact_difference(
+        expected, exact_sum(part for value, part in parts.items() if value != largest)
+    )
     return parts
 
 

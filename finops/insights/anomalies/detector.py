@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 
-from finops.insights.anomalies.expectation import Expectation, Predicted, median
-from finops.insights.anomalies.series import DROP, NEW, RAMP, SPIKE, STEP, Found, Judged, Series
+from finops.insights.anomalies.expectation import Expectation, Prediction, median
+from finops.insights.anomalies.series import DROP, NEW, RAMP, SPIKE, STEP, Detection, Observation, Series
 
 EDGE = 1.0
 """A day is odd beyond the band."""
@@ -48,8 +48,8 @@ class _Run:
 
     first: int
     up: bool
-    days: list[Judged] = field(default_factory=list)
-    calm: list[Judged] = field(default_factory=list)
+    days: list[Observation] = field(default_factory=list)
+    calm: list[Observation] = field(default_factory=list)
     odd: int = 0
     row: int = 0
     longest: int = 0
@@ -58,9 +58,9 @@ class _Run:
     error: float = 0.0
     born: bool = False
     ramp: float = 0.0
-    said: date | None = None
+    detected_on: date | None = None
 
-    def add(self, day: Judged, *, error: float = 0.0, loud: float = 0.0, usual: int = 0) -> None:
+    def add(self, day: Observation, *, error: float = 0.0, loud: float = 0.0, usual: int = 0) -> None:
         """`loud`: an error that the series has had on other days, `usual` of them in a row; no larger, no more in a row,
         it is not clear."""
         self.row = 1 if self.calm else self.row + 1
@@ -72,16 +72,16 @@ class _Run:
         self.error = max(self.error, error)
         if error > loud:
             self.strongest = max(self.strongest, abs(day.strength))
-        if self.said is None and self.is_clear:
-            self.said = day.day
+        if self.detected_on is None and self.is_clear:
+            self.detected_on = day.day
 
     @property
     def is_clear(self) -> bool:
         lasts = self.odd >= LASTING or self.longest >= max(LASTING, self.usual + MORE_IN_ROW)
         return bool(self.ramp) or self.strongest >= CLEAR or lasts
 
-    def found(self, ongoing: bool) -> Found:
-        return Found(self._kind, tuple(self.days), ongoing, self.said or self.days[-1].day)
+    def detections(self, ongoing: bool) -> Detection:
+        return Detection(self._kind, tuple(self.days), ongoing, self.detected_on or self.days[-1].day)
 
     @property
     def _kind(self) -> str:
@@ -98,71 +98,76 @@ class _Detector:
     def __init__(self, series: Series) -> None:
         self.series = series
         self.model = Expectation(series.start)
-        self.judged: list[Judged | None] = []
-        self.found: list[Found] = []
+        self.observations: list[Observation | None] = []
+        self.detections: list[Detection] = []
         self.run: _Run | None = None
         self.growths: list[float | None] = []
         self.ramp_free = 0
         self.outliers: list[tuple[int, float, int]] = []
-        self.taught = {
+        self.acknowledged = {
             index
-            for taught in series.taught
-            for index in range(series.index(taught.first), series.index(taught.last) + 1)
+            for acknowledged in series.acknowledged
+            for index in range(series.index(acknowledged.first), series.index(acknowledged.last) + 1)
         }
         self.shifts = {
-            series.index(taught.last): series.index(taught.first)
-            for taught in series.taught
-            if taught.ongoing
+            series.index(acknowledged.last): series.index(acknowledged.first)
+            for acknowledged in series.acknowledged
+            if acknowledged.ongoing
         }
 
     def work(self) -> None:
         for index, value in enumerate(self.series.values):
-            predicted = self.model.predict()
+            prediction = self.model.predict()
             if value is None or not self.model.is_warm:
-                self.model.accept(value, predicted, odd=False)
-                self.judged.append(None)
+                self.model.accept(value, prediction, odd=False)
+                self.observations.append(None)
             else:
-                self._judge(index, value, predicted)
+                self._observe(index, value, prediction)
             self._watch_growth(index)
         if self.run is not None:
             self._end(ongoing=True)
 
-    def _judge(self, index: int, value: float, predicted: Predicted) -> None:
-        expected, low, high = predicted.expected, predicted.low, predicted.high
+    def _observe(self, index: int, value: float, prediction: Prediction) -> None:
+        expected, low, high = prediction.expected, prediction.low, prediction.high
         if self.run is not None and self.run.ramp:
-            expected = predicted.weekly / predicted.level * self.run.ramp if predicted.level > 0 else expected
-            low, high = expected - (predicted.expected - low), expected + (high - predicted.expected)
-        day = Judged(self.series.day(index), value, expected, low, high)
-        self.judged.append(day)
-        if index in self.taught:
-            self._learn(index, value, predicted)
+            expected = (
+                prediction.weekly / prediction.level * self.run.ramp if prediction.level > 0 else expected
+            )
+            low, high = expected - (prediction.expected - low), expected + (high - prediction.expected)
+        day = Observation(self.series.day(index), value, expected, low, high)
+        self.observations.append(day)
+        if index in self.acknowledged:
+            self._learn(index, value, prediction)
             return
         odd = abs(day.strength) > EDGE
         in_ramp = self.run is not None and bool(self.run.ramp)
-        self.model.accept(value, predicted, odd=odd and not in_ramp)
+        self.model.accept(value, prediction, odd=odd and not in_ramp)
         if odd:
-            self._odd(index, day, predicted)
+            self._observe_outlier(index, day, prediction)
         elif self.run is not None:
             self.run.calm.append(day)
-            if sum(max(each.expected, each.actual) >= IDLE * predicted.level for each in self.run.calm) > GAP:
+            if (
+                sum(max(each.expected, each.actual) >= IDLE * prediction.level for each in self.run.calm)
+                > GAP
+            ):
                 self._end(ongoing=False)
 
-    def _learn(self, index: int, value: float, predicted: Predicted) -> None:
+    def _learn(self, index: int, value: float, prediction: Prediction) -> None:
         """A day that a person called expected."""
         if self.run is not None:
             self._end(ongoing=False)
-        self.model.accept(value, predicted, odd=True, taught=True)
+        self.model.accept(value, prediction, odd=True, acknowledged=True)
         if index in self.shifts:
             self._shift(self.shifts[index], index)
 
-    def _odd(self, index: int, day: Judged, predicted: Predicted) -> None:
+    def _observe_outlier(self, index: int, day: Observation, prediction: Prediction) -> None:
         up = day.excess > 0
         if self.run is not None and self.run.up != up:
             self._end(ongoing=False)
         if self.run is None:
             self.run = _Run(index, up, born=up and self._is_new(index))
-        error = abs(day.excess) / predicted.scale if predicted.scale > 0 else 1.0
-        loud, usual = self._often(index)
+        error = abs(day.excess) / prediction.scale if prediction.scale > 0 else 1.0
+        loud, usual = self._recurring_outlier(index)
         self.run.add(day, error=error, loud=loud, usual=usual)
         if index - self.run.first + 1 >= ADAPT + (SPAN if self.run.ramp else 0):
             first, ramp = self.run.first, self.run.ramp
@@ -175,7 +180,7 @@ class _Detector:
 
     def _shift(self, first: int, last: int) -> None:
         first = max(first, 0)
-        days = self.judged[first : last + 1]
+        days = self.observations[first : last + 1]
         expected = [day.expected if day else 0.0 for day in days]
         self.model.shift(first, list(self.series.values[first : last + 1]), expected)
         self.ramp_free = last + SPAN
@@ -183,14 +188,14 @@ class _Detector:
     def _end(self, *, ongoing: bool) -> None:
         assert self.run is not None  # noqa: S101 callers looked
         if self.run.is_clear:
-            self.found.append(self.run.found(ongoing))
+            self.detections.append(self.run.detections(ongoing))
         if self.run.ramp:
-            self.ramp_free = len(self.judged) + SPAN
+            self.ramp_free = len(self.observations) + SPAN
         else:
             self.outliers.append((self.run.first, self.run.error, self.run.longest))
         self.run = None
 
-    def _often(self, index: int) -> tuple[float, int]:
+    def _recurring_outlier(self, index: int) -> tuple[float, int]:
         """The error, and the odd days in a row, that the series had OFTEN times in the last four months."""
         recent = [(error, row) for when, error, row in self.outliers if when > index - OUTLIER_DAYS]
         if len(recent) < OFTEN:
@@ -209,27 +214,34 @@ class _Detector:
             return
         middle = median(usual)
         error = median([abs(each - middle) for each in usual]) * 1.4826
-        seen = sorted(usual)[int(len(usual) * 0.95)]
-        edge = max(middle + max(RAMP_FLOOR * middle, RAMP_WIDTH * error), 1 + RAMP_FLOOR, seen * 1.1)
+        high_growth = sorted(usual)[int(len(usual) * 0.95)]
+        edge = max(middle + max(RAMP_FLOOR * middle, RAMP_WIDTH * error), 1 + RAMP_FLOOR, high_growth * 1.1)
         if growth > edge:
             self._begin_ramp(index, before * min(middle, 1.0 + RAMP_FLOOR))
 
     def _begin_ramp(self, index: int, level: float) -> None:
         """Look back for the first day from which cost stayed above what the level of four weeks ago foretold."""
-        days: list[Judged] = []
+        days: list[Observation] = []
         below = 0
-        taken = {day.day for found in self.found for day in found.days}
+        detected_days = {day.day for detection in self.detections for day in detection.days}
         for each in range(index, index - SPAN, -1):
-            known = self.judged[each]
-            if known is None or self.model.levels[each] <= 0 or each in self.taught or known.day in taken:
+            observation = self.observations[each]
+            if (
+                observation is None
+                or self.model.levels[each] <= 0
+                or each in self.acknowledged
+                or observation.day in detected_days
+            ):
                 break
             expected = self.model.weeklies[each] / self.model.levels[each] * level
-            half = (known.high - known.low) / 2
+            half = (observation.high - observation.low) / 2
             if expected > IDLE * level:
-                below = below + 1 if known.actual <= expected else 0
+                below = below + 1 if observation.actual <= expected else 0
             if below > 1:
                 break
-            days.append(Judged(known.day, known.actual, expected, expected - half, expected + half))
+            days.append(
+                Observation(observation.day, observation.actual, expected, expected - half, expected + half)
+            )
         while days and days[-1].actual <= days[-1].expected:
             days.pop()
         if len(days) < 7:
@@ -237,22 +249,22 @@ class _Detector:
         self.run = _Run(index - len(days) + 1, True, ramp=level)
         for day in reversed(days):
             self.run.add(day, error=1.0)
-        self.run.said = days[0].day
+        self.run.detected_on = days[0].day
 
 
 @dataclass(frozen=True)
-class Findings:
+class DetectorResult:
     """What a series came to: the runs of odd days, and how each day was judged (None: no data, or too early)."""
 
-    found: tuple[Found, ...]
-    judged: tuple[Judged | None, ...]
+    detections: tuple[Detection, ...]
+    observations: tuple[Observation | None, ...]
 
-    def between(self, first: date, last: date) -> list[Judged]:
-        return [day for day in self.judged if day is not None and first <= day.day <= last]
+    def between(self, first: date, last: date) -> list[Observation]:
+        return [day for day in self.observations if day is not None and first <= day.day <= last]
 
 
-def find(series: Series) -> Findings:
+def detect(series: Series) -> DetectorResult:
     """Judge every day of a series. About 80 us a day."""
     detector = _Detector(series)
     detector.work()
-    return Findings(tuple(detector.found), tuple(detector.judged))
+    return DetectorResult(tuple(detector.detections), tuple(detector.observations))

@@ -69,11 +69,11 @@ def register(name: str) -> Callable[[Finder], Finder]:
 
 def events_around(facts: EventFacts) -> list[ChangeEvent]:
     """Every known change, the oldest first; at most MOST."""
-    found = [event for finder in _finders.values() for event in finder(facts)]
-    return sorted(found, key=lambda event: event.at)[:MOST]
+    events = [event for finder in _finders.values() for event in finder(facts)]
+    return sorted(events, key=lambda event: event.at)[:MOST]
 
 
-_SAID = {
+_EVENT_TEXTS = {
     "cost_source.create": "The cost source {target} was connected.",
     "cost_tag.create": "The cost tag {target} was made.",
     "cost_tag.change": "The rules of cost tag {target} were changed.",
@@ -88,26 +88,30 @@ LATE = 3
 
 
 @register("audit log")
-def _audited(facts: EventFacts) -> list[ChangeEvent]:
+def _audit_events(facts: EventFacts) -> list[ChangeEvent]:
     """What people changed about the anomaly's scope in these days, and imports that replaced complete months."""
-    rows = AuditEntry.objects.filter(at__gte=facts.start, at__lte=facts.end, action__in=[*_SAID, IMPORTED])
-    found = [_event(row, facts) for row in rows.order_by("at")[:500]]
-    return [event for event in found if event is not None]
+    rows = AuditEntry.objects.filter(
+        at__gte=facts.start, at__lte=facts.end, action__in=[*_EVENT_TEXTS, IMPORTED]
+    )
+    events = [_event(row, facts) for row in rows.order_by("at")[:500]]
+    return [event for event in events if event is not None]
 
 
 def _event(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
     if row.action == IMPORTED:
-        return _restated(row, facts)
+        return _restatement_event(row, facts)
     about = {
         "cost_source": row.target == facts.source_name,
         "cost_tag": facts.dimension == f"cost_tag:{row.target}",
     }
     if not about.get(row.action.partition(".")[0], facts.dimension == "team"):
         return None
-    return ChangeEvent(at=row.at, what=_SAID[row.action].format(target=row.target), who=row.actor_label)
+    return ChangeEvent(
+        at=row.at, what=_EVENT_TEXTS[row.action].format(target=row.target), who=row.actor_label
+    )
 
 
-def _restated(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
+def _restatement_event(row: AuditEntry, facts: EventFacts) -> ChangeEvent | None:
     earlier = [month for month in row.detail.get("months", ()) if month < f"{row.at:%Y-%m}"]
     if not earlier or row.at.day < LATE or not row.target.startswith(f"{facts.source_name}: "):
         return None

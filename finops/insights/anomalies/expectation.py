@@ -45,7 +45,7 @@ MEMORY = 28
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Prediction:
     """The next day, before it is known."""
 
     expected: float
@@ -103,13 +103,13 @@ def places(day: date) -> tuple[tuple[str, int], ...]:
     """Where a day is in its month, in the ways that bills and jobs follow."""
     first = day.replace(day=1)
     following = (first + timedelta(days=31)).replace(day=1)
-    left = (following - day).days - 1
-    found = [("day", day.day), ("left", left)]
+    remaining = (following - day).days - 1
+    result = [("day", day.day), ("left", remaining)]
     if day.weekday() < 5:
         ahead = sum((first + timedelta(days=n)).weekday() < 5 for n in range(day.day))
-        behind = sum((day + timedelta(days=n)).weekday() < 5 for n in range(left + 1))
-        found += [("workday", ahead), ("workdays left", behind)]
-    return tuple(found)
+        behind = sum((day + timedelta(days=n)).weekday() < 5 for n in range(remaining + 1))
+        result += [("workday", ahead), ("workdays left", behind)]
+    return tuple(result)
 
 
 @lru_cache(maxsize=4096)
@@ -128,7 +128,7 @@ class Expectation:
         self.weeklies: list[float] = []
         self.extras: list[float] = []
         self.errors: list[float] = []
-        self.taught: set[int] = set()
+        self.acknowledged: set[int] = set()
         self._at: dict[tuple[str, int], list[int]] = {}
         self._alternates: list[_Alternate] = []
 
@@ -136,11 +136,11 @@ class Expectation:
     def is_warm(self) -> bool:
         return len(self.base) >= WARM_UP
 
-    def predict(self) -> Predicted:
+    def predict(self) -> Prediction:
         index = len(self.base)
         level = self._level(index)
         weekly = self._weekly(index, level)
-        effect, seen = self._effect(index, level, weekly)
+        effect, normal_extras = self._effect(index, level, weekly)
         expected = max(0.0, weekly + effect.size)
         half = max(WIDTH * self._error(), FLOOR) * max(expected, level) + effect.doubt
         low, high = expected - half, expected + half
@@ -151,37 +151,39 @@ class Expectation:
                 there = expected * other.factor + other.addend
                 low, high = min(low, there - half), max(high, there + half)
         usual = (low, high)
-        for extra in seen:
+        for extra in normal_extras:
             there = max(0.0, weekly + extra)
             low, high = min(low, there - half), max(high, there + half)
-        return Predicted(expected, low, high, weekly, level, usual)
+        return Prediction(expected, low, high, weekly, level, usual)
 
-    def accept(self, value: float | None, predicted: Predicted, *, odd: bool, taught: bool = False) -> None:
+    def accept(
+        self, value: float | None, prediction: Prediction, *, odd: bool, acknowledged: bool = False
+    ) -> None:
         """Learn a day: an odd one keeps what was expected as its part of the level; None is a day without data."""
         index = len(self.base)
-        plain = value is not None and not odd and not predicted.is_special(value)
-        known = value if plain and value is not None else predicted.weekly
-        self.base.append(known)
-        self.levels.append(predicted.level)
-        self.weeklies.append(predicted.weekly)
-        self.extras.append(0.0 if value is None else value - predicted.weekly)
+        plain = value is not None and not odd and not prediction.is_special(value)
+        base = value if plain and value is not None else prediction.weekly
+        self.base.append(base)
+        self.levels.append(prediction.level)
+        self.weeklies.append(prediction.weekly)
+        self.extras.append(0.0 if value is None else value - prediction.weekly)
         day = self.start + timedelta(days=index)
         for place in (*places(day), *quarter_places(day)):
             self._at.setdefault(place, []).append(index)
         if index == WARM_UP - 1:
             self._settle()
-        if taught:
-            self.taught.add(index)
-        if value is not None and predicted.scale > 0 and index >= WARM_UP:
-            error = (value - predicted.expected) / predicted.scale
-            edge = (predicted.high - predicted.expected) / predicted.scale
+        if acknowledged:
+            self.acknowledged.add(index)
+        if value is not None and prediction.scale > 0 and index >= WARM_UP:
+            error = (value - prediction.expected) / prediction.scale
+            edge = (prediction.high - prediction.expected) / prediction.scale
             self.errors.append(max(-edge, min(edge, error)) if odd else error)
 
     def shift(self, first: int, values: Sequence[float | None], expected: Sequence[float]) -> None:
         """From `first` on the level is another: as if it had always been so. `values` are the days since then."""
         pairs = [(value, was) for value, was in zip(values, expected, strict=True) if value is not None]
-        factor, addend = _moved(pairs)
-        self._alternates.append(_back(len(self.base) + MEMORY, factor, addend))
+        factor, addend = _level_shift(pairs)
+        self._alternates.append(_previous_level(len(self.base) + MEMORY, factor, addend))
         self.base = [max(0.0, each * factor + addend) for each in self.base[:first]] + [
             was if value is None else value for value, was in zip(values, self.base[first:], strict=False)
         ]
@@ -239,41 +241,43 @@ class Expectation:
 
     def _effect(self, index: int, level: float, weekly: float) -> tuple[_Effect, list[float]]:
         """What the place in the month adds, and what is normal there too: seen in most months, or taught."""
-        best, asked, agreed = _NONE, 0, 0
-        seen: list[float] = []
+        best, place_count, agreed_count = _NONE, 0, 0
+        normal_extras: list[float] = []
         noise = 2 * self._noise() * max(level, weekly)
         for place in places(self.start + timedelta(days=index)):
             before = self._at.get(place, [])[-MONTHS:]
-            extras = [self._scaled(day, level) for day in before]
-            seen += [extra for day, extra in zip(before, extras, strict=True) if day in self.taught]
-            seen += _seen(extras, noise)
-            found = _agreed(extras, noise)
-            asked += len(extras) > 1
-            if found is not None:
-                agreed += 1
-                best = found if best is _NONE or found.rank > best.rank else best
-        if not agreed:
+            extras = [self._scaled_extra(day, level) for day in before]
+            normal_extras += [
+                extra for day, extra in zip(before, extras, strict=True) if day in self.acknowledged
+            ]
+            normal_extras += _recurring_extras(extras, noise)
+            effect = _common_effect(extras, noise)
+            place_count += len(extras) > 1
+            if effect is not None:
+                agreed_count += 1
+                best = effect if best is _NONE or effect.rank > best.rank else best
+        if not agreed_count:
             by_quarter = self._by_quarter(index, level, noise)
-            return (best, seen) if by_quarter is None else (by_quarter, seen)
-        return replace(best, is_disputed=0 < agreed < asked), seen
+            return (best, normal_extras) if by_quarter is None else (by_quarter, normal_extras)
+        return replace(best, is_disputed=0 < agreed_count < place_count), normal_extras
 
     def _by_quarter(self, index: int, level: float, noise: float) -> _Effect | None:
         """What two of the last three quarters, or three of four, agree on. That it does not come is normal as well: two times are
         few, and such fees end."""
-        agreed = []
+        effects = []
         for place in quarter_places(self.start + timedelta(days=index)):
-            extras = [self._scaled(day, level) for day in self._at.get(place, [])[-QUARTERS:]]
+            extras = [self._scaled_extra(day, level) for day in self._at.get(place, [])[-QUARTERS:]]
             strong = [extra for extra in extras if abs(extra) > QUARTER_CLEAR * noise]
-            found = _agreed(strong, noise) if len(strong) * 3 >= len(extras) * 2 else None
-            agreed += [found] if found else []
-        return replace(max(agreed, key=lambda each: each.rank), is_disputed=True) if agreed else None
+            effect = _common_effect(strong, noise) if len(strong) * 3 >= len(extras) * 2 else None
+            effects += [effect] if effect else []
+        return replace(max(effects, key=lambda each: each.rank), is_disputed=True) if effects else None
 
-    def _scaled(self, day: int, level: float) -> float:
+    def _scaled_extra(self, day: int, level: float) -> float:
         then = self.levels[day]
         return self.extras[day] * (level / then if then > 0 and level > 0 else 1.0)
 
 
-def _seen(extras: Sequence[float], noise: float) -> list[float]:
+def _recurring_extras(extras: Sequence[float], noise: float) -> list[float]:
     """What most past months had here, of three at least: the others may have been weekends."""
     for sign in (1, -1):
         strong = [extra for extra in extras if extra * sign > noise]
@@ -282,19 +286,19 @@ def _seen(extras: Sequence[float], noise: float) -> list[float]:
     return []
 
 
-def _agreed(extras: Sequence[float], noise: float) -> _Effect | None:
+def _common_effect(extras: Sequence[float], noise: float) -> _Effect | None:
     """The effect that past months agree on; None when they do not."""
     if len(extras) < 2:
         return None
     middle = median(extras) if len(extras) > 2 else min(extras, key=abs)
-    alike = sum(extra * middle > 0 and abs(extra) >= abs(middle) / 2 for extra in extras)
-    if abs(middle) <= noise or alike < max(2, -(-len(extras) * 3 // 4)):
+    similar = sum(extra * middle > 0 and abs(extra) >= abs(middle) / 2 for extra in extras)
+    if abs(middle) <= noise or similar < max(2, -(-len(extras) * 3 // 4)):
         return None
     spread = median([abs(extra - middle) for extra in extras])
-    return _Effect(middle, 2 * spread + 0.1 * abs(middle), (alike / len(extras), -spread / abs(middle)))
+    return _Effect(middle, 2 * spread + 0.1 * abs(middle), (similar / len(extras), -spread / abs(middle)))
 
 
-def _moved(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def _level_shift(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The factor, or else the addend, that takes what was expected to what came."""
     addend = median([value - was for value, was in pairs])
     ratios = [value / was for value, was in pairs if was > 0]
@@ -306,5 +310,5 @@ def _moved(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return (factor, 0.0) if by_factor <= by_addend else (1.0, addend)
 
 
-def _back(until: int, factor: float, addend: float) -> _Alternate:
+def _previous_level(until: int, factor: float, addend: float) -> _Alternate:
     return _Alternate(until, 1 / factor if factor > 0 else 1.0, -addend)

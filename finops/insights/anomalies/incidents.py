@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 
 MOSTLY = Decimal("0.5")
 """One of whose impact others hold so large a part is a view of them."""
@@ -42,7 +42,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Place:
+class IncidentRole:
     """`primary`: the view that stands for its incident, None if it is that itself. `shared`: how much of its impact other
     incidents count already."""
 
@@ -50,26 +50,26 @@ class Place:
     shared: Decimal = ZERO
 
 
-def incidents(views: Iterable[View]) -> dict[int, Place]:
+def incidents(views: Iterable[View]) -> dict[int, IncidentRole]:
     """The place of each anomaly. Services stand for themselves, as their lines are each in one alone; another dimension's is a
     view of the one that holds most of it. The same views give the same incidents, in any order."""
-    found: dict[int, Place] = {}
+    roles: dict[int, IncidentRole] = {}
     primaries: list[View] = []
     for view in sorted(
         views, key=lambda each: (not each.is_service, -abs(each.impact), each.dimension, each.id)
     ):
-        held = [] if view.is_service else [(held_by(view, other), other) for other in primaries]
-        shared = min(added(amount for amount, _other in held), abs(view.impact))
+        shares = [] if view.is_service else [(shared_impact(view, other), other) for other in primaries]
+        shared = min(exact_sum(amount for amount, _other in shares), abs(view.impact))
         if shared and shared >= MOSTLY * abs(view.impact):
-            best = max(held, key=lambda pair: (pair[0], -pair[1].id))
-            found[view.id] = Place(best[1].id, shared)
+            best = max(shares, key=lambda pair: (pair[0], -pair[1].id))
+            roles[view.id] = IncidentRole(best[1].id, shared)
             continue
-        found[view.id] = Place(None, shared)
+        roles[view.id] = IncidentRole(None, shared)
         primaries.append(view)
-    return found
+    return roles
 
 
-def held_by(view: View, other: View) -> Decimal:
+def shared_impact(view: View, other: View) -> Decimal:
     """How much of a view's impact is the other's; 0 where their days, source, currency or direction are not the same."""
     together = (min(view.last, other.last) - max(view.first, other.first)).days + 1
     same = (view.source_id, view.currency, view.impact > 0) == (
@@ -86,7 +86,7 @@ def held_by(view: View, other: View) -> Decimal:
     finest = next((name for name in COMPARED if name in view.causes and name in other.causes), "")
     mine, theirs = view.causes.get(finest, {}), other.causes.get(finest, {})
     common = (min(_size(mine[value], view), _size(theirs[value], view)) for value in mine if value in theirs)
-    return min(most, added(common))
+    return min(most, exact_sum(common))
 
 
 def _size(excess: Decimal, view: View) -> Decimal:

@@ -10,7 +10,7 @@ SPIKE, STEP, RAMP, DROP, NEW = "spike", "step", "ramp", "drop", "new"
 
 
 @dataclass(frozen=True)
-class Taught:
+class AcknowledgedDays:
     """Days that a person called expected. `ongoing`: they had not ended then, so their level is the new normal."""
 
     first: date
@@ -24,7 +24,7 @@ class Series:
 
     start: date
     values: Sequence[float | None]
-    taught: tuple[Taught, ...] = ()
+    acknowledged: tuple[AcknowledgedDays, ...] = ()
 
     def day(self, index: int) -> date:
         return self.start + timedelta(days=index)
@@ -34,7 +34,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Observation:
     """One day: what it cost, what was expected, between which bounds that is normal."""
 
     day: date
@@ -57,13 +57,13 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Found:
+class Detection:
     """A run of days outside the band, the calm ones between included. `said`: the day on which it was clear."""
 
     kind: str
-    days: tuple[Judged, ...]
+    days: tuple[Observation, ...]
     ongoing: bool
-    said: date
+    detected_on: date
 
     @property
     def first(self) -> date:

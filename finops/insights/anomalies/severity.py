@@ -5,8 +5,8 @@ from __future__ import annotations
 import calendar
 from decimal import Context, Decimal
 
-from finops.insights.anomalies.series import Found
-from finops.lib.money import added
+from finops.insights.anomalies.series import Detection
+from finops.lib.money import exact_sum
 
 ACCOUNT_SHARE = Decimal("0.001")
 """Severity is on the account's scale: multiples of the smallest impact that it set, else of this share of its 30 days."""
@@ -52,11 +52,11 @@ def exact(value: float) -> Decimal:
     return Decimal(repr(value)).quantize(_MICRO)
 
 
-def month_end_impact(found: Found, impact: Decimal) -> Decimal:
+def month_end_impact(detection: Detection, impact: Decimal) -> Decimal:
     """The impact when the last day's month ends, if it goes on like its last seven days; as it is, if it has ended."""
-    if not found.ongoing:
+    if not detection.ongoing:
         return impact
-    days = found.days[-RECENT:]
-    left = calendar.monthrange(found.last.year, found.last.month)[1] - found.last.day
-    daily = added(exact(day.excess) for day in days) / len(days)
-    return added([impact, (daily * left).quantize(_MICRO)])
+    days = detection.days[-RECENT:]
+    remaining_days = calendar.monthrange(detection.last.year, detection.last.month)[1] - detection.last.day
+    daily = exact_sum(exact(day.excess) for day in days) / len(days)
+    return exact_sum([impact, (daily * remaining_days).quantize(_MICRO)])

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from typing import Final
 
 from finops.costs.models import ContractCommitment
-from finops.lib.money import rounded
-from finops.lib.spoken import cut, money
+from finops.lib.money import round_amount
+from finops.lib.sentences import money, truncate
 
 SOURCE: Final = "Contract Commitment file"
 LONGEST: Final = 200
@@ -47,7 +47,7 @@ def _contract(row: ContractCommitment) -> Contract:
 def _scope(row: ContractCommitment) -> str:
     parts = [row.description, row.commitment_type, row.category]
     if row.quantity is not None:
-        parts.append(f"{rounded(row.quantity).normalize():f} {row.unit}".strip())
+        parts.append(f"{round_amount(row.quantity).normalize():f} {row.unit}".strip())
     if row.cost is not None and row.currency:
         parts.append(money(row.cost, row.currency))
-    return cut(", ".join(dict.fromkeys(part for part in parts if part)), LONGEST)
+    return truncate(", ".join(dict.fromkeys(part for part in parts if part)), LONGEST)

@@ -28,7 +28,7 @@ from decimal import Decimal
 from functools import cached_property
 
 from finops.insights.commitments.lake import CommitmentSum
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import exact_difference, exact_sum, ratio
 
 USED, UNUSED = "Used", "Unused"
 
@@ -72,19 +72,19 @@ class Figures:
 
     @property
     def used_cost(self) -> Decimal:
-        return added(each.effective for each in self.used)
+        return exact_sum(each.effective for each in self.used)
 
     @property
     def unused_cost(self) -> Decimal:
-        return added(each.effective for each in self.unused)
+        return exact_sum(each.effective for each in self.unused)
 
     @property
     def committed_cost(self) -> Decimal:
-        return added([self.used_cost, self.unused_cost])
+        return exact_sum([self.used_cost, self.unused_cost])
 
     @property
     def purchased(self) -> Decimal:
-        return added(each.billed for each in self.sums if each.charge_category == "Purchase")
+        return exact_sum(each.billed for each in self.sums if each.charge_category == "Purchase")
 
     @property
     def commitments(self) -> set[str]:
@@ -93,18 +93,18 @@ class Figures:
     @property
     def is_by_quantity(self) -> bool:
         """One usage-based commitment whose lines all have their quantity in one unit."""
-        known = all(each.quantity is not None for each in [*self.used, *self.unused])
+        has_quantities = all(each.quantity is not None for each in [*self.used, *self.unused])
         units = {each.unit for each in [*self.used, *self.unused]}
         usage_based = {each.category for each in self.sums if each.category} == {"Usage"}
-        return len(self.commitments) == 1 and usage_based and known and len(units) == 1
+        return len(self.commitments) == 1 and usage_based and has_quantities and len(units) == 1
 
     @property
     def used_quantity(self) -> Decimal | None:
-        return added(each.quantity or Decimal(0) for each in self.used) if self.is_by_quantity else None
+        return exact_sum(each.quantity or Decimal(0) for each in self.used) if self.is_by_quantity else None
 
     @property
     def unused_quantity(self) -> Decimal | None:
-        return added(each.quantity or Decimal(0) for each in self.unused) if self.is_by_quantity else None
+        return exact_sum(each.quantity or Decimal(0) for each in self.unused) if self.is_by_quantity else None
 
     @property
     def has_what_is_unused(self) -> bool:
@@ -115,7 +115,7 @@ class Figures:
         fees = [
             each for each in self.sums if each.charge_category == "Purchase" and each.frequency == "Recurring"
         ]
-        return bool(fees) and added(each.billed for each in fees) == self.committed_cost
+        return bool(fees) and exact_sum(each.billed for each in fees) == self.committed_cost
 
     @property
     def utilization(self) -> Part:
@@ -126,7 +126,7 @@ class Figures:
             return Part(None, NO_UNUSED.format(provider=" and ".join(providers) or "the provider"))
         if self.is_by_quantity:
             used, unused = self.used_quantity or Decimal(0), self.unused_quantity or Decimal(0)
-            share = ratio(used, added([used, unused]))
+            share = ratio(used, exact_sum([used, unused]))
         else:
             share = ratio(self.used_cost, self.committed_cost)
         return Part(share, "" if share is not None else "Used and unused add up to 0.")
@@ -134,17 +134,17 @@ class Figures:
     @property
     def on_demand_cost(self) -> Decimal | None:
         """What the used lines would have cost without commitment, at contracted prices."""
-        return _sum_known(each.contracted for each in self.used)
+        return _sum_or_none(each.contracted for each in self.used)
 
     @property
     def list_cost(self) -> Decimal | None:
-        return _sum_known(each.list for each in self.used)
+        return _sum_or_none(each.list for each in self.used)
 
     @property
     def net_savings(self) -> Decimal | None:
         if self.on_demand_cost is None:
             return None
-        return subtracted(self.on_demand_cost, self.committed_cost)
+        return exact_difference(self.on_demand_cost, self.committed_cost)
 
     @property
     def commitment_savings_rate(self) -> Part:
@@ -157,7 +157,7 @@ class Figures:
     def _rate(self, value: Decimal | None, column: str) -> Part:
         if value is None:
             return Part(None, NOT_PRICED.format(column=column))
-        share = ratio(subtracted(value, self.committed_cost), value)
+        share = ratio(exact_difference(value, self.committed_cost), value)
         return Part(share, "" if share is not None else NO_VALUE)
 
 
@@ -192,7 +192,7 @@ class Eligibility:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class CommitmentCoverage:
     """How much of what commitments cover was covered, at list prices."""
 
     covered: Decimal | None
@@ -200,19 +200,21 @@ class Coverage:
     share: Part
 
 
-def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> Coverage:
+def coverage_of(sums: Iterable[CommitmentSum], eligibility: Eligibility) -> CommitmentCoverage:
     """Of what commitments covered or could have covered."""
     usage = [each for each in sums if each.charge_category == "Usage"]
     inside = [each for each in usage if each.commitment or eligibility.includes(each)]
-    covered = _sum_known(each.list for each in inside if each.commitment and each.status == USED)
-    standard = _sum_known(each.list for each in inside if not each.commitment)
+    covered = _sum_or_none(each.list for each in inside if each.commitment and each.status == USED)
+    standard = _sum_or_none(each.list for each in inside if not each.commitment)
     if not eligibility.is_known:
-        return Coverage(None, None, Part(None, NOTHING_COVERED))
+        return CommitmentCoverage(None, None, Part(None, NOTHING_COVERED))
     if covered is None or standard is None:
-        return Coverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
-    eligible = added([covered, standard])
+        return CommitmentCoverage(covered, None, Part(None, NOT_PRICED.format(column="ListCost")))
+    eligible = exact_sum([covered, standard])
     share = ratio(covered, eligible)
-    return Coverage(covered, eligible, Part(share, "" if share is not None else "The eligible usage cost 0."))
+    return CommitmentCoverage(
+        covered, eligible, Part(share, "" if share is not None else "The eligible usage cost 0.")
+    )
 
 
 @dataclass(frozen=True)
@@ -236,22 +238,22 @@ def effective_savings_of(sums: Iterable[CommitmentSum], eligibility: Eligibility
     standard = [each for each in usage if not each.commitment and eligibility.includes(each)]
     used = [each for each in usage if each.commitment and each.status == USED]
     unused = [each for each in usage if each.commitment and each.status == UNUSED]
-    actual = added(each.effective for each in [*used, *unused, *standard])
-    contracted = _sum_known(each.contracted for each in [*used, *standard])
-    listed = _sum_known(each.list for each in [*used, *standard])
-    over_list = _share_saved(actual, listed, "ListCost")
-    if contracted is not None or listed is None:
-        rate = _share_saved(actual, contracted, "ContractedCost")
+    actual = exact_sum(each.effective for each in [*used, *unused, *standard])
+    contracted = _sum_or_none(each.contracted for each in [*used, *standard])
+    list_cost = _sum_or_none(each.list for each in [*used, *standard])
+    over_list = _savings_rate(actual, list_cost, "ListCost")
+    if contracted is not None or list_cost is None:
+        rate = _savings_rate(actual, contracted, "ContractedCost")
         return EffectiveSavings(
             actual, contracted, "contracted" if contracted is not None else "", rate, over_list
         )
-    return EffectiveSavings(actual, listed, "list", over_list, over_list)
+    return EffectiveSavings(actual, list_cost, "list", over_list, over_list)
 
 
-def _share_saved(actual: Decimal, on_demand: Decimal | None, column: str) -> Part:
+def _savings_rate(actual: Decimal, on_demand: Decimal | None, column: str) -> Part:
     if on_demand is None:
         return Part(None, NOT_ALL_PRICED.format(column=column))
-    share = ratio(subtracted(on_demand, actual), on_demand)
+    share = ratio(exact_difference(on_demand, actual), on_demand)
     return Part(share, "" if share is not None else "The eligible usage costs 0 on demand.")
 
 
@@ -264,8 +266,10 @@ def covered_services(sums: Iterable[CommitmentSum]) -> set[tuple[str, str]]:
     }
 
 
-def _sum_known(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    found = list(amounts)
+def _sum_or_none(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    values = list(amounts)
     return (
-        None if any(amount is None for amount in found) else added(amount or Decimal(0) for amount in found)
+        None
+        if any(amount is None for amount in values)
+        else exact_sum(amount or Decimal(0) for amount in values)
     )

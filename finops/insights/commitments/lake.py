@@ -20,9 +20,9 @@ _KEYS = (
     *("source", "provider", "service", "currency", "commitment_id", "commitment_type", "commitment_category"),
     *("commitment_status", "charge_category", "charge_frequency", "commitment_unit", "bucket", "eligible"),
 )
-_MADE = ("bucket", "currency", "eligible")
+_DERIVED = ("bucket", "currency", "eligible")
 _AMOUNTS = ("billed_cost", "effective_cost", "list_cost", "contracted_cost", "commitment_quantity")
-_SAID = ("commitment_name", "charge_description", "charge_date")
+_DESCRIPTIONS = ("commitment_name", "charge_description", "charge_date")
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class CommitmentBuild:
         standard = (table.charge_category == "Usage") & (table.pricing_category == "Standard")
         # The text of {"CommitmentPrograms": [{"ProgramType": …}]}; empty objects and lists name no program.
         eligible = table.commitment_program_eligibility_details.contains('"ProgramType"').fill_null(False)
-        wanted = table.commitment_id.notnull() | standard.fill_null(False) | eligible
-        lines = table.filter(reduce(and_, [wanted, *all_of(table, self.filters)]))
+        relevant = table.commitment_id.notnull() | standard.fill_null(False) | eligible
+        lines = table.filter(reduce(and_, [relevant, *all_of(table, self.filters)]))
         start = (
             ibis.null("date")
             if self.granularity == "none"
@@ -51,7 +51,7 @@ class CommitmentBuild:
         )
         # Named one by one: what is passed on whole is read whole, and hinders summaries.
         keyed = lines.select(
-            *(name for name in (*_KEYS, *_AMOUNTS, *_SAID) if name not in _MADE),
+            *(name for name in (*_KEYS, *_AMOUNTS, *_DESCRIPTIONS) if name not in _DERIVED),
             bucket=start,
             eligible=lines.commitment_program_eligibility_details.contains('"ProgramType"').fill_null(False),
             currency=lines.currency.coalesce(NO_CURRENCY),

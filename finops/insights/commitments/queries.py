@@ -26,6 +26,7 @@ from finops.insights.commitments.answers import (
     CommitmentRow,
     CommitmentTotal,
 )
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.contracts import Contract, read_contracts
 from finops.insights.commitments.figures import (
     UNUSED,
@@ -35,13 +36,12 @@ from finops.insights.commitments.figures import (
     effective_savings_of,
 )
 from finops.insights.commitments.lake import CommitmentBuild, CommitmentSum, read_sums
-from finops.insights.commitments.question import CommitmentQuery
 from finops.insights.commitments.term import Term, term_of
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
 from finops.lib.errors import unknown_value
-from finops.lib.money import added, most_first
+from finops.lib.money import currencies_by_amount, exact_sum
 from finops.lib.periods import DateRange
 
 FEW = 5
@@ -83,7 +83,7 @@ def commitment_utilization(
     caller can repair. Cost: one query of PostgreSQL for contracts, two lake queries (the second over all days, of four columns of commitment lines; both are
     kept while no file changes), one or two more with filters.
     """
-    facts = _narrowed(_read(account, query, deadline))
+    facts = _filter_commitments(_read(account, query, deadline))
     if fits is not None and not fits(_assemble(facts, min(query.top, FEW))):
         return _without_buckets(facts, fits)
     return largest_that_fits(lambda top: _assemble(facts, top), query.top, fits)
@@ -92,11 +92,11 @@ def commitment_utilization(
 def _without_buckets(facts: CommitmentFacts, fits: Fits) -> CommitmentAnswer:
     """Where the buckets alone fill an answer the rows say more."""
 
-    def made(top: int) -> CommitmentAnswer:
+    def answer_with(top: int) -> CommitmentAnswer:
         answer = _assemble(replace(facts, buckets=[]), top)
         return msgspec.structs.replace(answer, truncated=f"{answer.truncated} {words.NO_BUCKETS}".strip())
 
-    return largest_that_fits(made, facts.query.top, fits) if facts.buckets else _assemble(facts, 1)
+    return largest_that_fits(answer_with, facts.query.top, fits) if facts.buckets else _assemble(facts, 1)
 
 
 def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> CommitmentFacts:
@@ -118,32 +118,32 @@ def _read(account: Account, query: CommitmentQuery, deadline: float | None) -> C
     )
 
 
-def _narrowed(facts: CommitmentFacts) -> CommitmentFacts:
+def _filter_commitments(facts: CommitmentFacts) -> CommitmentFacts:
     """With only the commitments of the type, and that end before the day, which the question names. UserError for a type
     that no commitment of the days has."""
     query = facts.query
-    kept = {each.commitment for each in facts.sums if each.commitment}
+    commitments = {each.commitment for each in facts.sums if each.commitment}
     if query.type.strip():
-        kept = _of_type(facts, query.type.strip().casefold())
+        commitments = _of_type(facts, query.type.strip().casefold())
     warnings: tuple[str, ...] = ()
     if query.expires_before:
-        ends = {name: _ends_on(facts, name) for name in kept}
-        kept = {name for name, day in ends.items() if day is not None and day < query.expires_before}
+        ends = {name: _ends_on(facts, name) for name in commitments}
+        commitments = {name for name, day in ends.items() if day is not None and day < query.expires_before}
         warnings = words.without_end(sum(day is None for day in ends.values()))
-    sums = [each for each in facts.sums if not each.commitment or each.commitment in kept]
+    sums = [each for each in facts.sums if not each.commitment or each.commitment in commitments]
     return replace(facts, sums=sums, warnings=warnings)
 
 
-def _of_type(facts: CommitmentFacts, wanted: str) -> set[str]:
+def _of_type(facts: CommitmentFacts, type_text: str) -> set[str]:
     types = {_type(each) for each in facts.sums if each.commitment}
-    kept = {
+    commitments = {
         each.commitment
         for each in facts.sums
-        if each.commitment and wanted in f"{_type(each)} {each.category}".casefold()
+        if each.commitment and type_text in f"{_type(each)} {each.category}".casefold()
     }
-    if types and not kept:
+    if types and not commitments:
         raise unknown_value("type", facts.query.type.strip(), sorted(types))
-    return kept
+    return commitments
 
 
 def _ends_on(facts: CommitmentFacts, commitment: str) -> date | None:
@@ -178,7 +178,7 @@ class _Runner:
             days.end,
             build,
             tag_keys=tag_keys,
-            summed=True,
+            allow_rollups=True,
             manifest=self.sources.manifest,
             deadline=self.deadline,
         )
@@ -209,8 +209,8 @@ def _history(run: _Runner, sources: Sources) -> History:
     rows = run(DateRange(first, last), _HISTORY).to_pylist()
     bought = {row["commitment_id"]: row["once"] or row["recurring"] for row in rows}
     # A fee on the first day of all bills may be one of many: when the term began is before them.
-    known = {name: day for name, day in bought.items() if day is not None and day > first}
-    return History(frozenset(row["source"] for row in rows if row["unused"]), known)
+    reliable = {name: day for name, day in bought.items() if day is not None and day > first}
+    return History(frozenset(row["source"] for row in rows if row["unused"]), reliable)
 
 
 def _findings(
@@ -225,7 +225,7 @@ def _assemble(facts: CommitmentFacts, top: int) -> CommitmentAnswer:
     ours = [each for each in facts.sums if each.commitment]
     eligibility = Eligibility.of(facts.sums)
     every = {currency: _total(facts, currency, eligibility) for currency in {each.currency for each in ours}}
-    currencies = most_first({name: total.committed_cost for name, total in every.items()})
+    currencies = currencies_by_amount({name: total.committed_cost for name, total in every.items()})
     totals = [every[currency] for currency in currencies]
     rows = [row for currency in currencies for row in _rows(facts, currency, top)]
     through = facts.sources.coverage.complete_through
@@ -327,7 +327,7 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
         if each.commitment and each.currency == currency:
             key = (each.commitment,) if facts.query.by == "commitment" else (each.provider, _type(each))
             groups[key].append(each)
-    ranked = _ranked(facts, [Figures(sums, facts.history.exports) for sums in groups.values()])
+    ranked = _rank_groups(facts, [Figures(sums, facts.history.exports) for sums in groups.values()])
     rows = [_row(facts, figures, currency) for figures in ranked[:top]]
     rest = ranked[top:]
     if not rest:
@@ -336,8 +336,8 @@ def _rows(facts: CommitmentFacts, currency: str, top: int) -> list[CommitmentRow
     return [*rows, _other(every, currency, len(rest))]
 
 
-def _ranked(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
-    groups.sort(key=_place)
+def _rank_groups(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
+    groups.sort(key=_sort_key)
     order = facts.query.order_by
     if order == "committed_cost":
         groups.sort(key=lambda each: -each.committed_cost)
@@ -348,7 +348,7 @@ def _ranked(facts: CommitmentFacts, groups: list[Figures]) -> list[Figures]:
     return groups
 
 
-def _place(figures: Figures) -> tuple[Decimal, Decimal, str]:
+def _sort_key(figures: Figures) -> tuple[Decimal, Decimal, str]:
     return -figures.unused_cost, -figures.committed_cost, figures.sums[0].commitment
 
 
@@ -388,7 +388,9 @@ def _other(figures: Figures, currency: str, groups: int) -> CommitmentRow:
         type="",
         category="",
         provider="",
-        purchased_amount=added(each.billed for each in figures.sums if each.charge_category == "Purchase"),
+        purchased_amount=exact_sum(
+            each.billed for each in figures.sums if each.charge_category == "Purchase"
+        ),
         used_quantity=None,
         unused_quantity=None,
         unit=None,
@@ -412,5 +414,5 @@ def _newest_name(sums: Sequence[CommitmentSum]) -> str:
 
 def _only(values: set[str]) -> str:
     """The value, empty when there are several."""
-    found = values - {""}
-    return found.pop() if len(found) == 1 else ""
+    distinct = values - {""}
+    return distinct.pop() if len(distinct) == 1 else ""

@@ -28,7 +28,7 @@ class Term:
 
 def term_of(texts: list[str], bought_on: date | None) -> Term:
     """The end of the term that began with the newest purchase."""
-    years = next((found for text in texts if (found := _years(text))), None)
+    years = next((count for text in texts if (count := _years(text))), None)
     if years is None:
         return Term(None, NO_TERM)
     if bought_on is None:
@@ -40,10 +40,10 @@ def term_of(texts: list[str], bought_on: date | None) -> Term:
 
 
 def _years(text: str) -> int | None:
-    if found := _YEARS.search(text):
-        return int(found[1])
-    found = _MONTHS.search(text)
-    return int(found[1]) // 12 if found else None
+    if match := _YEARS.search(text):
+        return int(match[1])
+    match = _MONTHS.search(text)
+    return int(match[1]) // 12 if match else None
 
 
 def _later(day: date, years: int) -> date:

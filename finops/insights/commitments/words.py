@@ -10,9 +10,9 @@ from finops.costs.answer_warnings import AnswerFacts, warnings_for
 from finops.costs.queries.filter_values import FilterFindings
 from finops.costs.queries.sources import Sources
 from finops.insights.commitments.answers import CommitmentRow, CommitmentTotal
-from finops.insights.commitments.question import CommitmentQuery
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.lib.periods import DateRange
-from finops.lib.spoken import cut, listed, money, percent, quoted
+from finops.lib.sentences import join_with_and, money, percent_text, quote, truncate
 
 ELIGIBLE = (
     "Coverage and effective savings rate take as eligible the usage at standard prices of services in which a commitment "
@@ -39,11 +39,11 @@ def summary_of(
 ) -> str:
     """One plain sentence: what was committed, used, wasted and saved."""
     when = f"from {days.start} to {days.end}"
-    of = f" of type {cut(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
+    of = f" of type {truncate(query.type.strip(), TYPE_LENGTH)!r}" if query.type.strip() else ""
     of += f" that end before {query.expires_before}" if query.expires_before else ""
     if not totals:
-        return f"{quoted(account)} has no commitment{of} in its bills {when}."
-    return f"The commitments of {quoted(account)}{of} {when}: {'; '.join(_said(total) for total in totals)}."
+        return f"{quote(account)} has no commitment{of} in its bills {when}."
+    return f"The commitments of {quote(account)}{of} {when}: {'; '.join(_total_text(total) for total in totals)}."
 
 
 def without_end(count: int) -> tuple[str, ...]:
@@ -54,31 +54,31 @@ def without_end(count: int) -> tuple[str, ...]:
     return (f"{some} left out, because the bills do not say when the term ends.",)
 
 
-def _said(total: CommitmentTotal) -> str:
+def _total_text(total: CommitmentTotal) -> str:
     if total.utilization is None:
         parts = [f"{money(total.used_cost, total.currency)} used"]
     else:
-        parts = [f"{percent(total.utilization)} of {money(total.committed_cost, total.currency)} used"]
+        parts = [f"{percent_text(total.utilization)} of {money(total.committed_cost, total.currency)} used"]
     if total.unused_cost:
         parts.append(f"{money(total.unused_cost, total.currency)} wasted")
     if total.coverage is not None:
-        parts.append(f"{percent(total.coverage)} of the eligible usage covered")
+        parts.append(f"{percent_text(total.coverage)} of the eligible usage covered")
     if total.net_savings is not None:
         word = "saved" if total.net_savings >= 0 else "lost"
         parts.append(f"{money(abs(total.net_savings), total.currency)} {word} against on-demand prices")
     if total.effective_savings_rate is not None:
         parts.append(_effective(total, total.effective_savings_rate))
-    return listed(parts)
+    return join_with_and(parts)
 
 
 def _effective(total: CommitmentTotal, rate: Decimal) -> str:
     over_list = total.effective_savings_rate_over_list
-    beside = (
-        f" ({percent(over_list)} of list)"
+    over_list_text = (
+        f" ({percent_text(over_list)} of list)"
         if over_list is not None and total.effective_savings_rate_of != "list"
         else ""
     )
-    return f"effective savings rate {percent(rate)} of {total.effective_savings_rate_of} prices{beside}"
+    return f"effective savings rate {percent_text(rate)} of {total.effective_savings_rate_of} prices{over_list_text}"
 
 
 def warnings_of(
@@ -88,19 +88,19 @@ def warnings_of(
     findings: FilterFindings,
     totals: Sequence[CommitmentTotal],
 ) -> list[str]:
-    found = list(findings.warnings)
-    found += [total.utilization_reason for total in totals if total.utilization_reason]
+    sentences = list(findings.warnings)
+    sentences += [total.utilization_reason for total in totals if total.utilization_reason]
     rules = {total.eligible_by for total in totals if total.coverage is not None}
     if rules:
         only = rules.pop() if len(rules) == 1 else "mixed"
-        found.append(
+        sentences.append(
             {"services": ELIGIBLE, "eligibility_details": ELIGIBLE_BY_DETAILS}.get(only, ELIGIBLE_MIXED)
         )
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
-        found.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")
-    known = AnswerFacts(account, days, sources.coverage, sources.health)
-    return list(dict.fromkeys([*found, *warnings_for(known)]))
+        sentences.append(f"Commitments are in {len(totals)} currencies ({names}), which are never added.")
+    facts = AnswerFacts(account, days, sources.coverage, sources.health)
+    return list(dict.fromkeys([*sentences, *warnings_for(facts)]))
 
 
 def truncated_of(rows: Sequence[CommitmentRow]) -> str:
@@ -119,6 +119,6 @@ def hint_of(totals: Sequence[CommitmentTotal], rows: Sequence[CommitmentRow]) ->
     }
     named = [wasted[total.currency] for total in totals if total.currency in wasted]
     if named:
-        said = [f"{row.name or row.commitment!r} ({money(row.unused_cost, row.currency)})" for row in named]
-        return f"{listed(said)} {'wastes' if len(said) == 1 else 'waste'} most; granularity day shows when."
+        names = [f"{row.name or row.commitment!r} ({money(row.unused_cost, row.currency)})" for row in named]
+        return f"{join_with_and(names)} {'wastes' if len(names) == 1 else 'waste'} most; granularity day shows when."
     return "listSavingsRecommendations says what a commitment could still cover."

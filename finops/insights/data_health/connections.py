@@ -117,7 +117,7 @@ def usage_connection(source: UsageDeliveries, now: datetime) -> ConnectionHealth
 
 
 def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]:
-    sent = source.accepted + source.rejected
+    total = source.accepted + source.rejected
     if source.last_event_at is None:
         advice = (
             "Generate its API key and push."
@@ -125,9 +125,9 @@ def _usage_state(source: UsageDeliveries, overdue: bool) -> tuple[str, str, str]
             else "Let your backend push its first events."
         )
         return NO_DATA, f"No event has been accepted in the last {LEDGER_DAYS} days.", advice
-    if sent and source.rejected >= sent * FAILING_SHARE:
-        said = f"{source.rejected:,} of its newest {sent:,} events were rejected."
-        return FAILING, said, "Its page lists the rejected events with their reasons."
+    if total and source.rejected >= total * FAILING_SHARE:
+        reason = f"{source.rejected:,} of its newest {total:,} events were rejected."
+        return FAILING, reason, "Its page lists the rejected events with their reasons."
     when = f"{source.last_event_at:%Y-%m-%d %H:%M} UTC"
     if source.lacks_key:
         return (

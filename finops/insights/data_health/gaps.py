@@ -35,12 +35,12 @@ def days_of_sources(
 ) -> Mapping[int, set[date]]:
     """The days that have cost lines, by source. One lake query over two columns."""
     table = engine.run(account, Kind.COST, days.start, days.end, _DAYS, manifest=manifest, deadline=deadline)
-    found: dict[int, set[date]] = defaultdict(set)
+    by_source: dict[int, set[date]] = defaultdict(set)
     for row in table.to_pylist():
         # A line without a source is of no connection.
         if row["source"] is not None:
-            found[int(row["source"])].add(row["charge_date"])
-    return found
+            by_source[int(row["source"])].add(row["charge_date"])
+    return by_source
 
 
 def gaps_between(present: Collection[date], start: date, end: date) -> list[DateRange]:
@@ -65,12 +65,12 @@ def missing_months(months: Collection[date]) -> list[date]:
     """Billing months between the first and the last that a source has nothing of."""
     if not months:
         return []
-    found, month = [], min(months)
+    missing, month = [], min(months)
     while month < max(months):
         if month not in months:
-            found.append(month)
+            missing.append(month)
         month = month_end(month) + timedelta(days=1)
-    return found
+    return missing
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def restatements(deliveries: Sequence[Delivery]) -> list[Restatement]:
         for month in delivery.months:
             if delivery.at.date() > month_end(month):
                 days[month].append(delivery.at.date())
-    again = {month: found for month, found in days.items() if len(found) > 1}
+    again = {month: arrivals for month, arrivals in days.items() if len(arrivals) > 1}
     return [
-        Restatement(month, len(found) - 1, max(found)) for month, found in sorted(again.items(), reverse=True)
+        Restatement(month, len(arrivals) - 1, max(arrivals))
+        for month, arrivals in sorted(again.items(), reverse=True)
     ]

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from accounts.models import Account
 from finops.costs.answers import AccountRef
-from finops.costs.queries.closed_months import restated_sentences
+from finops.costs.queries.closed_months import restatement_sentences
 from finops.costs.queries.deliveries import cost_deliveries
 from finops.costs.queries.import_notices import ImportNotices, import_notices
 from finops.costs.queries.sources import Sources, load_sources
@@ -19,12 +19,12 @@ from finops.insights.data_health.connections import (
     usage_connection,
 )
 from finops.insights.data_health.gaps import LOOKED_AT_DAYS, days_of_sources
-from finops.lake import flushing
+from finops.lake import flush_scheduler
 from finops.lake.engine import LakeTooLarge, LakeUnavailable
-from finops.lake.flushing import Stuck
+from finops.lake.flush_scheduler import StuckFlush
 from finops.lib import clock, disk
 from finops.lib.periods import DateRange
-from finops.lib.spoken import listed, quoted
+from finops.lib.sentences import join_with_and, quote
 from ingestion.queries.deliveries import usage_deliveries
 
 SHOWN = 50
@@ -37,7 +37,7 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
     Seven queries of PostgreSQL, and one lake query (two columns of 92 days) that finds days without cost lines; where the
     lake cannot answer it, gaps are not looked for and a warning says so.
     """
-    sources, usage = load_sources(account), flushing.stuck(account)
+    sources, usage = load_sources(account), flush_scheduler.stuck(account)
     notices, low_disk = import_notices(account), disk.low_disk()
     gaps_unknown, connections = _connections(account, sources, deadline)
     unwell = [each for each in connections if needs_attention(each)]
@@ -50,13 +50,13 @@ def data_health(account: Account, *, deadline: float | None = None, shown: int =
         data_from=sources.coverage.first_day,
         data_through=sources.coverage.complete_through,
         connections=connections[:shown],
-        truncated=_truncated(len(connections), shown),
+        truncated=_truncation_text(len(connections), shown),
         warnings=[
             *([low_disk] if low_disk else []),
             *notices.sentences,
             *_warnings(unwell[:shown], usage),
             *gaps_unknown,
-            *restated_sentences(sources),
+            *restatement_sentences(sources),
         ],
         hint=_hint(connections, unwell),
     )
@@ -105,7 +105,7 @@ def _present(
         return [f"Days without cost lines were not looked for: {problem.message}"], {}
 
 
-def _warnings(unwell: Sequence[ConnectionHealth], usage: Stuck | None) -> list[str]:
+def _warnings(unwell: Sequence[ConnectionHealth], usage: StuckFlush | None) -> list[str]:
     warnings = [
         f"{_noun(each)} {each.name!r} is {_word(each)}: {each.reason} {each.what_to_do}".strip()
         for each in unwell
@@ -136,20 +136,20 @@ def _summary(
 ) -> str:
     count = len(connections)
     if not count:
-        return f"{quoted(account.name)} has no connection yet."
+        return f"{quote(account.name)} has no connection yet."
     through = sources.coverage.complete_through
     data = f"cost data is complete through {through}" if through else "there is no cost data yet"
     noun = "connection" if count == 1 else "connections"
     if not unwell:
         well = "all delivering" if notices.summary else "all well"
-        return f"{quoted(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
-    names = listed([f"{quoted(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
+        return f"{quote(account.name)} has {count} {noun}, {well}; {data}{notices.summary}."
+    names = join_with_and([f"{quote(each.name)} ({_word(each)})" for each in unwell[:NAMED]])
     more = f" and {len(unwell) - NAMED} more" if len(unwell) > NAMED else ""
     verb = "needs" if len(unwell) == 1 else "need"
-    return f"{len(unwell)} of {count} {noun} of {quoted(account.name)} {verb} attention: {names}{more}; {data}{notices.summary}."
+    return f"{len(unwell)} of {count} {noun} of {quote(account.name)} {verb} attention: {names}{more}; {data}{notices.summary}."
 
 
-def _truncated(count: int, shown: int) -> str:
+def _truncation_text(count: int, shown: int) -> str:
     return f"{shown} of {count} connections are listed, the unhealthy ones first." if count > shown else ""
 
 

@@ -132,8 +132,8 @@ class AnomalySettings(AccountOwned):
 
     def minimum(self, currency: str) -> Decimal | None:
         """The amount that the account set in this currency, if it did."""
-        found = self.minimum_impacts.get(currency)
-        return Decimal(found) if found is not None else None
+        text = self.minimum_impacts.get(currency)
+        return Decimal(text) if text is not None else None
 
     def __str__(self) -> str:
         return f"{self.account_id}: {', '.join([SERVICE, *self.watches])}"

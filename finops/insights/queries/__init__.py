@@ -6,9 +6,9 @@ from finops.insights.queries.anomalies import (
     causes_of_row,
     change_events,
     list_anomalies,
-    listed,
     not_complete,
     open_anomalies,
+    primary_anomalies,
     row_of,
     state_counts,
 )
@@ -19,9 +19,9 @@ __all__ = [
     "causes_of_row",
     "change_events",
     "list_anomalies",
-    "listed",
     "not_complete",
     "open_anomalies",
+    "primary_anomalies",
     "row_of",
     "state_counts",
 ]

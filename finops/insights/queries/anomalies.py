@@ -26,13 +26,13 @@ from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.answers import AnomaliesAnswer, AnomalyRow, RootCause
 from finops.insights.cost_scope import CostScope, check_currency, resolve_scope
 from finops.insights.models import Anomaly, AnomalyRun, AnomalySettings
-from finops.insights.queries.anomalies_within import impacts_within
-from finops.lib import spoken
+from finops.insights.queries.scoped_impacts import impacts_in_scope
+from finops.lib import sentences
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import UserError
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
-from finops.lib.spoken import quoted
+from finops.lib.sentences import quote
 
 SHOWN_CAUSES = 3
 RECENT_DAYS = 30
@@ -44,7 +44,7 @@ MAX_IN_SCOPE = 500
 
 
 @dataclass(frozen=True)
-class InScope:
+class ScopedAnomalies:
     """The anomalies of a scope, how much of each one's impact is of it, and what to say of values that no line has."""
 
     impacts: Mapping[int, Decimal]
@@ -58,18 +58,18 @@ def anomalies_in_scope(
     sources: Sources,
     *,
     deadline: float | None = None,
-) -> InScope:
+) -> ScopedAnomalies:
     """Which of the rows are of a scope: those in whose days its cost moved too. One query, one more of the lake and one
     for each dimension that the rows are of. Raises UserError for a scope that the account does not know."""
     filters, unknown = resolve_scope(account, sources, scope, deadline=deadline)
-    looked_at = list(_in_order(rows)[: MAX_IN_SCOPE + 1])
+    looked_at = list(_order_rows(rows)[: MAX_IN_SCOPE + 1])
     if len(looked_at) > MAX_IN_SCOPE:
         unknown = [
             *unknown,
             f"Only the {MAX_IN_SCOPE} most severe are looked through: narrow by days or state.",
         ]
-    impacts = impacts_within(account, sources, looked_at[:MAX_IN_SCOPE], filters, deadline=deadline)
-    return InScope(impacts, unknown)
+    impacts = impacts_in_scope(account, sources, looked_at[:MAX_IN_SCOPE], filters, deadline=deadline)
+    return ScopedAnomalies(impacts, unknown)
 
 
 def list_anomalies(
@@ -84,7 +84,7 @@ def list_anomalies(
     offset = offset_of(query.cursor, *question)
     sources = load_sources(account)
     check_currency(account, query.currency, sources)
-    rows = _asked(query)
+    rows = _filter_anomalies(query)
     scope = (
         anomalies_in_scope(account, rows, query, sources, deadline=deadline) if query.scope_values else None
     )
@@ -92,7 +92,7 @@ def list_anomalies(
         rows = rows.filter(pk__in=list(scope.impacts))
     total = rows.count()
     shown = list(
-        _in_order(rows).select_related("source").prefetch_related("views")[offset : offset + query.limit]
+        _order_rows(rows).select_related("source").prefetch_related("views")[offset : offset + query.limit]
     )
     run = AnomalyRun.objects.first()
     more = offset + len(shown) < total
@@ -109,7 +109,7 @@ def list_anomalies(
         data_through=_data_through(run, sources),
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {total}; cursor gives more." if more else "",
-        warnings=[*(scope.warnings if scope else []), *_warnings(run), *_overlapping(shown)],
+        warnings=[*(scope.warnings if scope else []), *_warnings(run), *_overlap_warnings(shown)],
         hint=_hint(total),
     )
 
@@ -120,8 +120,8 @@ def not_complete(sources: Sources, query: AnomaliesQuery) -> str:
     last = query.end_date or sources.coverage.today
     first = query.start_date or last - timedelta(days=RECENT_DAYS)
     names = {source: each.name for source, each in sources.health.items()}
-    wanted = query.source.strip().casefold()
-    chosen = [source for source, name in names.items() if wanted in ("", name.casefold())]
+    source_name = query.source.strip().casefold()
+    chosen = [source for source, name in names.items() if source_name in ("", name.casefold())]
     return incomplete_words(sources.coverage.of_sources(chosen), DateRange(first, last), {}, names)
 
 
@@ -133,14 +133,14 @@ def _data_through(run: AnomalyRun | None, sources: Sources) -> date | None:
     return min(run.data_through, through)
 
 
-def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
+def _filter_anomalies(query: AnomaliesQuery) -> QuerySet[Anomaly]:
     if query.start_date and query.end_date and query.end_date < query.start_date:
         raise UserError(
             f"end_date {query.end_date} is before start_date {query.start_date}.",
             field="end_date",
             value=str(query.end_date),
         )
-    rows = listed()
+    rows = primary_anomalies()
     if query.state != "all":
         rows = rows.filter(state=query.state)
     if query.start_date:
@@ -152,12 +152,12 @@ def _asked(query: AnomaliesQuery) -> QuerySet[Anomaly]:
     if query.min_impact is not None:
         rows = rows.alias(size=Abs("impact")).filter(size__gte=query.min_impact)
     for word in query.search.split():
-        seen = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
-        rows = rows.filter(pk__in=seen.values_list(Coalesce("primary_id", "pk")))
+        matches = Anomaly.objects.alias(said=Cast("causes", TextField())).filter(_mentions(word))
+        rows = rows.filter(pk__in=matches.values_list(Coalesce("primary_id", "pk")))
     return rows
 
 
-def listed() -> QuerySet[Anomaly]:
+def primary_anomalies() -> QuerySet[Anomaly]:
     """One anomaly an incident; the others are views of it."""
     return Anomaly.objects.filter(primary=None)
 
@@ -168,7 +168,7 @@ def _mentions(word: str) -> Q:
     return reduce(or_, [Q(**{f"{name}__icontains": each}) for name in fields for each in words])
 
 
-def _in_order(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
+def _order_rows(rows: QuerySet[Anomaly]) -> QuerySet[Anomaly]:
     places = [When(severity=name, then=Value(place)) for place, name in enumerate(SEVERITIES)]
     rank = Case(*places, default=Value(len(SEVERITIES)), output_field=IntegerField())
     return rows.alias(rank=rank).order_by("rank", "-last_day", "-id")
@@ -196,7 +196,7 @@ def row_of(anomaly: Anomaly) -> AnomalyRow:
         impact=anomaly.impact,
         month_end_impact=anomaly.month_end_impact,
         currency=anomaly.currency,
-        root_causes=_top(anomaly),
+        root_causes=_top_causes(anomaly),
         note=anomaly.note,
         marked_by=anomaly.marked_by_label,
         also_seen_as=[f"{each.dimension} {each.label or each.value}" for each in anomaly.views.all()],
@@ -207,7 +207,7 @@ def causes_of_row(anomaly: Anomaly) -> list[Causes]:
     return msgspec.convert(anomaly.causes, list[Causes])
 
 
-def _top(anomaly: Anomaly) -> list[RootCause]:
+def _top_causes(anomaly: Anomaly) -> list[RootCause]:
     return [
         RootCause(
             dimension=causes.dimension,
@@ -224,7 +224,7 @@ def _top(anomaly: Anomaly) -> list[RootCause]:
 def _bounds(anomaly: Anomaly) -> tuple[Decimal, Decimal]:
     first, last = str(anomaly.first_day), str(anomaly.last_day)
     inside = [day for day in anomaly.days if first <= day[0] <= last]
-    return added(Decimal(day[3]) for day in inside), added(Decimal(day[4]) for day in inside)
+    return exact_sum(Decimal(day[3]) for day in inside), exact_sum(Decimal(day[4]) for day in inside)
 
 
 def smallest_impacts() -> list[MoneyAmount]:
@@ -268,7 +268,7 @@ class OpenAnomalies:
 
 def open_anomalies(shown: int = 3) -> OpenAnomalies:
     """By incident, so money that a team or cost tag shows again counts once. Two queries."""
-    rows = listed().filter(state=Anomaly.State.OPEN)
+    rows = primary_anomalies().filter(state=Anomaly.State.OPEN)
     figures = list(rows.values_list("currency", "impact", "shared_impact", "ongoing"))
     by_currency: dict[str, list[Decimal]] = {}
     for currency, impact, shared, _ongoing in figures:
@@ -278,16 +278,16 @@ def open_anomalies(shown: int = 3) -> OpenAnomalies:
         count=len(figures),
         ongoing=sum(ongoing for *_rest, ongoing in figures),
         impacts=[
-            MoneyAmount(amount=added(amounts), currency=currency)
-            for currency, amounts in sorted(by_currency.items(), key=lambda pair: -abs(added(pair[1])))
+            MoneyAmount(amount=exact_sum(amounts), currency=currency)
+            for currency, amounts in sorted(by_currency.items(), key=lambda pair: -abs(exact_sum(pair[1])))
         ],
-        worst=list(_in_order(rows).select_related("source")[:shown]),
+        worst=list(_order_rows(rows).select_related("source")[:shown]),
     )
 
 
 def state_counts() -> Counter[str]:
     """How many incidents there are in each state. One query."""
-    return Counter(listed().values_list("state", flat=True))
+    return Counter(primary_anomalies().values_list("state", flat=True))
 
 
 def _summary(
@@ -296,17 +296,17 @@ def _summary(
     state = "" if query.state == "all" else f"{query.state} "
     if not total:
         return (
-            f"{quoted(account.name)} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
+            f"{quote(account.name)} has no {state}anomaly{query.scope_text or ' of that kind'}{incomplete}."
         )
     noun = "anomaly" if total == 1 else "anomalies"
     worst = shown[0] if shown else None
     if worst is None:
-        return f"{quoted(account.name)} has {total} {state}{noun}{query.scope_text}{incomplete}."
+        return f"{quote(account.name)} has {total} {state}{noun}{query.scope_text}{incomplete}."
     sign = "+" if worst.impact > 0 else ""
     return (
-        f"{quoted(account.name)} has {total} {state}{noun}{query.scope_text}; listed first: {quoted(worst.label or worst.value)} of "
-        f"{quoted(worst.source.name)}, {worst.first_day} to {worst.last_day}, {sign}"
-        f"{spoken.money(worst.impact, worst.currency)} against what was expected"
+        f"{quote(account.name)} has {total} {state}{noun}{query.scope_text}; listed first: {quote(worst.label or worst.value)} of "
+        f"{quote(worst.source.name)}, {worst.first_day} to {worst.last_day}, {sign}"
+        f"{sentences.money(worst.impact, worst.currency)} against what was expected"
         f"{', and it goes on' if worst.ongoing else ''}{incomplete}."
     )
 
@@ -317,9 +317,9 @@ def _warnings(run: AnomalyRun | None) -> list[str]:
     return [f"The last look for anomalies failed: {run.error}"] if run.error else []
 
 
-def _overlapping(shown: Sequence[Anomaly]) -> list[str]:
+def _overlap_warnings(shown: Sequence[Anomaly]) -> list[str]:
     return [
-        f"{quoted(each.label or each.value)}: {spoken.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
+        f"{quote(each.label or each.value)}: {sentences.money(each.shared_impact, each.currency)} of its impact is in anomalies of "
         f"services as well; do not add it twice."
         for each in shown
         if each.shared_impact

@@ -14,15 +14,15 @@ from typing import Any
 import ibis
 
 from accounts.models import Account
-from finops.costs.dated_names import dated, undated
+from finops.costs.dated_names import strip_date_prefix, with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
-from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, part_of, within
+from finops.costs.queries.spend_lake import NO_CURRENCY, TAX, is_in_range, part_of
 from finops.insights.anomalies.causes import ValueSides
 from finops.lake import engine
 from finops.lake.manifest import Manifest
 from finops.lake.schema import Kind
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 
@@ -59,7 +59,11 @@ class DailyBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = table.filter(reduce(and_, [is_ordinary(table), *all_of(table, self.filters)]))
-        label = {} if self.dimension.label is None else {"label": dated(lines, self.dimension.label(lines))}
+        label = (
+            {}
+            if self.dimension.label is None
+            else {"label": with_date_prefix(lines, self.dimension.label(lines))}
+        )
         selected = lines.select(
             source=lines.source,
             value=self.dimension.value(lines).coalesce(self.dimension.absent),
@@ -90,18 +94,18 @@ def daily_costs(
         days.end,
         DailyBuild(dimension, filters),
         tag_keys=list(dict.fromkeys(key for each in used for key in each.tag_keys)),
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )
-    found: dict[ScopeKey, DailyCost] = {}
+    result: dict[ScopeKey, DailyCost] = {}
     for row in table.to_pylist():
-        cost = found.setdefault(ScopeKey(int(row["source"]), row["value"], row["currency"]), DailyCost())
+        cost = result.setdefault(ScopeKey(int(row["source"]), row["value"], row["currency"]), DailyCost())
         cost.days[row["day"]] = row["amount"] or Decimal(0)
         cost.label = max(cost.label, row.get("label") or "")
-    for cost in found.values():
-        cost.label = undated(cost.label)
-    return found
+    for cost in result.values():
+        cost.label = strip_date_prefix(cost.label)
+    return result
 
 
 @dataclass(frozen=True)
@@ -132,12 +136,12 @@ class CausesBuild:
             f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
         }
         labels = {
-            f"label{at}": dated(lines, each.label(lines))
+            f"label{at}": with_date_prefix(lines, each.label(lines))
             for at, each in enumerate(self.dimensions)
             if each.label is not None
         }
         zero = ibis.literal(Decimal(0), type="decimal(38, 18)")
-        inside = within(lines, self.days)
+        inside = is_in_range(lines, self.days)
         cost = lines.effective_cost.coalesce(zero)
         selected = lines.select(
             **keys,
@@ -163,21 +167,21 @@ def cause_sides(
         build.days.end,
         build,
         tag_keys=list(keys),
-        summed=True,
+        allow_rollups=True,
         manifest=manifest,
         deadline=deadline,
     )
     rows = table.to_pylist()
-    return [_folded(rows, place) for place in range(len(build.dimensions))]
+    return [_sides_by_value(rows, place) for place in range(len(build.dimensions))]
 
 
-def _folded(rows: Sequence[Mapping[str, Any]], place: int) -> dict[str, ValueSides]:
-    found: dict[str, ValueSides] = {}
+def _sides_by_value(rows: Sequence[Mapping[str, Any]], place: int) -> dict[str, ValueSides]:
+    sides: dict[str, ValueSides] = {}
     for row in rows:
-        side = found.setdefault(row[f"key{place}"], ValueSides())
-        side.actual = added([side.actual, row["actual"]])
-        side.before = added([side.before, row["before"]])
+        side = sides.setdefault(row[f"key{place}"], ValueSides())
+        side.actual = exact_sum([side.actual, row["actual"]])
+        side.before = exact_sum([side.before, row["before"]])
         side.label = max(side.label, row.get(f"label{place}") or "")
-    for side in found.values():
-        side.label = undated(side.label)
-    return found
+    for side in sides.values():
+        side.label = strip_date_prefix(side.label)
+    return sides

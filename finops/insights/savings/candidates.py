@@ -10,9 +10,9 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 import msgspec
 
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.insights.savings.rules import UNUSED
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 
 WINDOW_DAYS = 30
@@ -42,15 +42,15 @@ def names_of(resource: str) -> frozenset[str]:
 
 def label_of(names: Iterable[str], noun: str) -> str:
     """What a group is called by the names of its lines: the name, or `3 services` where there are several."""
-    known = set(names) - {""}
-    return known.pop() if len(known) == 1 else f"{len(known)} {noun}" if known else ""
+    distinct = set(names) - {""}
+    return distinct.pop() if len(distinct) == 1 else f"{len(distinct)} {noun}" if distinct else ""
 
 
 def account_label(accounts: Iterable[tuple[str, str]]) -> str:
     """The same of accounts by id and dated name: an account that was renamed is one, under its newest name."""
-    known = [each for each in accounts if any(each)]
-    ids = {account for account, _ in known}
-    return undated(max(name for _, name in known)) if len(ids) == 1 else label_of(ids, "accounts")
+    named = [each for each in accounts if any(each)]
+    ids = {account for account, _ in named}
+    return strip_date_prefix(max(name for _, name in named)) if len(ids) == 1 else label_of(ids, "accounts")
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ class Candidate:
 
     @property
     def cost(self) -> Decimal:
-        return added(piece.cost for piece in self.pieces)
+        return exact_sum(piece.cost for piece in self.pieces)
 
     @property
     def saving(self) -> Decimal | None:
-        found = [piece.saving for piece in self.pieces]
-        if any(saving is None for saving in found):
+        savings = [piece.saving for piece in self.pieces]
+        if any(saving is None for saving in savings):
             return None
-        return added(saving or Decimal(0) for saving in found)
+        return exact_sum(saving or Decimal(0) for saving in savings)
 
     @property
     def waste(self) -> Decimal | None:

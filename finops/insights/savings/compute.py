@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from finops.costs.dated_names import undated
+from finops.costs.dated_names import strip_date_prefix
 from finops.insights.savings.candidates import (
     Candidate,
     LineKey,
@@ -25,9 +25,9 @@ from finops.insights.savings.candidates import (
 )
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, cloud_of
 from finops.insights.savings.rules import ON_DEMAND, UNUSED
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange
-from finops.lib.spoken import money, percent, quoted
+from finops.lib.sentences import money, percent_text, quote
 
 FLOOR_SHARE: Final = Decimal("0.8")
 UNUSED_SHARE: Final = Decimal("0.02")
@@ -89,36 +89,36 @@ def read_daily(rows: Iterable[Mapping[str, Any]]) -> list[DailySum]:
 
 def unused_commitments(sums: Iterable[DailySum]) -> list[Candidate]:
     """Commitments of which more than 2 % was paid for and not used."""
-    found: dict[tuple[str, ...], list[DailySum]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[DailySum]] = defaultdict(list)
     for each in sums:
         if each.commitment:
-            found[(each.source, each.currency, each.commitment)].append(each)
-    return [_unused(group) for group in found.values() if _is_wasted(group)]
+            groups[(each.source, each.currency, each.commitment)].append(each)
+    return [_unused_candidate(group) for group in groups.values() if _is_wasted(group)]
 
 
-def _wasted(group: Sequence[DailySum]) -> Decimal:
-    return added(each.cost for each in group if each.status == "Unused")
+def _wasted_cost(group: Sequence[DailySum]) -> Decimal:
+    return exact_sum(each.cost for each in group if each.status == "Unused")
 
 
 def _is_wasted(group: Sequence[DailySum]) -> bool:
-    return _wasted(group) > part(added(each.cost for each in group), UNUSED_SHARE)
+    return _wasted_cost(group) > part(exact_sum(each.cost for each in group), UNUSED_SHARE)
 
 
-def _unused(group: Sequence[DailySum]) -> Candidate:
+def _unused_candidate(group: Sequence[DailySum]) -> Candidate:
     first = group[0]
-    cost, wasted = added(each.cost for each in group), _wasted(group)
+    cost, wasted = exact_sum(each.cost for each in group), _wasted_cost(group)
     unused = [each for each in group if each.status == "Unused"]
     services = frozenset(each.service for each in unused)
     newest = max(group, key=lambda each: (bool(each.name), each.day, each.name))
     name = newest.name or first.commitment
     days = len({each.day for each in unused})
     line = LineKey(first.source, first.currency, "", "", "Unused", first.commitment)
-    used = ratio(subtracted(cost, wasted), cost) or Decimal(0)
-    note = f"{percent(used)} used; something unused on {days} day{'' if days == 1 else 's'}"
+    used = ratio(exact_difference(cost, wasted), cost) or Decimal(0)
+    note = f"{percent_text(used)} used; something unused on {days} day{'' if days == 1 else 's'}"
     return Candidate(
         rule=UNUSED.name,
         unit=(first.commitment,),
-        title=f"Use what is paid for: {quoted(name)}",
+        title=f"Use what is paid for: {quote(name)}",
         advice="Move on-demand usage that fits under it, exchange, modify or sell it where the provider allows, and do not renew what is unused.",
         formula="Amortized cost of the lines with CommitmentDiscountStatus Unused.",
         provider=first.provider,
@@ -139,10 +139,10 @@ class Discount:
 
 def steady_on_demand(sums: Sequence[DailySum], days: DateRange) -> list[Candidate]:
     """The on-demand compute of a source that was there on every day of the window."""
-    found: dict[tuple[str, str, str], list[DailySum]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[DailySum]] = defaultdict(list)
     for each in sums:
-        found[(each.source, each.currency, cloud_of(each.provider))].append(each)
-    candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in found.items())
+        groups[(each.source, each.currency, cloud_of(each.provider))].append(each)
+    candidates = (_on_demand(group, days, cloud) for (_, _, cloud), group in groups.items())
     return [each for each in candidates if each is not None]
 
 
@@ -155,22 +155,22 @@ def _on_demand(group: Sequence[DailySum], days: DateRange, cloud: str) -> Candid
     first = ours[0]
     services = frozenset(each.service for each in ours)
     accounts = {name for each in ours for name in (each.first_account, each.last_account)}
-    cost = added(each.cost for each in ours)
+    cost = exact_sum(each.cost for each in ours)
     steady = part(part(floor, FLOOR_SHARE), Decimal(days.days))
     line = LineKey(first.source, first.currency, "", "", "on-demand compute", "")
     return Candidate(
         rule=ON_DEMAND.name,
         unit=(cloud,),
-        title=f"Commit to the steady part of on-demand compute: {quoted(first.provider)}",
+        title=f"Commit to the steady part of on-demand compute: {quote(first.provider)}",
         advice=f"A savings plan of {money(_hourly(floor, discount.rate), first.currency)} an hour for one year, shared by all accounts.",
         formula=(
             f"Smallest day's on-demand compute ({money(floor, first.currency)}, less unused commitment and what other "
-            f"recommendations count) * 80 % * {days.days} days * {percent(discount.rate)}. {discount.how}"
+            f"recommendations count) * 80 % * {days.days} days * {percent_text(discount.rate)}. {discount.how}"
         ),
         provider=first.provider,
         service=label_of(services, "services"),
         services=services,
-        account_name=undated(max(each.account_name for each in ours)) if len(accounts) == 1 else "several accounts",
+        account_name=strip_date_prefix(max(each.account_name for each in ours)) if len(accounts) == 1 else "several accounts",
         pieces=[Piece(line, "On-demand compute", cost, part(steady, discount.rate), _services(ours))],
         compute=True,
     )  # fmt: skip
@@ -188,15 +188,15 @@ def _floor(ours: Sequence[DailySum], group: Sequence[DailySum], days: DateRange)
     for each in group:
         if each.status == "Unused" and each.compute:
             daily[each.day].append(-each.cost)
-    return min(added(amounts) for amounts in daily.values())
+    return min(exact_sum(amounts) for amounts in daily.values())
 
 
 def _discount(group: Sequence[DailySum], cloud: str) -> Discount | None:
     """What the account's own commitments for compute got, else the stated assumption; None when they saved nothing."""
     used = [each for each in group if each.covers and each.status == "Used"]
-    worth = added(each.contracted or Decimal(0) for each in used)
+    worth = exact_sum(each.contracted or Decimal(0) for each in used)
     if used and worth > 0 and all(each.contracted is not None for each in used):
-        saved = ratio(subtracted(worth, added(each.cost for each in used)), worth) or Decimal(0)
+        saved = ratio(exact_difference(worth, exact_sum(each.cost for each in used)), worth) or Decimal(0)
         text = "Realised: what used commitments for compute cost less than on demand in these days."
         return Discount(saved, text) if saved > 0 else None
     if cloud not in ASSUMED:
@@ -210,5 +210,5 @@ def _services(ours: Sequence[DailySum]) -> str:
     costs: dict[str, list[Decimal]] = defaultdict(list)
     for each in ours:
         costs[each.service].append(each.cost)
-    ranked = sorted(((added(amounts), name) for name, amounts in costs.items()), reverse=True)
+    ranked = sorted(((exact_sum(amounts), name) for name, amounts in costs.items()), reverse=True)
     return ", ".join(f"{name} {money(amount, ours[0].currency)}" for amount, name in ranked[:4])

@@ -13,14 +13,14 @@ from typing import Any, Final
 from finops.insights.savings.candidates import MINIMUM, Candidate, LineKey, Piece, account_label, part
 from finops.insights.savings.resource_rules import line_of
 from finops.insights.savings.rules import GROWTH
-from finops.lib.money import added, ratio, subtracted
+from finops.lib.money import exact_difference, exact_sum, ratio
 from finops.lib.periods import DateRange, add_months, month_end, month_start
-from finops.lib.spoken import money, percent, quoted
+from finops.lib.sentences import money, percent_text, quote
 
 MONTHS: Final = 4
 """Complete months: three times more than the month before."""
 
-GROWN: Final = Decimal("1.05")
+MIN_GROWTH: Final = Decimal("1.05")
 REASON: Final = "Bills do not say what of it is still needed, so what deleting would save is not known."
 
 
@@ -45,7 +45,7 @@ def months_before(through: date) -> list[DateRange]:
     return [DateRange(first, month_end(first)) for first in firsts]
 
 
-def read_stored(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
+def read_storage_sums(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
     """The result of `GrowthBuild` as typed rows."""
     return [
         StoredSum(
@@ -63,12 +63,12 @@ def read_stored(rows: Iterable[Mapping[str, Any]]) -> list[StoredSum]:
 
 def growing_storage(sums: Iterable[StoredSum], months: Sequence[DateRange]) -> list[Candidate]:
     """What stored more a day in each month than in the one before, 5 % or more in all, and costs 1 more a month."""
-    found: dict[tuple[str, ...], list[StoredSum]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[StoredSum]] = defaultdict(list)
     for each in sums:
         if _only_grows(each, months):
             line = each.line
-            found[(line.source, line.currency, each.service)].append(each)
-    return [_candidate(group, months) for group in found.values() if _more(group) >= MINIMUM]
+            groups[(line.source, line.currency, each.service)].append(each)
+    return [_candidate(group, months) for group in groups.values() if _growth_amount(group) >= MINIMUM]
 
 
 def _only_grows(each: StoredSum, months: Sequence[DateRange]) -> bool:
@@ -79,34 +79,36 @@ def _only_grows(each: StoredSum, months: Sequence[DateRange]) -> bool:
         for quantity, month in zip(each.quantities, months, strict=True)
     ]
     rises = all(before < after for before, after in pairwise(daily))
-    return rises and daily[-1] >= part(daily[0], GROWN)
+    return rises and daily[-1] >= part(daily[0], MIN_GROWTH)
 
 
-def _more(group: Sequence[StoredSum]) -> Decimal:
-    return subtracted(added(each.costs[-1] for each in group), added(each.costs[0] for each in group))
+def _growth_amount(group: Sequence[StoredSum]) -> Decimal:
+    return exact_difference(
+        exact_sum(each.costs[-1] for each in group), exact_sum(each.costs[0] for each in group)
+    )
 
 
 def _candidate(group: Sequence[StoredSum], months: Sequence[DateRange]) -> Candidate:
     first = group[0]
     since = f"{months[0].start:%Y-%m}"
-    more = money(_more(group), first.line.currency)
+    more = money(_growth_amount(group), first.line.currency)
     return Candidate(
         rule=GROWTH.name,
         unit=(first.service,),
-        title=f"Review what only grows: {quoted(first.service)}",
+        title=f"Review what only grows: {quote(first.service)}",
         advice="Set a retention or lifecycle rule, or move what nobody reads to a colder class.",
         formula=f"Cost of {months[-1].start:%Y-%m}; it stores more every month since {since}, for {more} a month more.",
         provider=first.provider,
         service=first.service,
         account_name=account_label((each.line.account, each.account_name) for each in group),
         pieces=[
-            Piece(each.line, each.name, each.costs[-1], None, f"{_grown(each)} stored since {since}")
+            Piece(each.line, each.name, each.costs[-1], None, f"{_growth_text(each)} stored since {since}")
             for each in group
         ],
         reason=REASON,
     )
 
 
-def _grown(each: StoredSum) -> str:
-    share = ratio(subtracted(each.quantities[-1], each.quantities[0]), each.quantities[0])
-    return f"{percent(share or Decimal(0))} more"
+def _growth_text(each: StoredSum) -> str:
+    share = ratio(exact_difference(each.quantities[-1], each.quantities[0]), each.quantities[0])
+    return f"{percent_text(share or Decimal(0))} more"

@@ -10,7 +10,7 @@ from typing import Any
 
 import ibis
 
-from finops.costs.dated_names import dated, newest
+from finops.costs.dated_names import newest, with_date_prefix
 from finops.costs.queries.spend_lake import NO_CURRENCY, part_of
 from finops.insights.savings.generations import AWS, AZURE, GOOGLE, IN_ANY
 from finops.lake.schema import tag_column
@@ -29,7 +29,7 @@ _PROVIDERS = {AWS: "aws|amazon", AZURE: "azure|microsoft", GOOGLE: "google|gcp"}
 _CONTROL = r"per_?cluster|uptime sla|kubernetes clusters"
 """What a cluster costs by the hour whatever runs in it: it cannot be turned off."""
 
-_KEPT = r"snapshot|backup|timedstorage|byte-?hrs|logical storage|data stored|standard storage|nearline|coldline|archive"
+_STORAGE = r"snapshot|backup|timedstorage|byte-?hrs|logical storage|data stored|standard storage|nearline|coldline|archive"
 _PROVISIONED = r"volumeusage|provisioned|general purpose data stored|gp[23]-storage"
 _STORED = r"(?i)^(?:[kmgt]i?b|bytes?)[-_ ]?(?:mo|month)"
 
@@ -49,7 +49,7 @@ def _on_demand(table: Any) -> Any:
     return table.commitment_id.isnull() & (table.pricing_category.coalesce("Standard") == "Standard")
 
 
-def _keyed(table: Any) -> Any:
+def _with_default_keys(table: Any) -> Any:
     empty = {name: table[name].coalesce("") for name in _KEYS if name not in ("source", "currency")}
     return table.mutate(currency=table.currency.coalesce(NO_CURRENCY), **empty)
 
@@ -61,7 +61,7 @@ def _account(table: Any) -> Any:
 
 def _account_name(table: Any) -> Any:
     """An aggregate: the newest name, the day before it."""
-    return dated(table, table.account_name.coalesce(table.account_id)).max()
+    return with_date_prefix(table, table.account_name.coalesce(table.account_id)).max()
 
 
 def _by_the_hour(table: Any) -> Any:
@@ -81,7 +81,9 @@ class ResourceBuild:
         runs = table.service_category.isin(["Compute", "Databases"]).fill_null(False) & _by_the_hour(table)
         dev = tagged & runs & ~_matches(table.usage_type, _CONTROL)
         old = _matches(table.usage_type, IN_ANY)
-        lines = _keyed(table.mutate(dev=dev).filter(_usage(table) & _on_demand(table) & (dev | old)))
+        lines = _with_default_keys(
+            table.mutate(dev=dev).filter(_usage(table) & _on_demand(table) & (dev | old))
+        )
         weekend = lines.charge_date.day_of_week.index() >= 5
         nothing = ibis.null("date")
         sums = lines.group_by([*_KEYS, "dev"]).aggregate(
@@ -104,20 +106,20 @@ class GrowthBuild:
 
     def __call__(self, table: Any) -> Any:
         stored = _matches(table.consumed_unit, _STORED)
-        kept = _matches(table.usage_type, _KEPT) & ~_matches(table.usage_type, _PROVISIONED)
-        lines = _keyed(table.filter(_usage(table) & stored & kept))
+        is_storage = _matches(table.usage_type, _STORAGE) & ~_matches(table.usage_type, _PROVISIONED)
+        lines = _with_default_keys(table.filter(_usage(table) & stored & is_storage))
         month = lines.charge_date.truncate("M")
         sums = {}
         for place, first in enumerate(self.months):
             inside = month == ibis.literal(first)
             sums[f"quantity{place}"] = ibis.ifelse(inside, lines.consumed_quantity, 0).sum()
             sums[f"cost{place}"] = ibis.ifelse(inside, lines.effective_cost, 0).sum()
-        found = lines.group_by(list(_KEYS)).aggregate(
+        grouped = lines.group_by(list(_KEYS)).aggregate(
             **sums,
             resource_name=newest(lines, lines.resource_name),
             account_name=_account_name(lines),
         )
-        return found.order_by(found[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
+        return grouped.order_by(grouped[f"cost{len(self.months) - 1}"].desc()).limit(MAX_ROWS)
 
 
 def coverable(table: Any) -> Any:
@@ -152,16 +154,16 @@ class DailyBuild:
             loose = table.resource_id.isnull() & table.usage_type.isin(self.usage_types)
             conditions.append(~loose.fill_null(False))
         of_commitment = table.commitment_id.notnull() & (table.charge_category == "Usage").fill_null(False)
-        wanted = table.mutate(covers=covers).filter(of_commitment | reduce(and_, conditions))
-        lines = wanted.mutate(
-            currency=wanted.currency.coalesce(NO_CURRENCY),
-            provider=wanted.provider.coalesce(""),
-            service=wanted.service.coalesce(""),
-            commitment=wanted.commitment_id.coalesce(""),
-            status=wanted.commitment_status.coalesce(""),
-            compute=(wanted.service_category == "Compute").fill_null(False),
+        relevant = table.mutate(covers=covers).filter(of_commitment | reduce(and_, conditions))
+        lines = relevant.mutate(
+            currency=relevant.currency.coalesce(NO_CURRENCY),
+            provider=relevant.provider.coalesce(""),
+            service=relevant.service.coalesce(""),
+            commitment=relevant.commitment_id.coalesce(""),
+            status=relevant.commitment_status.coalesce(""),
+            compute=(relevant.service_category == "Compute").fill_null(False),
             # Whose waste it is; used lines are of every account that shares a commitment.
-            account=ibis.ifelse(wanted.commitment_status == "Unused", _account(wanted), ""),
+            account=ibis.ifelse(relevant.commitment_status == "Unused", _account(relevant), ""),
         )
         return lines.group_by(
             ["source", "provider", "service", "currency", "commitment", "status", "compute", "covers", "account",
@@ -195,8 +197,8 @@ class OutcomeBuild:
             usage=_usage(table),
             currency=table.currency.coalesce(NO_CURRENCY),
         )
-        wanted = (keyed.resource != "") | (keyed.commitment != "") | keyed.covers
-        found = keyed.filter(wanted & keyed.usage)
-        return found.group_by(
+        relevant = (keyed.resource != "") | (keyed.commitment != "") | keyed.covers
+        lines = keyed.filter(relevant & keyed.usage)
+        return lines.group_by(
             ["source", "currency", "resource", "commitment", "covers", "charge_date"]
-        ).aggregate(cost=found.effective_cost.sum())
+        ).aggregate(cost=lines.effective_cost.sum())

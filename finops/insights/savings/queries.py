@@ -20,13 +20,13 @@ from finops.insights.savings.answers import (
     SavingsTotal,
 )
 from finops.insights.savings.candidates import Candidate, Piece
-from finops.insights.savings.finding import Found, Reader, find
-from finops.insights.savings.question import SavingsQuery
-from finops.insights.savings.realised import outcomes
+from finops.insights.savings.realised_savings import outcomes
+from finops.insights.savings.recommendations import Reader, SavingsResult, find_candidates
 from finops.insights.savings.rules import PRECEDENCE, RULES
+from finops.insights.savings.savings_query import SavingsQuery
 from finops.lib.cursors import next_cursor, offset_of
-from finops.lib.money import added
-from finops.lib.spoken import listed, money, quoted
+from finops.lib.money import exact_sum
+from finops.lib.sentences import join_with_and, money, quote
 
 OPEN, DISMISSED, ACTED = "open", "dismissed", "acted"
 GONE = "The bills of the last 30 days do not show it any more."
@@ -56,18 +56,18 @@ def list_savings(
     marks = {row.key: row for row in SavingsDismissal.objects.all()}
     filters, unknown = resolve_scope(account, sources, query, deadline=deadline)
     read = Reader(account, sources, deadline, query, filters)
-    found = find(read, [key for key, row in marks.items() if row.status == DISMISSED])
-    everything = _everything(found, marks, outcomes(read, marks.values()), sources.names, evidence)
-    gone = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
-    narrowed = [row for row in everything if _is_of(row, query) and row.id not in gone]
+    result = find_candidates(read, [key for key, row in marks.items() if row.status == DISMISSED])
+    everything = _all_recommendations(result, marks, outcomes(read, marks.values()), sources.names, evidence)
+    unmeasured = {row.id for row in everything if row.saving_reason == GONE} if filters else set()
+    narrowed = [row for row in everything if _is_of(row, query) and row.id not in unmeasured]
     rows = [row for row in narrowed if query.status in ("all", row.status)]
     shown = rows[offset : offset + query.limit]
     more = offset + len(shown) < len(rows)
-    totals, realised = _totals(narrowed), _realised(narrowed)
+    totals, realised = _totals(narrowed), _realised_totals(narrowed)
     return SavingsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=_summary(account, query, totals, rows, realised),
-        period=_period(found),
+        period=_period(result),
         totals=totals,
         recommendations=shown,
         total_recommendations=len(rows),
@@ -75,7 +75,7 @@ def list_savings(
         data_through=sources.coverage.complete_through,
         cursor=next_cursor(offset + len(shown), *question) if more else "",
         truncated=f"{offset + 1} to {offset + len(shown)} of {len(rows)}; cursor gives more." if more else "",
-        warnings=[*unknown, *found.warnings],
+        warnings=[*unknown, *result.warnings],
         hint=_hint(rows),
     )
 
@@ -84,14 +84,16 @@ def recommendation(account: Account, key: str) -> tuple[Candidate | None, Saving
     """What the bills show of it now, and what people said of it; None for what there is not."""
     mark = SavingsDismissal.objects.filter(key=key).first()
     dismissed = SavingsDismissal.objects.filter(status=DISMISSED).values_list("key", flat=True)
-    found = find(Reader(account, load_sources(account), None), list(dismissed))
-    return next((each for each in [*found.open, *found.aside] if each.key == key), None), mark
+    result = find_candidates(Reader(account, load_sources(account), None), list(dismissed))
+    return next(
+        (each for each in [*result.open, *result.dismissed_candidates] if each.key == key), None
+    ), mark
 
 
-def _period(found: Found) -> PeriodUsed | None:
-    if found.days is None:
+def _period(result: SavingsResult) -> PeriodUsed | None:
+    if result.days is None:
         return None
-    days = found.days
+    days = result.days
     return PeriodUsed(start_date=days.start, end_date=days.end, days=days.days, name="", unfinished=False)
 
 
@@ -104,18 +106,22 @@ def _is_of(row: Recommendation, query: SavingsQuery) -> bool:
     )
 
 
-def _everything(
-    found: Found,
+def _all_recommendations(
+    result: SavingsResult,
     marks: Mapping[str, SavingsDismissal],
     realised: Mapping[str, Realised],
     names: Mapping[str, str],
     evidence: int,
 ) -> list[Recommendation]:
     """Those of the bills, and those that were marked and are in the bills no more."""
-    candidates = [*found.open, *found.aside]
+    candidates = [*result.open, *result.dismissed_candidates]
     rows = [_row(each, marks.get(each.key), realised.get(each.key), names, evidence) for each in candidates]
-    seen = {each.key for each in candidates}
-    rows += [_gone(mark, realised.get(key), names) for key, mark in marks.items() if key not in seen]
+    found_keys = {each.key for each in candidates}
+    rows += [
+        _past_recommendation(mark, realised.get(key), names)
+        for key, mark in marks.items()
+        if key not in found_keys
+    ]
     place = {rule.name: at for at, rule in enumerate(PRECEDENCE)}
     return sorted(rows, key=lambda row: (-_size(row), place.get(row.rule, 0), row.id))
 
@@ -159,11 +165,11 @@ def _row(
         instead_of=sorted(each.instead_of),
         lowered=each.lowered,
         realised=realised,
-        **_marked(mark),
+        **_mark_fields(mark),
     )
 
 
-def _marked(mark: SavingsDismissal | None) -> dict[str, Any]:
+def _mark_fields(mark: SavingsDismissal | None) -> dict[str, Any]:
     if mark is None:
         return {}
     return {
@@ -189,7 +195,9 @@ def _evidence(piece: Piece) -> Evidence:
     )
 
 
-def _gone(mark: SavingsDismissal, realised: Realised | None, names: Mapping[str, str]) -> Recommendation:
+def _past_recommendation(
+    mark: SavingsDismissal, realised: Realised | None, names: Mapping[str, str]
+) -> Recommendation:
     rule = RULES[mark.rule]
     source = str(mark.scope.get("source", ""))
     return Recommendation(
@@ -213,7 +221,7 @@ def _gone(mark: SavingsDismissal, realised: Realised | None, names: Mapping[str,
         evidence_count=0,
         saving_reason=GONE,
         realised=realised,
-        **_marked(mark),
+        **_mark_fields(mark),
     )
 
 
@@ -223,37 +231,37 @@ def _totals(rows: Sequence[Recommendation]) -> list[SavingsTotal]:
     for row in rows:
         if row.status == OPEN:
             by_currency[row.currency].append(row)
-    found = [
+    totals = [
         SavingsTotal(
-            monthly_saving=added(row.monthly_saving or Decimal(0) for row in ours),
+            monthly_saving=exact_sum(row.monthly_saving or Decimal(0) for row in ours),
             currency=currency,
             recommendations=sum(row.monthly_waste is None for row in ours),
             unknown=sum(row.monthly_saving is None and row.monthly_waste is None for row in ours),
-            monthly_waste=added(row.monthly_waste or Decimal(0) for row in ours),
+            monthly_waste=exact_sum(row.monthly_waste or Decimal(0) for row in ours),
             unused_commitments=sum(row.monthly_waste is not None for row in ours),
         )
         for currency, ours in by_currency.items()
     ]
-    return sorted(found, key=lambda total: (-total.monthly_saving, -total.monthly_waste, total.currency))
+    return sorted(totals, key=lambda total: (-total.monthly_saving, -total.monthly_waste, total.currency))
 
 
-def _realised(rows: Sequence[Recommendation]) -> list[Realised]:
+def _realised_totals(rows: Sequence[Recommendation]) -> list[Realised]:
     """What all that was acted on saved so far, by currency, and apart from it what waste it avoided; only what is old
     enough."""
-    known: dict[tuple[bool, str], list[Realised]] = defaultdict(list)
+    by_kind: dict[tuple[bool, str], list[Realised]] = defaultdict(list)
     for row in rows:
         if row.realised is not None and row.realised.before is not None:
-            known[row.realised.waste_avoided is not None, row.currency].append(row.realised)
+            by_kind[row.realised.waste_avoided is not None, row.currency].append(row.realised)
     return [
         Realised(
-            before=added(each.before or Decimal(0) for each in ours),
-            after=added(each.after or Decimal(0) for each in ours),
-            saved=None if is_waste else added(each.saved or Decimal(0) for each in ours),
+            before=exact_sum(each.before or Decimal(0) for each in ours),
+            after=exact_sum(each.after or Decimal(0) for each in ours),
+            saved=None if is_waste else exact_sum(each.saved or Decimal(0) for each in ours),
             currency=currency,
             reason="",
-            waste_avoided=added(each.waste_avoided or Decimal(0) for each in ours) if is_waste else None,
+            waste_avoided=exact_sum(each.waste_avoided or Decimal(0) for each in ours) if is_waste else None,
         )
-        for (is_waste, currency), ours in sorted(known.items())
+        for (is_waste, currency), ours in sorted(by_kind.items())
     ]
 
 
@@ -265,32 +273,32 @@ def _summary(
     realised: Sequence[Realised],
 ) -> str:
     """One or two plain sentences, of what was asked for."""
-    could = _could_save(account, query, totals, rows)
+    could = _potential_text(account, query, totals, rows)
     if query.status not in (ACTED, DISMISSED):
         return could
     noun = "recommendation" if len(rows) == 1 else "recommendations"
     if query.status == DISMISSED:
-        return f"{len(rows)} {noun} dismissed{_narrowed(query)}. {could}"
-    saved = listed([money(each.saved, each.currency) for each in realised if each.saved is not None])
-    avoided = listed(
+        return f"{len(rows)} {noun} dismissed{_filter_text(query)}. {could}"
+    saved = join_with_and([money(each.saved, each.currency) for each in realised if each.saved is not None])
+    avoided = join_with_and(
         [money(each.waste_avoided, each.currency) for each in realised if each.waste_avoided is not None]
     )
     parts = [f"saved {saved} a month so far"] if saved else []
     parts += [f"{avoided} a month less waste of commitments, which is no saving"] if avoided else []
     so_far = "; ".join(parts) or "nothing that is old enough to say what it saved"
-    return f"{len(rows)} {noun} acted on{_narrowed(query)}: {so_far}. {could}"
+    return f"{len(rows)} {noun} acted on{_filter_text(query)}: {so_far}. {could}"
 
 
-def _could_save(
+def _potential_text(
     account: Account, query: SavingsQuery, totals: Sequence[SavingsTotal], rows: Sequence[Recommendation]
 ) -> str:
     if not totals:
-        which = _narrowed(query)
-        return f"{quoted(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
+        which = _filter_text(query)
+        return f"{quote(account.name)} has no open recommendation{which or ': its bills prove no saving of 1 a month or more'}."
     count = sum(total.recommendations for total in totals)
     if not count:
-        return f"{quoted(account.name)} has no open recommendation that would save{_narrowed(query)}.{_waste(totals)}"
-    amounts = listed(
+        return f"{quote(account.name)} has no open recommendation that would save{_filter_text(query)}.{_waste(totals)}"
+    amounts = join_with_and(
         [money(total.monthly_saving, total.currency) for total in totals if total.monthly_saving]
     )
     noun = "recommendation" if count == 1 else "recommendations"
@@ -299,23 +307,25 @@ def _could_save(
     first = next((row for row in rows if row.status == OPEN and row.monthly_waste is None), None)
     largest = f" Largest: {first.title}." if first else ""
     return (
-        f"{quoted(account.name)} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
-        f"{_narrowed(query)}{rest}.{largest}{_waste(totals)}"
+        f"{quote(account.name)} could save {amounts or 'an amount not known'} a month by {count} open {noun}"
+        f"{_filter_text(query)}{rest}.{largest}{_waste(totals)}"
     )
 
 
 def _waste(totals: Sequence[SavingsTotal]) -> str:
     """What is paid for and not used, said apart from what could be saved."""
-    known = listed([money(each.monthly_waste, each.currency) for each in totals if each.monthly_waste])
-    if not known:
+    amounts = join_with_and(
+        [money(each.monthly_waste, each.currency) for each in totals if each.monthly_waste]
+    )
+    if not amounts:
         return ""
     return (
-        f" Not in it, as it is paid for already: {known} a month of unused commitment is waste; use, exchange or sell it, "
+        f" Not in it, as it is paid for already: {amounts} a month of unused commitment is waste; use, exchange or sell it, "
         "or do not renew."
     )
 
 
-def _narrowed(query: SavingsQuery) -> str:
+def _filter_text(query: SavingsQuery) -> str:
     """What was asked for besides the status."""
     parts = [
         query.scope_text,

@@ -6,7 +6,7 @@ from finops.insights.services.anomalies import (
     reopen,
     resolve,
 )
-from finops.insights.services.detecting import detect_if_due, due_accounts
+from finops.insights.services.detection import detect_if_due, due_accounts
 
 __all__ = [
     "change_anomaly_settings",

@@ -59,10 +59,10 @@ def _mark(
         before, after = row.state, note.strip()
         together = Q(pk=row.incident) | Q(primary_id=row.incident)
         views = Anomaly.objects.select_for_update().filter(together, gone_at=None).exclude(pk=row.pk)
-        states = {before, state, *(_put(view, actor, state, after) for view in views.order_by("pk"))}
-        _put(row, actor, state, after)
+        states = {before, state, *(_apply_mark(view, actor, state, after) for view in views.order_by("pk"))}
+        _apply_mark(row, actor, state, after)
         if Anomaly.State.EXPECTED in states:
-            _ask(account)
+            _request_run(account)
     audit.record(
         account=account,
         actor=actor,
@@ -73,7 +73,7 @@ def _mark(
     return row
 
 
-def _put(row: Anomaly, actor: Actor, state: Anomaly.State, note: str) -> str:
+def _apply_mark(row: Anomaly, actor: Actor, state: Anomaly.State, note: str) -> str:
     """Give an anomaly a state, and say which it had."""
     before, row.state, row.note = row.state, state, note
     is_open = state == Anomaly.State.OPEN
@@ -100,61 +100,63 @@ def change_anomaly_settings(
     """
     with account_scope(account):
         row = AnomalySettings.objects.select_for_update().first() or AnomalySettings(account=account)
-        before = _said(row)
+        before = _audit_snapshot(row)
         row.watches = _watches(account, watches)
         row.minimum_impacts = _minimums(row.minimum_impacts, minimum_impacts)
         row.full_clean(exclude=["account"])
         row.save()
-        _ask(account)
+        _request_run(account)
     audit.record(
         account=account,
         actor=actor,
         action="anomaly_settings.change",
         target="anomalies",
-        detail={"from": before, "to": _said(row)},
+        detail={"from": before, "to": _audit_snapshot(row)},
     )
     return row
 
 
 def _watches(account: Account, names: Sequence[str]) -> list[str]:
     context = DimensionContext(account, cost_view(account).product_key)
-    found = [registry.resolve(context, name.strip(), field="watches").name for name in names if name.strip()]
-    found = [name for name in dict.fromkeys(found) if name != SERVICE]
-    refused = [name for name in found if name in NOT_WATCHED]
+    names_found = [
+        registry.resolve(context, name.strip(), field="watches").name for name in names if name.strip()
+    ]
+    names_found = [name for name in dict.fromkeys(names_found) if name != SERVICE]
+    refused = [name for name in names_found if name in NOT_WATCHED]
     if refused:
         raise UserError(
             f"watches: {refused[0]} cannot be watched. Choose a cost tag, a tag, team, account, region or product.",
             field="watches",
             value=refused[0],
         )
-    if len(found) > MAX_WATCHES:
+    if len(names_found) > MAX_WATCHES:
         raise UserError(
-            f"watches: at most {MAX_WATCHES} dimensions, {len(found)} were given.", field="watches"
+            f"watches: at most {MAX_WATCHES} dimensions, {len(names_found)} were given.", field="watches"
         )
-    return found
+    return names_found
 
 
-def _minimums(before: Mapping[str, str], given: Mapping[str, Decimal | None]) -> dict[str, str]:
-    kept = dict(before)
-    for name, amount in given.items():
+def _minimums(before: Mapping[str, str], changes: Mapping[str, Decimal | None]) -> dict[str, str]:
+    minimums = dict(before)
+    for name, amount in changes.items():
         currency = currency_code(name, field="minimum_impacts")
         if amount is None:
-            kept.pop(currency, None)
+            minimums.pop(currency, None)
         elif amount < 0 or not amount.is_finite():
             raise UserError(
                 f"The smallest impact is an amount of 0 or more; {amount} {currency} is not.",
                 field="minimum_impacts",
             )
         else:
-            kept[currency] = f"{amount:f}"
-    return dict(sorted(kept.items()))
+            minimums[currency] = f"{amount:f}"
+    return dict(sorted(minimums.items()))
 
 
-def _said(row: AnomalySettings) -> dict[str, object]:
+def _audit_snapshot(row: AnomalySettings) -> dict[str, object]:
     return {"watches": list(row.watches), "minimum_impacts": dict(row.minimum_impacts)}
 
 
-def _ask(account: Account) -> None:
+def _request_run(account: Account) -> None:
     """The database remembers that a look is due; a worker is told at once, else beat finds it within a minute."""
     AnomalyRun.objects.get_or_create(account=account)
     AnomalyRun.objects.update(asks=F("asks") + 1)

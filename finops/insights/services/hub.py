@@ -12,7 +12,7 @@ from accounts import audit
 from accounts.audit import Actor
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
-from finops.insights.savings.hub.reading import read_file
+from finops.insights.savings.hub.parser import read_file
 from finops.lib import clock
 from finops.lib.errors import UserError
 
@@ -31,13 +31,13 @@ def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) 
     """The file's recommendations become all that the source has: AWS exports everything that is open each time.
 
     Raises UserError for a file that is no such export, or of which no row can be read: what the source has then stays."""
-    found = read_file(file)
-    if found.left_out and not found.rows:
-        raise UserError(f"No row of the file can be read. {found.problems[0]}", field="file")
+    hub_file = read_file(file)
+    if hub_file.left_out and not hub_file.rows:
+        raise UserError(f"No row of the file can be read. {hub_file.problems[0]}", field="file")
     now = clock.now()
     rows = [
         ImportedSaving(account=source.account, source=source, imported_at=now, **msgspec.structs.asdict(row))
-        for row in found.rows
+        for row in hub_file.rows
     ]
     with transaction.atomic():
         # Two files at once: one after the other, and the source has one of them whole.
@@ -49,6 +49,6 @@ def import_recommendations(*, source: CostSource, actor: Actor, file: BinaryIO) 
             actor=actor,
             action="savings_import.replace",
             target=source.name,
-            detail={"kept": len(rows), "replaced": replaced, "left_out": found.left_out},
+            detail={"kept": len(rows), "replaced": replaced, "left_out": hub_file.left_out},
         )
-    return HubImport(len(rows), replaced, found.left_out, found.problems)
+    return HubImport(len(rows), replaced, hub_file.left_out, hub_file.problems)

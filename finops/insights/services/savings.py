@@ -57,7 +57,7 @@ def _mark(
         raise UserError(
             f"reason: at most {MAX_REASON:,} characters, {len(reason):,} were given.", field="reason"
         )
-    said = {
+    fields = {
         "status": status,
         "reason": reason.strip(),
         "acted_on": acted_on,
@@ -73,9 +73,9 @@ def _mark(
     }
     # Amounts have up to 38 digits where the column keeps 18 decimals: it rounds.
     unclean = ["account", "marked_by", "monthly_saving", "monthly_cost"]
-    SavingsDismissal(account=account, key=candidate.key, **said).clean_fields(exclude=unclean)
+    SavingsDismissal(account=account, key=candidate.key, **fields).clean_fields(exclude=unclean)
     # Two people at once: the second waits for the first one's row, and what they say last holds.
-    row, _ = SavingsDismissal.objects.update_or_create(account=account, key=candidate.key, defaults=said)
+    row, _ = SavingsDismissal.objects.update_or_create(account=account, key=candidate.key, defaults=fields)
     detail = {"id": row.key, "status": status, "reason": row.reason, "acted_on": str(acted_on or "")}
     _audit(account, actor, f"saving.{'act' if acted_on else 'dismiss'}", row, detail)
     return row

@@ -79,7 +79,7 @@ class ChangeTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 # Something that was found beside the change: an anomaly of these days, a connection's restated month …
-class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     day: date
     what: str
@@ -94,7 +94,7 @@ class SpendChangeAnswer(msgspec.Struct, frozen=True, kw_only=True):
     group_by: list[str]
     totals: list[ChangeTotal]
     moves: list[Move]
-    beside: list[Beside]
+    beside: list[RelatedEvent]
     resolved_filters: list[FilterUsed]
     data_through: date | None
     truncated: str

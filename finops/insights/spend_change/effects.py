@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from finops.costs.queries.spend_lake import CREDITS, REFUNDS
 from finops.insights.spend_change.lake import MeteredSum
-from finops.lib.money import MONEY_SCALE, added, subtracted
+from finops.lib.money import MONEY_SCALE, exact_difference, exact_sum
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
 _STEP = Decimal(1).scaleb(-MONEY_SCALE)
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
 
     @property
     def whole(self) -> Decimal:
-        return added(each for each in self if each)
+        return exact_sum(each for each in self if each)
 
     @property
     def main(self) -> str:
@@ -49,7 +49,7 @@ class Parts(NamedTuple):
 def parts_of(item: MeteredSum) -> Parts:
     """The change of one SKU in one unit."""
     now, before = item.now, item.before
-    change = subtracted(now.amount, before.amount)
+    change = exact_difference(now.amount, before.amount)
     if item.part == CREDITS:
         return Parts(credits=change)
     if item.part == REFUNDS:
@@ -63,14 +63,14 @@ def parts_of(item: MeteredSum) -> Parts:
     more = _WIDE.subtract(now.quantity, before.quantity)
     at_old_price = _WIDE.divide(_WIDE.multiply(more, before.amount), before.quantity)
     volume = at_old_price.quantize(_STEP, context=_WIDE)
-    return Parts(volume=volume, price=subtracted(change, volume))
+    return Parts(volume=volume, price=exact_difference(change, volume))
 
 
-def together(parts: Iterable[Parts]) -> Parts:
+def sum_parts(parts: Iterable[Parts]) -> Parts:
     """The effects of several, each added up."""
     every = list(parts)
     # Most changes have one or two causes, and adding nothing takes as long as adding something.
-    return Parts(*(added(part for part in column if part) for column in zip(*every, strict=True)))
+    return Parts(*(exact_sum(part for part in column if part) for column in zip(*every, strict=True)))
 
 
 def main_of(main: str, change: Decimal, *, now: bool, before: bool) -> str:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import ibis
 import pyarrow as pa
 
-from finops.costs.comparison import Apart
-from finops.costs.dated_names import dated
+from finops.costs.comparison import SourceOverride
+from finops.costs.dated_names import with_date_prefix
 from finops.costs.dimensions import Dimension
 from finops.costs.filters import ResolvedFilter, all_of
 from finops.costs.queries.spend_lake import (
@@ -22,9 +22,9 @@ from finops.costs.queries.spend_lake import (
     CREDITS,
     NO_CURRENCY,
     REFUNDS,
-    counts,
+    is_counted,
+    is_on_side,
     lump_service,
-    on_side,
     part_of,
 )
 from finops.lib.periods import DateRange, whole_months
@@ -46,7 +46,7 @@ class ChangePlan:
     basis: str
     categories: tuple[str, ...]
     metered: bool = True
-    apart: tuple[Apart, ...] = ()
+    source_overrides: tuple[SourceOverride, ...] = ()
     """Sources that pair other days."""
     whole: DateRange | None = None
     """The days that are asked about: lines of theirs that are on neither side are summed as left out."""
@@ -67,7 +67,7 @@ class ChangePlan:
         if self.whole is not None:
             here |= table.charge_date.between(self.whole.start, self.whole.end)
         lines = table.filter(
-            reduce(and_, [here, counts(table, self.categories), *all_of(table, self.filters)])
+            reduce(and_, [here, is_counted(table, self.categories), *all_of(table, self.filters)])
         )
         sides = {"now": self._now(lines), "before": self._before(lines)}
         amount = lines[COST_COLUMNS[self.basis]].coalesce(_zero())
@@ -79,11 +79,11 @@ class ChangePlan:
                 f"key{at}": each.value(lines).coalesce(each.absent) for at, each in enumerate(self.dimensions)
             },
             **{
-                f"label{at}": dated(lines, each.label(lines))
+                f"label{at}": with_date_prefix(lines, each.label(lines))
                 for at, each in enumerate(self.dimensions)
                 if each.label is not None
             },
-            **(_metered(lines) if self.metered else {}),
+            **(_metered_columns(lines) if self.metered else {}),
             **{f"amount_{side}": ibis.ifelse(here, amount, _zero()) for side, here in sides.items()},
             amount_left_out=ibis.ifelse(sides["now"] | sides["before"], _zero(), amount),
             **{f"there_{side}": ibis.ifelse(here, 1, 0) for side, here in sides.items()},
@@ -96,16 +96,20 @@ class ChangePlan:
         return selected.group_by(self._keys(selected)).aggregate(**_sums(selected))
 
     def _now(self, lines: Any) -> Any:
-        return on_side(lines, self.current, {each.source_id: each.current for each in self.apart})
+        return is_on_side(
+            lines, self.current, {each.source_id: each.current for each in self.source_overrides}
+        )
 
     def _before(self, lines: Any) -> Any:
-        return on_side(lines, self.previous, {each.source_id: each.previous for each in self.apart})
+        return is_on_side(
+            lines, self.previous, {each.source_id: each.previous for each in self.source_overrides}
+        )
 
     @property
     def days(self) -> DateRange:
         """Those that are read."""
         sides = [self.current, self.previous]
-        sides += [side for each in self.apart for side in (each.current, each.previous) if side]
+        sides += [side for each in self.source_overrides for side in (each.current, each.previous) if side]
         sides += [self.whole] if self.whole else []
         return DateRange(min(side.start for side in sides), max(side.end for side in sides))
 
@@ -126,7 +130,7 @@ def _credit_or_refund(lines: Any, amount: Any) -> Any:
     return ibis.ifelse(part.isin([CREDITS, REFUNDS]).fill_null(False), part, "")
 
 
-def _metered(lines: Any) -> dict[str, Any]:
+def _metered_columns(lines: Any) -> dict[str, Any]:
     """What a price is of. A line without a quantity has no unit here, whatever it says."""
     unit = ibis.ifelse(lines.consumed_quantity.notnull(), lines.consumed_unit, ibis.null("string"))
     # What has no meter, such as tax, is called by its charge category.
@@ -178,27 +182,27 @@ class MeteredSum(NamedTuple):
 
 def read_sums(plan: ChangePlan, table: pa.Table) -> list[MeteredSum]:
     """The result of a plan as typed rows. By column: 10,000 dictionaries of rows take twice as long."""
-    found = {name: table[name].to_pylist() for name in table.column_names}
+    columns = {name: table[name].to_pylist() for name in table.column_names}
     nothing = list(repeat(None, table.num_rows))
     width = range(len(plan.dimensions))
-    items = zip(found.get("usage_type", nothing), found.get("sku", nothing), strict=True)
+    items = zip(columns.get("usage_type", nothing), columns.get("sku", nothing), strict=True)
     return list(
         map(
             MeteredSum,
-            zip(*(found[f"key{at}"] for at in width), strict=True),
-            zip(*(found.get(f"label{at}", nothing) for at in width), strict=True),
-            found["currency"],
+            zip(*(columns[f"key{at}"] for at in width), strict=True),
+            zip(*(columns.get(f"label{at}", nothing) for at in width), strict=True),
+            columns["currency"],
             (usage_type or sku or "" for usage_type, sku in items),
-            found.get("unit", nothing),
-            found["part"],
-            *(_side(found, side) for side in _SIDES),
-            found.get("lump", nothing),
-            found["amount_left_out"],
+            columns.get("unit", nothing),
+            columns["part"],
+            *(_side(columns, side) for side in _SIDES),
+            columns.get("lump", nothing),
+            columns["amount_left_out"],
         )
     )
 
 
-def _side(found: Mapping[str, list[Any]], side: str) -> Iterator[Side]:
-    amounts = found[f"amount_{side}"]
-    quantities = found.get(f"quantity_{side}", list(repeat(Decimal(0), len(amounts))))
-    return map(Side, amounts, quantities, map(bool, found[f"there_{side}"]))
+def _side(columns: Mapping[str, list[Any]], side: str) -> Iterator[Side]:
+    amounts = columns[f"amount_{side}"]
+    quantities = columns.get(f"quantity_{side}", list(repeat(Decimal(0), len(amounts))))
+    return map(Side, amounts, quantities, map(bool, columns[f"there_{side}"]))

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from accounts.models import Account
 from finops.costs.answers import ViewUsed
-from finops.costs.comparison import Compared
+from finops.costs.comparison import ComparisonRanges
 from finops.costs.queries.filter_values import FilterFindings, look_up
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.queries.spend import MAX_SUMS, Question, plan_of, resolve_query
 from finops.costs.queries.spend_answer import not_comparable
+from finops.insights.spend_change.answer_builder import ChangeFacts, build_answer, describe_left_out
 from finops.insights.spend_change.answers import SpendChangeAnswer
-from finops.insights.spend_change.assembling import ChangeFacts, assemble, describe_left_out
-from finops.insights.spend_change.beside import BesideFacts, found_beside
 from finops.insights.spend_change.lake import ChangePlan, MeteredSum, read_sums
-from finops.insights.spend_change.question import SpendChangeQuery, earlier_days, spend_question
+from finops.insights.spend_change.related_events import RelatedEventFacts, find_related_events
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery, earlier_days, spend_question
 from finops.lake import engine
 from finops.lake.schema import Kind
 from finops.lib.answers import largest_that_fits
@@ -32,7 +32,7 @@ NOT_METERED = (
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ReadResult:
     """The sums of both sides; `note` when they do not tell SKUs apart."""
 
     sums: list[MeteredSum]
@@ -51,14 +51,14 @@ def explain_spend_change(
     """
     sources = load_sources(account)
     question = resolve_query(account, spend_question(query), sources)
-    compared = _compared(query, question, sources)
+    compared = _compared_periods(query, question, sources)
     facts = _facts(account, query, question, compared, sources, deadline)
-    return largest_that_fits(lambda top: assemble(facts, top), query.top, fits)
+    return largest_that_fits(lambda top: build_answer(facts, top), query.top, fits)
 
 
-def _compared(query: SpendChangeQuery, question: Question, sources: Sources) -> Compared:
+def _compared_periods(query: SpendChangeQuery, question: Question, sources: Sources) -> ComparisonRanges:
     named = earlier_days(query, question.days)
-    compared = question.compared or Compared()
+    compared = question.compared or ComparisonRanges()
     return compared.against(named) if named and compared.current else compared
 
 
@@ -66,7 +66,7 @@ def _facts(
     account: Account,
     query: SpendChangeQuery,
     question: Question,
-    compared: Compared,
+    compared: ComparisonRanges,
     sources: Sources,
     deadline: float | None,
 ) -> ChangeFacts:
@@ -74,7 +74,7 @@ def _facts(
     reason = compared.reason
     if current is not None and previous is not None:
         reason = not_comparable(sources.coverage, previous)
-    known = ChangeFacts(
+    facts = ChangeFacts(
         account=account,
         days=question.days,
         current=current,
@@ -86,22 +86,26 @@ def _facts(
         reason=reason,
     )
     if current is None or previous is None or reason:
-        return known
+        return facts
     plan = replace(
-        _plan(question, question.view, current, previous), apart=compared.apart, whole=question.days
+        _plan(question, question.view, current, previous),
+        source_overrides=compared.source_overrides,
+        whole=question.days,
     )
     read = _read(account, plan, sources, deadline)
-    findings, beside = (
+    findings, events = (
         _findings(account, question, sources, deadline),
-        found_beside(BesideFacts(account, current, previous, sources, question.filters, deadline)),
+        find_related_events(
+            RelatedEventFacts(account, current, previous, sources, question.filters, deadline)
+        ),
     )
     return replace(
-        known,
+        facts,
         sums=[each for each in read.sums if each.is_compared],
         metered=read.metered,
         note=read.note,
         findings=findings,
-        beside=beside,
+        beside=events,
         left_out=describe_left_out(question.days, compared, sources, read.sums),
     )
 
@@ -117,10 +121,10 @@ def _plan(question: Question, view: ViewUsed, current: DateRange, previous: Date
     )
 
 
-def _read(account: Account, plan: ChangePlan, sources: Sources, deadline: float | None) -> _Read:
+def _read(account: Account, plan: ChangePlan, sources: Sources, deadline: float | None) -> _ReadResult:
     sums = _run(account, plan, sources, deadline)
     if sums is not None:
-        return _Read(sums, metered=True)
+        return _ReadResult(sums, metered=True)
     sums = _run(account, replace(plan, metered=False), sources, deadline)
     if sums is None:
         names = " and ".join(dimension.name for dimension in plan.dimensions)
@@ -129,7 +133,7 @@ def _read(account: Account, plan: ChangePlan, sources: Sources, deadline: float 
             "something coarser.",
             field="group_by",
         )
-    return _Read(sums, metered=False, note=NOT_METERED)
+    return _ReadResult(sums, metered=False, note=NOT_METERED)
 
 
 def _run(
@@ -143,7 +147,7 @@ def _run(
         plan.days.end,
         plan,
         tag_keys=plan.tag_keys,
-        summed=True,
+        allow_rollups=True,
         manifest=sources.manifest,
         deadline=deadline,
     )

@@ -8,7 +8,15 @@ from finops.costs.answers import ViewUsed
 from finops.costs.queries.one_sided import one_sided_words
 from finops.insights.spend_change.answers import ChangeTotal, ComparedDays, Move
 from finops.lib.periods import DateRange
-from finops.lib.spoken import by_currency, cut, dimension_words, listed, money, percent, quoted
+from finops.lib.sentences import (
+    by_currency,
+    dimension_text,
+    join_with_and,
+    money,
+    percent_text,
+    quote,
+    truncate,
+)
 
 NAMED = 3
 NAMED_OF_SEVERAL = 2
@@ -42,20 +50,20 @@ def summary_of(
 ) -> str:
     """One plain sentence: what moved between which days, and what moved most."""
     if days is None or reason:
-        return f"The change of the spend of {quoted(account)} cannot be explained: {reason}"
+        return f"The change of the spend of {quote(account)} cannot be explained: {reason}"
     when = f"from {days.start_date} to {days.end_date}"
     if not totals:
-        return f"{quoted(account)} has no cost {when} nor before that matches{left_out}."
-    said = listed([_said(total) for total in totals])
+        return f"{quote(account)} has no cost {when} nor before that matches{left_out}."
+    totals_text = join_with_and([_total_text(total) for total in totals])
     before = f"{days.previous_start_date} to {days.previous_end_date}"
-    return f"{quoted(account)} spent {said} {when} than from {before} ({view.label}){left_out}{_most(totals, moves)}."
+    return f"{quote(account)} spent {totals_text} {when} than from {before} ({view.label}){left_out}{_largest_moves_text(totals, moves)}."
 
 
-def _said(total: ChangeTotal) -> str:
+def _total_text(total: ChangeTotal) -> str:
     if not total.change:
         return f"as much ({money(total.current_amount, total.currency)})"
     word = "more" if total.change > 0 else "less"
-    share = f" ({percent(abs(total.ratio))})" if total.ratio is not None else ""
+    share = f" ({percent_text(abs(total.ratio))})" if total.ratio is not None else ""
     once = (
         one_sided_words(total.current_amount, total.previous_amount, total.one_sided, total.currency)
         if total.one_sided is not None
@@ -64,28 +72,30 @@ def _said(total: ChangeTotal) -> str:
     return f"{money(abs(total.change), total.currency)} {word}{share}{once}"
 
 
-def _most(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
+def _largest_moves_text(totals: Sequence[ChangeTotal], moves: Sequence[Move]) -> str:
     """The largest moves of each currency; fewer where there are several."""
     count = NAMED if len(totals) == 1 else NAMED_OF_SEVERAL
     currencies = [total.currency for total in totals[:NAMED_CURRENCIES]]
-    named = [_named(move) for currency in currencies for move in _moved(moves, currency)[:count]]
-    return f"; most moved {listed(named)}" if named else ""
+    texts = [
+        _move_text(move) for currency in currencies for move in _moves_in_currency(moves, currency)[:count]
+    ]
+    return f"; most moved {join_with_and(texts)}" if texts else ""
 
 
-def _moved(moves: Sequence[Move], currency: str) -> list[Move]:
+def _moves_in_currency(moves: Sequence[Move], currency: str) -> list[Move]:
     """Those of one currency, largest first, without the rest."""
     return [move for move in moves if move.currency == currency and move.change and not move.other_groups]
 
 
-def _named(move: Move) -> str:
+def _move_text(move: Move) -> str:
     sign = "+" if move.change > 0 else "-"  # a plain hyphen, as numbers have it
-    return f"{quoted(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
+    return f"{quote(name_of(move))} ({sign}{money(abs(move.change), move.currency)}{_why(move)})"
 
 
 def name_of(move: Move) -> str:
     """What a person calls the group."""
     name = " / ".join(move.labels.get(dimension, value) for dimension, value in move.group.items())
-    return cut(name, NAME_LENGTH)
+    return truncate(name, NAME_LENGTH)
 
 
 def _why(move: Move) -> str:
@@ -131,14 +141,14 @@ def hint_of(moves: Sequence[Move], *, filtered: bool, reason: str) -> str:
     if reason:
         return "Choose days that getAccountContext says have data, or name the earlier days yourself."
     currencies = list(dict.fromkeys(move.currency for move in moves))
-    moved = [mine[0] for currency in currencies if (mine := _moved(moves, currency))]
-    if not moved and filtered:
+    largest_moves = [mine[0] for currency in currencies if (mine := _moves_in_currency(moves, currency))]
+    if not largest_moves and filtered:
         return "Check the values with listDimensionValues or widen the dates."
-    if not moved:
+    if not largest_moves:
         return "Nothing moved: compare with previous_year, or ask for other days."
-    dimension = next(iter(moved[0].group))
-    other = [name for name in DEEPER if name not in moved[0].group][:2]
-    which = "it" if len(moved) == 1 else "one"
-    named = moved[:NAMED_CURRENCIES]
-    values = by_currency([(cut(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
-    return f"{values} moved most: filter {dimension_words(dimension)} by {which} and group by {' or '.join(other)}."
+    dimension = next(iter(largest_moves[0].group))
+    other = [name for name in DEEPER if name not in largest_moves[0].group][:2]
+    which = "it" if len(largest_moves) == 1 else "one"
+    named = largest_moves[:NAMED_CURRENCIES]
+    values = by_currency([(truncate(move.group[dimension], NAME_LENGTH), move.currency) for move in named])
+    return f"{values} moved most: filter {dimension_text(dimension)} by {which} and group by {' or '.join(other)}."

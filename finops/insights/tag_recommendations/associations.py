@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from finops.allocation.rules.document import MAX_VALUE_LENGTH
-from finops.insights.tag_recommendations.alike import Amounts, rank, total_of
-from finops.insights.tag_recommendations.lake import AGREE, DIFFER, TOGETHER
-from finops.lib.money import added
+from finops.insights.tag_recommendations.lake import AGREE, DIFFER, KEY_PAIR
+from finops.insights.tag_recommendations.similarity import Amounts, rank, total_of
+from finops.lib.money import exact_sum
 
 CERTAIN = Decimal("0.95")
 """Of the cost with a value, so much has the same one, in every currency."""
@@ -23,7 +23,7 @@ DISAGREEING = Decimal("0.1")
 
 
 @dataclass
-class Beside:
+class TaggedCosts:
     """The cost of one account, service or name: with each value, and without."""
 
     values: dict[str, dict[str, Decimal]] = field(default_factory=dict)
@@ -39,40 +39,46 @@ class Association:
     names: tuple[str, ...]
 
 
-def associations(beside: Mapping[tuple[str, str], Beside], currencies: Sequence[str]) -> list[Association]:
+def associations(
+    tagged_costs: Mapping[tuple[str, str], TaggedCosts], currencies: Sequence[str]
+) -> list[Association]:
     """By dimension and value. `beside` by (dimension, name)."""
-    found: dict[tuple[str, str], list[str]] = {}
-    asked = [each for each in beside if each[0] != TOGETHER]
-    for dimension, name in sorted(asked, key=lambda each: (rank(beside[each].without, currencies), each)):
-        value = certain_value(beside[dimension, name])
+    names_by_value: dict[tuple[str, str], list[str]] = {}
+    keys = [each for each in tagged_costs if each[0] != KEY_PAIR]
+    for dimension, name in sorted(
+        keys, key=lambda each: (rank(tagged_costs[each].without, currencies), each)
+    ):
+        value = certain_value(tagged_costs[dimension, name])
         if value is not None:
-            found.setdefault((dimension, value), []).append(name)
-    return [Association(dimension, value, tuple(names)) for (dimension, value), names in found.items()]
+            names_by_value.setdefault((dimension, value), []).append(name)
+    return [
+        Association(dimension, value, tuple(names)) for (dimension, value), names in names_by_value.items()
+    ]
 
 
-def disagree(beside: Mapping[tuple[str, str], Beside]) -> bool:
+def is_contradictory(tagged_costs: Mapping[tuple[str, str], TaggedCosts]) -> bool:
     """Whether keys that were taken for one, by their values, mostly say something else where a line has both."""
-    agree, differ = (beside.get((TOGETHER, said), Beside()).without for said in (AGREE, DIFFER))
+    agree, differ = (tagged_costs.get((KEY_PAIR, side), TaggedCosts()).without for side in (AGREE, DIFFER))
     return any(amount > DISAGREEING * total_of([agree, differ])[each] for each, amount in differ.items())
 
 
-def certain_value(beside: Beside) -> str | None:
+def certain_value(tagged_costs: TaggedCosts) -> str | None:
     """The value that what has none surely lacks; None when nothing lacks one, or the rest does not agree."""
-    if not any(amount > 0 for amount in beside.without.values()):
+    if not any(amount > 0 for amount in tagged_costs.without.values()):
         return None
-    known = total_of(beside.values.values())
-    whole = total_of([known, beside.without])
-    if not all(known.get(each, Decimal(0)) >= EVIDENCE * amount for each, amount in whole.items()):
+    tagged = total_of(tagged_costs.values.values())
+    whole = total_of([tagged, tagged_costs.without])
+    if not all(tagged.get(each, Decimal(0)) >= EVIDENCE * amount for each, amount in whole.items()):
         return None
-    for value, amounts in beside.values.items():
-        if len(value) <= MAX_VALUE_LENGTH and _is_certain(amounts, known):
+    for value, amounts in tagged_costs.values.items():
+        if len(value) <= MAX_VALUE_LENGTH and _is_certain(amounts, tagged):
             return value
     return None
 
 
-def _is_certain(amounts: Amounts, known: Amounts) -> bool:
-    return any(amount > 0 for amount in known.values()) and all(
-        amounts.get(currency, Decimal(0)) >= CERTAIN * amount for currency, amount in known.items()
+def _is_certain(amounts: Amounts, tagged: Amounts) -> bool:
+    return any(amount > 0 for amount in tagged.values()) and all(
+        amounts.get(currency, Decimal(0)) >= CERTAIN * amount for currency, amount in tagged.items()
     )
 
 
@@ -80,10 +86,10 @@ Row = tuple[str, str, str | None, str, Decimal]
 """Dimension, name, value, currency, cost."""
 
 
-def read_beside(rows: Iterable[Row]) -> dict[tuple[str, str], Beside]:
-    found: dict[tuple[str, str], Beside] = {}
+def read_tagged_costs(rows: Iterable[Row]) -> dict[tuple[str, str], TaggedCosts]:
+    result: dict[tuple[str, str], TaggedCosts] = {}
     for dimension, name, value, currency, cost in rows:
-        each = found.setdefault((dimension, name), Beside())
+        each = result.setdefault((dimension, name), TaggedCosts())
         side = each.without if value is None else each.values.setdefault(value, {})
-        side[currency] = added([side.get(currency, Decimal(0)), cost])
-    return found
+        side[currency] = exact_sum([side.get(currency, Decimal(0)), cost])
+    return result

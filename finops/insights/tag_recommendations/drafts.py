@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from finops.allocation.rules import AllOf, Condition, Copy, CostTagDraft, Rule, Test
 from finops.allocation.rules.document import MAX_COPY_KEYS, MAX_RULES, MAX_VALUES
 from finops.costs.spend_query import Op
-from finops.insights.tag_recommendations.alike import PREFIXES, KeyGroup, Merge, key_meaning
 from finops.insights.tag_recommendations.associations import Association
-from finops.lib.spoken import cut
+from finops.insights.tag_recommendations.similarity import PREFIXES, KeyGroup, Merge, key_meaning
+from finops.lib.sentences import truncate
 
 NAME_LENGTH = 60
 
@@ -45,16 +45,16 @@ def start_of(group: KeyGroup, merged: Iterable[Merge] = ()) -> CostTagDraft:
         normalise=("trim", "lower"),
         map=tuple(_renames(merged).items())[:MAX_VALUES],
     )
-    return CostTagDraft(key=cut(key, 100), rules=(Rule(copy=copy),))
+    return CostTagDraft(key=truncate(key, 100), rules=(Rule(copy=copy),))
 
 
 def _renames(merged: Iterable[Merge]) -> dict[str, str]:
     """What becomes what once values are trimmed and in small letters."""
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     for merge in merged:
         folded = [each.strip().lower() for each in merge.spellings]
-        found |= {other: merge.target.lower() for other in folded if other != merge.target.lower()}
-    return found
+        renames |= {other: merge.target.lower() for other in folded if other != merge.target.lower()}
+    return renames
 
 
 def targets_of(draft: CostTagDraft | None, merged: Iterable[Merge]) -> tuple[str, ...]:
@@ -67,16 +67,16 @@ def with_copy(draft: CostTagDraft, keys: Sequence[str]) -> CostTagDraft:
     last = next((rule.copy for rule in reversed(draft.rules) if rule.copy), None)
     steps = last.normalise if last else ("trim", "lower")
     copy = Copy(keys=tuple(keys[:MAX_COPY_KEYS]), normalise=steps, map=last.map if last else ())
-    return _with(draft, Rule(copy=copy))
+    return _append_rule(draft, Rule(copy=copy))
 
 
 def with_merges(draft: CostTagDraft, merged: Iterable[Merge]) -> CostTagDraft:
     """The rules of a cost tag, giving the first spelling wherever they give another of them."""
     renames = {old: merge.target for merge in merged for old in merge.spellings if old != merge.target}
-    return replace(draft, rules=tuple(_renamed(rule, renames) for rule in draft.rules))
+    return replace(draft, rules=tuple(_rename_values(rule, renames) for rule in draft.rules))
 
 
-def _renamed(rule: Rule, renames: Mapping[str, str]) -> Rule:
+def _rename_values(rule: Rule, renames: Mapping[str, str]) -> Rule:
     if rule.copy is None:
         return replace(rule, value=renames.get(rule.value, rule.value))
     pairs = {old.lower(): (old, renames.get(new, new)) for old, new in rule.copy.map}
@@ -91,10 +91,10 @@ def with_association(draft: CostTagDraft, association: Association, without: Seq
     test = Test(dimension=association.dimension, op=op, values=association.names[:MAX_VALUES])
     absent = [Test(dimension=f"tag:{key}", op="absent") for key in without]
     when: Condition = AllOf((test, *absent)) if absent else test
-    return _with(draft, Rule(when=when, value=association.value))
+    return _append_rule(draft, Rule(when=when, value=association.value))
 
 
-def _with(draft: CostTagDraft, rule: Rule) -> CostTagDraft:
+def _append_rule(draft: CostTagDraft, rule: Rule) -> CostTagDraft:
     if len(draft.rules) >= MAX_RULES:
         return draft
     return replace(draft, rules=(*draft.rules, rule))

@@ -14,13 +14,13 @@ from typing import Any
 
 import ibis
 
-from finops.allocation.cost_tags.copying import mapped, normalised
+from finops.allocation.cost_tags.copy_expression import apply_map, apply_steps
 from finops.allocation.cost_tags.expression import CostTagValue
 from finops.allocation.rules import Normalisation
 from finops.costs.dimensions import Dimension, Expression
 from finops.costs.queries.cost_view import CostViewSettings
-from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, counts
-from finops.insights.tag_recommendations.alike import MANY_VALUES
+from finops.costs.queries.spend_lake import COST_COLUMNS, NO_CURRENCY, is_counted
+from finops.insights.tag_recommendations.similarity import MANY_VALUES
 from finops.lake.schema import tag_column
 
 VALUE_ROWS = 3 * MANY_VALUES
@@ -31,7 +31,7 @@ PREFIX = r"^[^-_./: ]{2,}[-_./: ]"
 """The beginning of a resource's name, with the sign that ends it."""
 
 
-TOGETHER, AGREE, DIFFER = "together", "agree", "differ"
+KEY_PAIR, AGREE, DIFFER = "together", "agree", "differ"
 STEPS: tuple[Normalisation, ...] = ("trim", "lower")
 
 
@@ -63,7 +63,7 @@ class ValuesBuild:
 
     def __call__(self, table: Any) -> Any:
         lines = _usage(table)
-        return _stacked(self._of(lines, place, value) for place, value in enumerate(self.subjects))
+        return _union(self._of(lines, place, value) for place, value in enumerate(self.subjects))
 
     def _of(self, lines: Any, place: int, value: Expression) -> Any:
         rows = lines.select(value=value(lines), currency=lines.currency, cost=lines.effective_cost)
@@ -75,7 +75,7 @@ class ValuesBuild:
 
 
 @dataclass(frozen=True)
-class Together:
+class KeyPair:
     """Keys of two meanings whose values are mostly the same: on one line, do they differ?"""
 
     ones: tuple[str, ...]
@@ -85,7 +85,9 @@ class Together:
     def differ(self, lines: Any) -> Any:
         """Null where a line does not have both."""
         one, other = (
-            mapped(normalised(ibis.coalesce(*[lines[tag_column(key)] for key in keys]), STEPS), self.renames)
+            apply_map(
+                apply_steps(ibis.coalesce(*[lines[tag_column(key)] for key in keys]), STEPS), self.renames
+            )
             for keys in (self.ones, self.others)
         )
         return one != other
@@ -99,7 +101,7 @@ class AssociationBuild:
     """
 
     subjects: tuple[Expression, ...]
-    together: tuple[tuple[int, Together], ...] = ()
+    key_pair: tuple[tuple[int, KeyPair], ...] = ()
 
     def __call__(self, table: Any) -> Any:
         lines = _usage(table)
@@ -107,27 +109,27 @@ class AssociationBuild:
         name, own = (
             column.lower().re_extract(PREFIX, 0) for column in (lines.resource_name, lines.resource_id)
         )
-        beside = [
+        tagged_costs = [
             ("account", lines.account_id),
             ("service", lines.service),
             ("resource", name),
             ("resource", own.nullif(name.coalesce(""))),
         ]
-        found = [
+        sums = [
             self._of(lines, place, value, dimension, column)
             for place, value in enumerate(self.subjects)
-            for dimension, column in beside
+            for dimension, column in tagged_costs
         ]
-        for place, pair in self.together:
-            said = pair.differ(lines).cases((True, DIFFER), (False, AGREE))
-            found.append(self._of(lines, place, _nothing, TOGETHER, said))
-        return _stacked(found)
+        for place, pair in self.key_pair:
+            agreement = pair.differ(lines).cases((True, DIFFER), (False, AGREE))
+            sums.append(self._of(lines, place, _no_lines, KEY_PAIR, agreement))
+        return _union(sums)
 
     def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
         rows = lines.select(
-            beside=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
+            tagged_costs=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
         )
-        rows = rows.filter(rows.beside != "")
+        rows = rows.filter(rows.tagged_costs != "")
         names = ["beside", "value", "currency"]
         sums = rows.group_by(names).aggregate(cost=rows.cost.sum(), lines=rows.count())
         return _most_lines(sums, names, ASSOCIATED_ROWS).mutate(
@@ -135,7 +137,7 @@ class AssociationBuild:
         )
 
 
-def _nothing(_lines: Any) -> Any:
+def _no_lines(_lines: Any) -> Any:
     return ibis.null("string")
 
 
@@ -143,12 +145,12 @@ def _most_lines(sums: Any, names: Sequence[str], count: int) -> Any:
     return sums.order_by([ibis.desc("lines"), *names]).limit(count)
 
 
-def _stacked(parts: Iterable[Any]) -> Any:
+def _union(parts: Iterable[Any]) -> Any:
     return ibis.union(*parts)
 
 
 @dataclass(frozen=True)
-class Covering:
+class CoverageRequest:
     """Which lines of a draft's dimension count: those that one of these rules gives its value, or that have one of
     these values."""
 
@@ -159,23 +161,23 @@ class Covering:
     def condition(self, lines: Any) -> Any:
         value = self.dimension.value
         assert isinstance(value, CostTagValue)  # noqa: S101 for the type checker
-        wanted = []
+        conditions = []
         if self.rules:
-            wanted.append(value.number(lines).isin(list(self.rules)))
+            conditions.append(value.number(lines).isin(list(self.rules)))
         if self.values:
-            wanted.append(value(lines).isin(list(self.values)))
-        return reduce(and_, wanted)
+            conditions.append(value(lines).isin(list(self.values)))
+        return reduce(and_, conditions)
 
 
 @dataclass(frozen=True)
 class CoveredBuild:
     """For each currency the cost in the account's view, and what each draft would cover of it."""
 
-    drafts: tuple[Covering, ...]
+    drafts: tuple[CoverageRequest, ...]
     view: CostViewSettings
 
     def __call__(self, table: Any) -> Any:
-        lines = table.filter(counts(table, self.view.charge_categories))
+        lines = table.filter(is_counted(table, self.view.charge_categories))
         amount = lines[COST_COLUMNS[self.view.basis]]
         covered = {
             f"covered{place}": amount.sum(where=draft.condition(lines))

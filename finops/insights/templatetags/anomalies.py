@@ -26,13 +26,13 @@ def signed_amount(amount: Decimal, currency: str) -> SafeString:
     return format_html(
         '<span class="amount">{}{} <span class="currency">{}</span></span>',
         sign,
-        amounts.plain(amount),
+        amounts.display_amount(amount),
         currency,
     )
 
 
 @register.filter
-def named(anomaly: AnomalyRow | Anomaly) -> str:
+def anomaly_name(anomaly: AnomalyRow | Anomaly) -> str:
     """`Amazon CloudFront`; of another dimension than the service with its name: `Team: Payments`."""
     label = anomaly.name if isinstance(anomaly, AnomalyRow) else anomaly.label
     name = label or anomaly.value

@@ -12,7 +12,7 @@ from finops.insights import charts
 from finops.insights.spend_change.answers import Effects, Move
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.words import WHY, badge_of
-from finops.insights.tag_recommendations.question import KINDS
+from finops.insights.tag_recommendations.tag_recommendations_query import KINDS
 
 register = template.Library()
 
@@ -49,12 +49,12 @@ def amounts_by_effect(effects: Effects) -> list[tuple[str, Decimal]]:
 
 
 @register.filter
-def explored(params: Mapping[str, Sequence[str]], move: Move) -> str:
+def explorer_params(params: Mapping[str, Sequence[str]], move: Move) -> str:
     """The cost explorer's question about a move: its group by day and usage type, with the same filters."""
-    kept = {name: values for name, values in params.items() if name in EXPLORED or name.startswith("f")}
-    taken = sum(1 for name in kept if name.startswith("f") and name[1:].isdigit())
-    narrowed: dict[str, Sequence[str]] = dict(kept)
-    for index, (dimension, value) in enumerate(move.group.items(), start=taken):
+    own_params = {name: values for name, values in params.items() if name in EXPLORED or name.startswith("f")}
+    filter_count = sum(1 for name in own_params if name.startswith("f") and name[1:].isdigit())
+    narrowed: dict[str, Sequence[str]] = dict(own_params)
+    for index, (dimension, value) in enumerate(move.group.items(), start=filter_count):
         narrowed |= {f"f{index}": [dimension], f"f{index}op": ["in"], f"f{index}v": [value]}
     narrowed["group_by"] = ["resource" if "usage_type" in move.group else "usage_type"]
     narrowed["granularity"] = ["day"]

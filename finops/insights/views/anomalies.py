@@ -69,17 +69,17 @@ COLUMNS: list[Column[Line]] = [
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?state=` and the parameters of a scope narrow the list: open by default; the most severe come first."""
-    asked = request.GET.get("state", "")
-    state = asked if asked in STATES else "open"
-    rows = queries.listed().select_related("source").prefetch_related("views")
+    state_param = request.GET.get("state", "")
+    state = state_param if state_param in STATES else "open"
+    rows = queries.primary_anomalies().select_related("source").prefetch_related("views")
     if state != "all":
         rows = rows.filter(state=state)
     sources = load_sources(request.account)
     scope, error = scope_from_params(request.GET.dict()), ""
     if scope:
         try:
-            found = queries.anomalies_in_scope(request.account, rows, CostScope(**scope), sources)
-            rows = rows.filter(pk__in=list(found.impacts))
+            scoped = queries.anomalies_in_scope(request.account, rows, CostScope(**scope), sources)
+            rows = rows.filter(pk__in=list(scoped.impacts))
         except UserError as problem:
             scope, error = {}, problem.message
     lines = [Line(queries.row_of(row), spark_values(row), row.get_kind_display()) for row in rows]

@@ -14,7 +14,7 @@ from accounts.doors import AccountRequest, account_page
 from accounts.forms import take_error
 from accounts.models import Role
 from finops.insights import queries, services
-from finops.insights.anomaly_charts import band_chart, cause_tables, explored
+from finops.insights.anomaly_charts import band_chart, cause_tables, explorer_query
 from finops.insights.anomaly_forms import NoteForm
 from finops.insights.models import Anomaly, AnomalyRun
 from finops.lib.errors import UserError
@@ -34,15 +34,15 @@ def page(request: AccountRequest, anomaly_key: str) -> HttpResponse:
 @account_page(Role.MEMBER)
 @require_POST
 def expect(request: AccountRequest, anomaly_key: str) -> HttpResponse:
-    said = "Marked as expected. The detector learns it within a minute."
-    return _marked(request, anomaly_key, services.mark_expected, said)
+    message = "Marked as expected. The detector learns it within a minute."
+    return _mark_response(request, anomaly_key, services.mark_expected, message)
 
 
 @account_page(Role.MEMBER)
 @require_POST
 def resolve(request: AccountRequest, anomaly_key: str) -> HttpResponse:
-    said = "Resolved. Should it go on, it opens again by itself."
-    return _marked(request, anomaly_key, services.resolve, said)
+    message = "Resolved. Should it go on, it opens again by itself."
+    return _mark_response(request, anomaly_key, services.resolve, message)
 
 
 @account_page(Role.MEMBER)
@@ -54,8 +54,8 @@ def reopen(request: AccountRequest, anomaly_key: str) -> HttpResponse:
     return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
 
 
-def _marked(
-    request: AccountRequest, anomaly_key: str, mark: Callable[..., Anomaly], said: str
+def _mark_response(
+    request: AccountRequest, anomaly_key: str, mark: Callable[..., Anomaly], message: str
 ) -> HttpResponse:
     anomaly, form = _anomaly(anomaly_key), NoteForm(request.POST)
     if form.is_valid():
@@ -69,7 +69,7 @@ def _marked(
         except UserError as error:
             take_error(form, error)
         else:
-            messages.success(request, said)
+            messages.success(request, message)
             return redirect("anomaly", slug=request.account.slug, anomaly_key=anomaly.key)
     return _page(request, anomaly, form)
 
@@ -83,7 +83,7 @@ def _page(request: AccountRequest, anomaly: Anomaly, form: NoteForm) -> HttpResp
         "band": band_chart(anomaly),
         "tables": cause_tables(anomaly, queries.causes_of_row(anomaly)),
         "events": queries.change_events(request.account, anomaly),
-        "explorer": explored(anomaly, through).to_params(),
+        "explorer": explorer_query(anomaly, through).to_params(),
         "form": form,
     }
     return render(request, "insights/anomaly.html", context, status=422 if form.errors else 200)

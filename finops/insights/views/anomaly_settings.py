@@ -57,11 +57,11 @@ def _page(request: AccountRequest, form: AnomalySettingsForm) -> HttpResponse:
     return render(request, "insights/anomaly_settings.html", {"form": form}, status=status)
 
 
-def _form(request: AccountRequest, row: AnomalySettings, given: Any) -> AnomalySettingsForm:
+def _form(request: AccountRequest, row: AnomalySettings, data: Any) -> AnomalySettingsForm:
     initial = {f"{WATCH}{place}": name for place, name in enumerate(row.watches, start=1)}
     initial |= {f"{MINIMUM}{currency}": amount for currency, amount in row.minimum_impacts.items()}
     return AnomalySettingsForm(
-        given,
+        data,
         initial=initial,
         choices=_choices(request, row),
         watches=MAX_WATCHES,
@@ -71,22 +71,22 @@ def _form(request: AccountRequest, row: AnomalySettings, given: Any) -> AnomalyS
 
 def _choices(request: AccountRequest, row: AnomalySettings) -> list[Any]:
     cost_tags = [(f"cost_tag:{key}", key) for key in CostTag.objects.values_list("key", flat=True)]
-    found = dimension_choices(
+    choices = dimension_choices(
         registry.kinds(),
         lake_queries.tag_keys(request.account),
         [name for name in row.watches if not name.startswith("cost_tag:")],
     )
-    plain = [each for each in found.plain if each[0] not in NOT_WATCHED]
-    groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", found.tags)]
+    plain = [each for each in choices.plain if each[0] not in NOT_WATCHED]
+    groups = [("Dimensions", plain), ("Cost tags", cost_tags), ("Tags", choices.tags)]
     return [group for group in groups if group[1]]
 
 
 def _currencies(request: AccountRequest, row: AnomalySettings) -> list[str]:
     """Those of the last 90 days' cost, of anomalies, and those set."""
-    known = {*row.minimum_impacts, *Anomaly.objects.values_list("currency", flat=True)}
+    currencies = {*row.minimum_impacts, *Anomaly.objects.values_list("currency", flat=True)}
     try:
         spent = query_spend(request.account, SpendQuery(period="last_90_days"))
     except UserError:
         # Only what the form offers: what is set is in PostgreSQL.
-        return sorted(known)
-    return sorted({*known, *(total.currency for total in spent.totals)})
+        return sorted(currencies)
+    return sorted({*currencies, *(total.currency for total in spent.totals)})

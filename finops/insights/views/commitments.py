@@ -11,17 +11,17 @@ from msgspec import structs
 
 from accounts.doors import AccountRequest, account_page
 from finops.costs.dimensions import registry
-from finops.costs.spend_query import asked
+from finops.costs.spend_query import query_from_params
 from finops.costs.views.choices import GRANULARITIES, OPS, PERIODS, dimension_choices
 from finops.insights.charts import commitment_charts
 from finops.insights.commitments.answers import CommitmentRow
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
-from finops.insights.commitments.question import CommitmentQuery
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, wants_csv
 from finops.lib.params import as_arguments
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 
 ALL_ROWS = 1_000_000
 ROWS_BY = [("commitment", "Commitment"), ("type", "Type")]
@@ -56,7 +56,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     query, status = FIRST_QUESTION, 200
     context: dict[str, Any] = {}
     try:
-        query = asked(dict(request.GET.lists()), FIRST_QUESTION)
+        query = query_from_params(dict(request.GET.lists()), FIRST_QUESTION)
         if wants_csv(request):
             answer = commitment_utilization(request.account, structs.replace(query, top=ALL_ROWS))
             return csv_of("commitments", COLUMNS, answer.rows)
@@ -68,7 +68,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         }
     except UserError as problem:
         status, context["error"] = 400, problem.message
-    return answer_page(
+    return render_query_page(
         request,
         page="insights/commitments.html",
         result="insights/_commitments_result.html",

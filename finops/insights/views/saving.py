@@ -17,8 +17,8 @@ from finops.insights.saving_forms import ActedForm, DismissForm
 from finops.insights.savings.answers import Recommendation, SavingsAnswer
 from finops.insights.savings.candidates import Candidate
 from finops.insights.savings.queries import ALL_ROWS, list_savings, recommendation
-from finops.insights.savings.question import SavingsQuery
 from finops.insights.savings.rules import RULES
+from finops.insights.savings.savings_query import SavingsQuery
 from finops.insights.services import savings as services
 from finops.lib import clock
 from finops.lib.errors import UserError
@@ -45,7 +45,7 @@ def dismiss(request: AccountRequest, saving_key: str) -> HttpResponse:
             reason=form.cleaned_data["reason"],
         )
 
-    if _written(form, write):
+    if _try_write(form, write):
         messages.success(request, "Dismissed. It counts in no total any more.")
         return redirect("savings", slug=request.account.slug)
     return _page(request, saving_key, form, _acted_form())
@@ -65,7 +65,7 @@ def act(request: AccountRequest, saving_key: str) -> HttpResponse:
             reason=form.cleaned_data["note"],
         )
 
-    if _written(form, write):
+    if _try_write(form, write):
         messages.success(
             request, "Marked as acted on. Two weeks of bills later this page shows what it saved."
         )
@@ -96,7 +96,7 @@ def _acted_form() -> ActedForm:
     return ActedForm(initial={"acted_on": clock.today()})
 
 
-def _written(form: forms.Form, write: Callable[[], None]) -> bool:
+def _try_write(form: forms.Form, write: Callable[[], None]) -> bool:
     if not form.is_valid():
         return False
     try:
@@ -123,7 +123,7 @@ def _page(request: AccountRequest, key: str, dismissing: DismissForm, acting: Ac
 
 
 def _row(answer: SavingsAnswer, key: str) -> Recommendation:
-    found = next((row for row in answer.recommendations if row.id == key), None)
-    if found is None:
+    row_found = next((row for row in answer.recommendations if row.id == key), None)
+    if row_found is None:
         raise Http404
-    return found
+    return row_found

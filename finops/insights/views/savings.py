@@ -14,8 +14,8 @@ from accounts.doors import AccountRequest, account_page
 from finops.insights.cost_scope import scope_from_params
 from finops.insights.savings.answers import Recommendation
 from finops.insights.savings.queries import ALL_ROWS, list_savings
-from finops.insights.savings.question import STATUSES, SavingsQuery
 from finops.insights.savings.rules import PRECEDENCE, RULES
+from finops.insights.savings.savings_query import STATUSES, SavingsQuery
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.lib.params import as_arguments
@@ -63,8 +63,8 @@ EXPORTED = [
 @require_safe
 def index(request: AccountRequest) -> HttpResponseBase:
     """`?status=`, `?rule=`, `?service=` and the parameters of a scope narrow the list; the largest saving comes first."""
-    asked = request.GET.get("status", "")
-    status = asked if asked in STATUSES else "open"
+    status_param = request.GET.get("status", "")
+    status = status_param if status_param in STATUSES else "open"
     rule = request.GET.get("rule", "")
     service = request.GET.get("service", "")
     scope = scope_from_params(request.GET.dict())
@@ -76,7 +76,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     except UserError as problem:
         error, scope = problem.message, {}
         answer = list_savings(request.account, SavingsQuery(status="all", limit=ALL_ROWS), evidence=3)
-    ours = [row for row in answer.recommendations if _is_asked(row, rule, service)]
+    ours = [row for row in answer.recommendations if _matches_filters(row, rule, service)]
     rows = [row for row in ours if status in ("all", row.status)]
     shown = listing(request, rows, COLUMNS, order="-saving")
     if wants_csv(request):
@@ -103,7 +103,7 @@ def _question(status: str, rule: str, scope: dict[str, str]) -> SavingsQuery:
     return msgspec.convert({"status": status, "rule": rule if rule in RULES else None, **scope}, SavingsQuery)
 
 
-def _is_asked(row: Recommendation, rule: str, service: str) -> bool:
+def _matches_filters(row: Recommendation, rule: str, service: str) -> bool:
     return rule in ("", row.rule) and (not service or service in _services_of(row))
 
 

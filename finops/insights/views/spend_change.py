@@ -13,18 +13,18 @@ from msgspec import structs
 from accounts.doors import AccountRequest, account_page
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import MAX_GROUPS, asked
+from finops.costs.spend_query import MAX_GROUPS, query_from_params
 from finops.costs.views.choices import BASES, COMPARISONS, OPS, PERIODS, dimension_choices
 from finops.insights.charts import move_name, waterfalls
 from finops.insights.spend_change.answers import Effects, SpendChangeAnswer
 from finops.insights.spend_change.effects import EFFECTS
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import DEFAULT_GROUP, DEFAULT_TOP, SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import DEFAULT_GROUP, DEFAULT_TOP, SpendChangeQuery
 from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 
 ALL_MOVES = 1_000_000
 TOPS = [(count, f"Top {count}") for count in (5, 10, 20, 30)]
@@ -38,7 +38,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     query, status = FIRST_QUESTION, 200
     context: dict[str, Any] = {}
     try:
-        query = asked(dict(request.GET.lists()), FIRST_QUESTION)
+        query = query_from_params(dict(request.GET.lists()), FIRST_QUESTION)
         if wants_csv(request):
             return _csv(explain_spend_change(request.account, structs.replace(query, top=ALL_MOVES)))
         answer = explain_spend_change(request.account, query)
@@ -49,7 +49,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
         }
     except UserError as problem:
         status, context["error"] = 400, problem.message
-    return answer_page(
+    return render_query_page(
         request,
         page="insights/spend_change.html",
         result="insights/_spend_change_result.html",

@@ -16,10 +16,14 @@ from finops.allocation.forms_cost_tags import CostTagForm
 from finops.allocation.models import CostTag
 from finops.allocation.views.cost_tag_editor import editor_page
 from finops.insights.tag_recommendations.answers import KeyCoverage, TagCover, TagRecommendation
-from finops.insights.tag_recommendations.queries import Found, find_recommendations, recommendation
-from finops.insights.tag_recommendations.question import KINDS
+from finops.insights.tag_recommendations.queries import (
+    TagRecommendationsResult,
+    find_recommendations,
+    recommendation,
+)
+from finops.insights.tag_recommendations.tag_recommendations_query import KINDS
 from finops.insights.templatetags.insights import tag_kind
-from finops.lib import spoken
+from finops.lib import sentences
 from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_of, listing, wants_csv
 
@@ -31,7 +35,7 @@ def _share(covers: Sequence[TagCover]) -> Decimal | None:
 
 
 def _amounts(covers: Sequence[TagCover]) -> list[str]:
-    return [spoken.money(each.amount, each.currency) for each in covers]
+    return [sentences.money(each.amount, each.currency) for each in covers]
 
 
 COLUMNS: list[Column[TagRecommendation]] = [
@@ -59,32 +63,32 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 def _page(request: AccountRequest, *, gone: bool = False) -> HttpResponseBase:
     try:
-        found = find_recommendations(request.account)
+        result = find_recommendations(request.account)
     except UserError as problem:
         context: dict[str, Any] = {"error": problem.message}
         return render(request, "insights/tag_recommendations.html", context, status=400)
-    asked = request.GET.get("kind", "")
-    kind = asked if asked in KINDS or asked == KEYS else ""
+    kind_param = request.GET.get("kind", "")
+    kind = kind_param if kind_param in KINDS or kind_param == KEYS else ""
     shown: Any
     columns: Any
     if kind == KEYS:
-        shown, columns = listing(request, found.keys, KEY_COLUMNS, order="-share"), KEY_COLUMNS
+        shown, columns = listing(request, result.keys, KEY_COLUMNS, order="-share"), KEY_COLUMNS
     else:
-        rows = [each.row for each in found.recommended if kind in ("", each.row.kind)]
+        rows = [each.row for each in result.details if kind in ("", each.row.kind)]
         shown, columns = listing(request, rows, COLUMNS, order="-share"), COLUMNS
     if wants_csv(request):
         return csv_of("tag-keys" if kind == KEYS else "tag-recommendations", columns, shown.rows)
-    context = {"found": found, "kind": kind, "tabs": _tabs(found), "listing": shown, "gone": gone}
+    context = {"found": result, "kind": kind, "tabs": _tabs(result), "listing": shown, "gone": gone}
     return render(request, "insights/tag_recommendations.html", context)
 
 
-def _tabs(found: Found) -> list[tuple[str, str, int]]:
+def _tabs(result: TagRecommendationsResult) -> list[tuple[str, str, int]]:
     """Name, title and number of each."""
-    kinds = [each.row.kind for each in found.recommended]
+    kinds = [each.row.kind for each in result.details]
     return [
         ("", "All", len(kinds)),
         *[(name, title, kinds.count(name)) for name, title in KINDS.items()],
-        (KEYS, "Keys by coverage", len(found.keys)),
+        (KEYS, "Keys by coverage", len(result.keys)),
     ]
 
 

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
-from finops.lib.forecasting.answers import Band, DayForecast, Forecast, Unforecastable, amount_of
-from finops.lib.forecasting.backtest import Accuracy, Trials, accuracy_of, spread_of, trials_of
-from finops.lib.forecasting.model import Day, Fitted, Kind, day_of, fitted
+from finops.lib.forecasting.backtest import Accuracy, Trials, accuracy_of, run_trials, spread_of
+from finops.lib.forecasting.model import Day, FittedModel, Kind, day_of, fit_model
+from finops.lib.forecasting.result import Band, DayForecast, Forecast, Unforecastable, amount_of
 from finops.lib.periods import DateRange
 
 __all__ = [
@@ -59,33 +59,33 @@ def forecast(
             f"A forecast needs at least {MIN_DAYS} days with data; the history has {count}."
         )
     first = min(recent)
-    found = (recent.get(first + timedelta(days=index)) for index in range((last - first).days + 1))
-    values = tuple(None if amount is None else float(amount) for amount in found)
-    learned = _learned(first, values, country)
+    amounts = (recent.get(first + timedelta(days=index)) for index in range((last - first).days + 1))
+    values = tuple(None if amount is None else float(amount) for amount in amounts)
+    trained = _train(first, values, country)
     days, lead = _days(horizon.start, horizon.days, country), (horizon.start - last).days
-    means = learned.model.means(days, lead, kind=learned.trials.kind)
+    means = trained.model.means(days, lead, kind=trained.trials.kind)
     return Forecast(
         horizon=horizon,
         history=DateRange(first, last),
         level=level,
-        model=_NAMES[learned.trials.kind],
+        model=_NAMES[trained.trials.kind],
         means=tuple(amount_of(mean) for mean in means),
-        spread=spread_of(learned.model, learned.trials.chosen, level, known=len(values)),
-        accuracy=accuracy_of(learned.trials.chosen, horizon.days),
+        spread=spread_of(trained.model, trained.trials.chosen, level, history_days=len(values)),
+        accuracy=accuracy_of(trained.trials.chosen, horizon.days),
     )
 
 
 @dataclass(frozen=True)
-class _Learned:
-    model: Fitted
+class _TrainedModel:
+    model: FittedModel
     trials: Trials
 
 
 @lru_cache(maxsize=256)
-def _learned(first: date, values: tuple[float | None, ...], country: str) -> _Learned:
+def _train(first: date, values: tuple[float | None, ...], country: str) -> _TrainedModel:
     """Kept by the days themselves, so never stale; about 40 KB each."""
     days = _days(first, len(values), country)
-    return _Learned(fitted(values, days), trials_of(values, days))
+    return _TrainedModel(fit_model(values, days), run_trials(values, days))
 
 
 def _days(first: date, count: int, country: str) -> list[Day]:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import sqrt
 from statistics import NormalDist, fmean
 
-from finops.lib.forecasting.model import KINDS, WEEK, Day, Fitted, Kind, Values, fitted
+from finops.lib.forecasting.model import KINDS, WEEK, Day, FittedModel, Kind, Values, fit_model
 
 STEP_DAYS = 13
 """Days between two trials: prime to the week, so that every weekday and part of the month is begun on."""
@@ -25,9 +25,9 @@ PRIOR_TRIALS = 3
 PRIOR_DRIFT = 0.5
 PRIOR_DAYS = 20
 PRIOR_GROWTH = 30
-CHOOSING = (7, 14, 30)
+SELECTION_LENGTHS = (7, 14, 30)
 MIN_TRIALS = 3
-CLEARLY: dict[Kind, float] = {"smooth": 1.0, "trending": 0.9}
+REQUIRED_ERROR_SHARE: dict[Kind, float] = {"smooth": 1.0, "trending": 0.9}
 """Another model than the plain one must be off by less than this share of what that is, and not by more over the LATEST
 trials: a little closer with a trend is chance, and one that was closer long ago alone was a season that has turned."""
 
@@ -36,7 +36,7 @@ LATEST = 6
 HALF_LIFE = 12
 """Trials after which an error counts half."""
 
-GROWN = 3.0
+MAX_LEVEL_GROWTH = 3.0
 """An error is scaled by how the level has changed since, up to so many times."""
 
 
@@ -68,7 +68,7 @@ def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
     whole, latest = _mean_error(plain), _mean_error(plain[:LATEST])
     closer: dict[Kind, float] = {
         kind: error
-        for kind, share in CLEARLY.items()
+        for kind, share in REQUIRED_ERROR_SHARE.items()
         if (error := _mean_error(trials[kind])) < share * whole
         and _mean_error(trials[kind][:LATEST]) < latest
     }
@@ -78,37 +78,45 @@ def _best(trials: Mapping[Kind, Sequence[Trial]]) -> Kind:
 def _mean_error(trials: Sequence[Trial]) -> float:
     """Of totals of up to 30 days, by day."""
     sizes = [
-        [abs(trial.errors[each]) / each for each in CHOOSING if each in trial.errors] for trial in trials
+        [abs(trial.errors[each]) / each for each in SELECTION_LENGTHS if each in trial.errors]
+        for trial in trials
     ]
-    known = [fmean(each) for each in sizes if each]
-    return fmean(known) if known else 0.0
+    means = [fmean(each) for each in sizes if each]
+    return fmean(means) if means else 0.0
 
 
-def trials_of(values: Values, days: Sequence[Day]) -> Trials:
+def run_trials(values: Values, days: Sequence[Day]) -> Trials:
     """Up to 20 forecasts from days of the last nine months, by each model. Cost: one fit each for all models."""
-    found: dict[Kind, list[Trial]] = {kind: [] for kind in KINDS}
+    trials: dict[Kind, list[Trial]] = {kind: [] for kind in KINDS}
     for back in range(WEEK, WEEK + STEP_DAYS * MAX_TRIALS, STEP_DAYS):
         end = len(values) - back
         training = sum(value is not None for value in values[: max(0, end)])
         if training < max(MIN_TRAINING, len(values) // 2):
             break
-        for kind, trial in _tried(values, days, end, min(back, LENGTHS[-1])).items():
-            found[kind].append(trial)
-    kind = _best(found)
-    return Trials(kind, found[kind])
+        for kind, trial in _run_trial(values, days, end, min(back, LENGTHS[-1])).items():
+            trials[kind].append(trial)
+    kind = _best(trials)
+    return Trials(kind, trials[kind])
 
 
-def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Kind, Trial]:
-    model = fitted(values[:end], days[:end])
-    came = values[end : end + count]
+def _run_trial(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Kind, Trial]:
+    model = fit_model(values[:end], days[:end])
+    actual_values = values[end : end + count]
     last_week = [value or 0.0 for value in values[end - WEEK : end]]
-    naive = _running([last_week[index % WEEK] - (value or 0.0) for index, value in enumerate(came)], came)
-    actual = _running([value or 0.0 for value in came], came)
-    lengths = [length for length in LENGTHS if length <= count and 4 * came[:length].count(None) <= length]
+    naive = _running_sums(
+        [last_week[index % WEEK] - (value or 0.0) for index, value in enumerate(actual_values)], actual_values
+    )
+    actual = _running_sums([value or 0.0 for value in actual_values], actual_values)
+    lengths = [
+        length for length in LENGTHS if length <= count and 4 * actual_values[:length].count(None) <= length
+    ]
 
     def trial(expected: Sequence[float]) -> Trial:
-        errors = [None if value is None else mean - value for mean, value in zip(expected, came, strict=True)]
-        running = _running([error or 0.0 for error in errors], came)
+        errors = [
+            None if value is None else mean - value
+            for mean, value in zip(expected, actual_values, strict=True)
+        ]
+        running = _running_sums([error or 0.0 for error in errors], actual_values)
         return Trial(
             errors={length: running[length - 1] for length in lengths},
             actual={length: actual[length - 1] for length in lengths},
@@ -121,10 +129,10 @@ def _tried(values: Values, days: Sequence[Day], end: int, count: int) -> dict[Ki
     return {kind: trial(model.means(ahead, kind=kind)) for kind in KINDS}
 
 
-def _running(values: Sequence[float], came: Values) -> list[float]:
+def _running_sums(values: Sequence[float], actual_values: Values) -> list[float]:
     """Running sums of the days that have data."""
-    known = (0.0 if day is None else value for value, day in zip(values, came, strict=True))
-    return list(accumulate(known))
+    present = (0.0 if day is None else value for value, day in zip(values, actual_values, strict=True))
+    return list(accumulate(present))
 
 
 @dataclass(frozen=True)
@@ -165,21 +173,23 @@ class Spread:
         """That of a total of `count` days of which the first is `lead` days ahead. What one day alone differs in from the
         sum of the parts counts once."""
         reach = lead + count - 1
-        drift, day = _between(self.drifts, reach), _between(self.daily, reach)
-        alone = self.noise**2 + drift**2
-        return sqrt(max(day**2, count * self.noise**2 + (count * drift) ** 2 + (day**2 - alone) / count))
+        drift, day = _interpolate(self.drifts, reach), _interpolate(self.daily, reach)
+        independent = self.noise**2 + drift**2
+        return sqrt(
+            max(day**2, count * self.noise**2 + (count * drift) ** 2 + (day**2 - independent) / count)
+        )
 
 
-def _between(known: dict[int, float], reach: int) -> float:
-    low = max([length for length in known if length <= reach], default=LENGTHS[0])
-    high = min([length for length in known if length >= reach], default=low)
+def _interpolate(by_length: dict[int, float], reach: int) -> float:
+    low = max([length for length in by_length if length <= reach], default=LENGTHS[0])
+    high = min([length for length in by_length if length >= reach], default=low)
     if low == high:
-        return known[low] * sqrt(max(1.0, reach / low))
+        return by_length[low] * sqrt(max(1.0, reach / low))
     share = (reach - low) / (high - low)
-    return (1 - share) * known[low] + share * known[high]
+    return (1 - share) * by_length[low] + share * by_length[high]
 
 
-def spread_of(model: Fitted, trials: Sequence[Trial], level: float, *, known: int) -> Spread:
+def spread_of(model: FittedModel, trials: Sequence[Trial], level: float, *, history_days: int) -> Spread:
     """The spread whose bands would have held in a share `level` of the trials; with few of them a cautious guess counts too.
 
     `known` is how many days of history there are."""
@@ -187,58 +197,62 @@ def spread_of(model: Fitted, trials: Sequence[Trial], level: float, *, known: in
     drifts: dict[int, float] = {}
     daily: dict[int, float] = {}
     drift = day = 0.0
-    doubt = PRIOR_DRIFT * (1 + PRIOR_DAYS / known)
-    scales = [_grown(model.level, trial.level) for trial in trials]
+    doubt = PRIOR_DRIFT * (1 + PRIOR_DAYS / history_days)
+    scales = [_level_growth(model.level, trial.level) for trial in trials]
     shares = [0.5 ** (index / HALF_LIFE) for index in range(len(trials))]
-    weighed = list(zip(trials, scales, shares, strict=True))
+    weighted = list(zip(trials, scales, shares, strict=True))
     before = 0
     for length in LENGTHS:
         totals = [
             (abs(trial.errors[length]) * sqrt(scale), share)
-            for trial, scale, share in weighed
+            for trial, scale, share in weighted
             if length in trial.errors
         ]
         days = [
             (abs(error) * scale, share)
-            for trial, scale, share in weighed
+            for trial, scale, share in weighted
             for ahead, error in trial.by_day
             if before < ahead <= length
         ]
         wander = (doubt * noise) ** 2 * (1 + length / PRIOR_GROWTH)
-        both = _both(totals, len(totals), level, factor, length * noise**2 + length**2 * wander)
+        both = _variance(totals, len(totals), level, factor, length * noise**2 + length**2 * wander)
         drift = max(drift, sqrt(max(0.0, both - length * noise**2)) / length)
         count = sum(any(before < ahead for ahead, _error in trial.by_day) for trial in trials)
         # A day shares the level's error, and where most days are alike the others still come.
         day = max(
-            day, sqrt(_both(days, count, level, factor, noise**2 + wander)), sqrt(drift**2 + (noise / 2) ** 2)
+            day,
+            sqrt(_variance(days, count, level, factor, noise**2 + wander)),
+            sqrt(drift**2 + (noise / 2) ** 2),
         )
         drifts[length], daily[length], before = drift, day, length
     return Spread(noise, drifts, daily)
 
 
-def _both(
+def _variance(
     errors: Sequence[tuple[float, float]], trials: int, level: float, factor: float, guess: float
 ) -> float:
     """The variance that so many trials' errors show; a larger guess widens it, the more the fewer they are, a smaller one
     never narrows it."""
     if not errors:
         return guess
-    seen: float = (_quantile(errors, level) / factor) ** 2
-    return max(seen, (trials * seen + PRIOR_TRIALS * guess) / (trials + PRIOR_TRIALS))
+    observed: float = (_quantile(errors, level) / factor) ** 2
+    return max(observed, (trials * observed + PRIOR_TRIALS * guess) / (trials + PRIOR_TRIALS))
 
 
-def _grown(now: float, then: float) -> float:
-    return min(GROWN, max(1 / GROWN, now / then)) if now > 0 and then > 0 else 1.0
+def _level_growth(now: float, then: float) -> float:
+    return min(MAX_LEVEL_GROWTH, max(1 / MAX_LEVEL_GROWTH, now / then)) if now > 0 and then > 0 else 1.0
 
 
 def _quantile(errors: Sequence[tuple[float, float]], level: float) -> float:
     """The size that so large a share of further errors will not exceed: of (size, weight), a further one weighing as much as
     the heaviest (split conformal prediction)."""
-    wanted = level * (sum(weight for _size, weight in errors) + max(weight for _size, weight in errors))
+    target_weight = level * (
+        sum(weight for _size, weight in errors) + max(weight for _size, weight in errors)
+    )
     reached = 0.0
     ordered = sorted(errors)
     for size, weight in ordered:
         reached += weight
-        if reached >= wanted - 1e-9:
+        if reached >= target_weight - 1e-9:
             return size
     return ordered[-1][0]

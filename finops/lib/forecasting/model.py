@@ -19,14 +19,14 @@ from finops.lib.periods import month_end
 
 WEEK = 7
 SEASON_WEEKS = 12
-MONTHS_SEEN = 3
+MONTHS_CONSIDERED = 3
 LAST_PLACES = 3
-CLEAR = 3.0
+CLEAR_NOISE_MULTIPLE = 3.0
 MONTH_EDGES = (1, -1)
 LEVEL_DAYS = (7, 14)
 TREND_WEEKS = 26
 MIN_TREND_WEEKS = 13
-STEADY = 0.8
+STEADY_AGREEMENT = 0.8
 DAMPING = 0.99
 RECENT_WEEKS = 8
 """Weeks whose trend the trending model takes as it is; back-tests on the series say whether it is used."""
@@ -67,13 +67,13 @@ class Day:
 @lru_cache(maxsize=4096)
 def day_of(day: date, country: str = "") -> Day:
     """`country`: whose public holidays count, if any."""
-    left = (month_end(day) - day).days
-    place = day.day if left >= LAST_PLACES else -1 - left
+    days_left = (month_end(day) - day).days
+    place = day.day if days_left >= LAST_PLACES else -1 - days_left
     return Day(day.weekday(), place, bool(country) and day in holidays_of(country, day.year))
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedModel:
     """`level` is that of the last days, `smooth` that of up to eight weeks, `slope` its change a day where half a year agrees
     on it, `recent` that of the last weeks whatever else; `noise` the spread of a day around all that."""
 
@@ -98,35 +98,38 @@ class Fitted:
         """The expected amounts of consecutive days, the first of which is `lead` days after the history's end."""
         slope = self.recent if kind == "trending" else self.slope
         level = self.smooth if kind == "smooth" else self.level
-        found, done = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
-        for ahead in range(1, lead + len(days)):
-            done += slope * DAMPING ** (ahead - 1)
-            if ahead >= lead:
-                day = days[ahead - lead]
-                found.append(level + done + self.season(day))
-        return found
+        means, growth = [], slope * sum(LEVEL_DAYS) / len(LEVEL_DAYS) / 3
+        for days_ahead in range(1, lead + len(days)):
+            growth += slope * DAMPING ** (days_ahead - 1)
+            if days_ahead >= lead:
+                day = days[days_ahead - lead]
+                means.append(level + growth + self.season(day))
+        return means
 
 
-def fitted(values: Values, days: Sequence[Day]) -> Fitted:
+def fit_model(values: Values, days: Sequence[Day]) -> FittedModel:
     """The model of these days. Cost: about 0.6 ms for 400 days."""
     base = _bases(values)
-    gaps = _less(values, base)
+    gaps = _subtract(values, base)
     weekdays = _weekdays(gaps, days)
     holiday = _holiday(gaps, days, weekdays)
-    rest = _less(gaps, [_weekday(weekdays, holiday, day) for day in days])
+    rest = _subtract(gaps, [_weekday(weekdays, holiday, day) for day in days])
     places = _places(rest, days)
     if places:
-        gaps = _less(gaps, [places.get(day.place, 0.0) for day in days])
+        gaps = _subtract(gaps, [places.get(day.place, 0.0) for day in days])
         weekdays = _weekdays(gaps, days)
     seasons = [_weekday(weekdays, holiday, day) + places.get(day.place, 0.0) for day in days]
-    plain = _less(values, seasons)
+    plain = _subtract(values, seasons)
     weeks = [(-index, median(each)) for index, each in enumerate(_weeks(plain)[:TREND_WEEKS]) if each]
-    known = _known(plain)
-    level, noise = _level(known, LEVEL_DAYS), _noise(_known(_less(plain, base))[-SEASON_WEEKS * WEEK :])
+    present = _present(plain)
+    level, noise = (
+        _level(present, LEVEL_DAYS),
+        _noise(_present(_subtract(plain, base))[-SEASON_WEEKS * WEEK :]),
+    )
     reach = SMOOTH_REACH * noise
-    return Fitted(
+    return FittedModel(
         level=level,
-        smooth=min(level + reach, max(level - reach, _level(known, SMOOTH_DAYS))),
+        smooth=min(level + reach, max(level - reach, _level(present, SMOOTH_DAYS))),
         slope=_slope(weeks),
         recent=_recent(weeks),
         weekdays=weekdays,
@@ -155,23 +158,26 @@ def _holiday(gaps: Values, days: Sequence[Day], weekdays: Sequence[float]) -> fl
     return min(1.0, max(0.0, median(ways)))
 
 
-def _known(values: Values) -> list[float]:
+def _present(values: Values) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _less(values: Values, taken: Sequence[float]) -> list[float | None]:
-    return [None if value is None else value - less for value, less in zip(values, taken, strict=True)]
+def _subtract(values: Values, subtrahends: Sequence[float]) -> list[float | None]:
+    return [
+        None if value is None else value - subtrahend
+        for value, subtrahend in zip(values, subtrahends, strict=True)
+    ]
 
 
-def _middle(values: Sequence[float]) -> float:
+def _interquartile_mean(values: Sequence[float]) -> float:
     """The mean of the middle half."""
     ordered = sorted(values)
     cut = len(ordered) // 4
     return fmean(ordered[cut : len(ordered) - cut])
 
 
-def _level(known: Sequence[float], windows: Sequence[int]) -> float:
-    return fmean(_middle(known[-count:]) for count in windows)
+def _level(values: Sequence[float], windows: Sequence[int]) -> float:
+    return fmean(_interquartile_mean(values[-count:]) for count in windows)
 
 
 def _noise(rest: Sequence[float]) -> float:
@@ -181,7 +187,7 @@ def _noise(rest: Sequence[float]) -> float:
 
 def _weeks(values: Values) -> list[list[float]]:
     """The known values of each week, counted back from the end, the last week first."""
-    return [_known(values[max(0, end - WEEK) : end]) for end in range(len(values), 0, -WEEK)]
+    return [_present(values[max(0, end - WEEK) : end]) for end in range(len(values), 0, -WEEK)]
 
 
 def _bases(values: Values) -> list[float]:
@@ -197,30 +203,30 @@ def _bases(values: Values) -> list[float]:
 
 def _weekdays(gaps: Values, days: Sequence[Day]) -> tuple[float, ...]:
     recent = SEASON_WEEKS * WEEK
-    found: list[list[float]] = [[] for _ in range(WEEK)]
+    by_weekday: list[list[float]] = [[] for _ in range(WEEK)]
     for gap, day in zip(gaps[-recent:], days[-recent:], strict=True):
         if gap is not None:
-            found[day.weekday].append(gap)
-    return tuple(_middle(each) if each else 0.0 for each in found)
+            by_weekday[day.weekday].append(gap)
+    return tuple(_interquartile_mean(each) if each else 0.0 for each in by_weekday)
 
 
 def _places(rest: Values, days: Sequence[Day]) -> dict[int, float]:
     """Places of the month that stood out the same way, clearly at least twice of the last three times or half as
     clearly all three; the first and the last day, when fees and taxes are charged, also when there was one alone."""
-    clear = CLEAR * _noise(_known(rest))
-    seen: dict[int, list[float]] = defaultdict(list)
+    clear = CLEAR_NOISE_MULTIPLE * _noise(_present(rest))
+    recent_values: dict[int, list[float]] = defaultdict(list)
     for value, day in zip(reversed(rest), reversed(days), strict=True):
-        if value is not None and len(seen[day.place]) < MONTHS_SEEN:
-            seen[day.place].append(value)
-    return {place: median(each) for place, each in seen.items() if _returns(place, each, clear)}
+        if value is not None and len(recent_values[day.place]) < MONTHS_CONSIDERED:
+            recent_values[day.place].append(value)
+    return {place: median(each) for place, each in recent_values.items() if _recurs(place, each, clear)}
 
 
-def _returns(place: int, seen: Sequence[float], clear: float) -> bool:
-    if len(seen) == 1:
-        return place in MONTH_EDGES and abs(seen[0]) > 2 * clear
+def _recurs(place: int, values: Sequence[float], clear: float) -> bool:
+    if len(values) == 1:
+        return place in MONTH_EDGES and abs(values[0]) > 2 * clear
     for way in (1, -1):
-        sizes = sorted(way * value for value in seen)
-        if sizes[-2] > clear or (len(sizes) == MONTHS_SEEN and sizes[0] > clear / 2):
+        sizes = sorted(way * value for value in values)
+        if sizes[-2] > clear or (len(sizes) == MONTHS_CONSIDERED and sizes[0] > clear / 2):
             return True
     return False
 
@@ -232,7 +238,7 @@ def _slope(weeks: Sequence[tuple[int, float]]) -> float:
         return 0.0
     slopes = _slopes(weeks)
     agreed = abs(sum(slope > 0 for slope in slopes) - sum(slope < 0 for slope in slopes)) / len(slopes)
-    sure = min(1.0, max(0.0, 2 * (agreed - STEADY) / (1 - STEADY)))
+    sure = min(1.0, max(0.0, 2 * (agreed - STEADY_AGREEMENT) / (1 - STEADY_AGREEMENT)))
     return sure * median(slopes) / WEEK
 
 

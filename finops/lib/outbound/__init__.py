@@ -9,7 +9,16 @@ An error's text names the host and never the rest of the URL, which holds secret
 """
 
 from finops.lib.outbound.addresses import is_public
-from finops.lib.outbound.places import NoAnswer, Refused, Resolver, resolving_with
-from finops.lib.outbound.sending import Answer, check_url, post
+from finops.lib.outbound.client import Response, check_url, post
+from finops.lib.outbound.endpoints import DeliveryTimeout, Resolver, UrlRefused, use_resolver
 
-__all__ = ["Answer", "NoAnswer", "Refused", "Resolver", "check_url", "is_public", "post", "resolving_with"]
+__all__ = [
+    "DeliveryTimeout",
+    "Resolver",
+    "Response",
+    "UrlRefused",
+    "check_url",
+    "is_public",
+    "post",
+    "use_resolver",
+]

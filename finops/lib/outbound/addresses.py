@@ -17,18 +17,18 @@ def is_public(address: str) -> bool:
     documentation; an address of NAT64 (64:ff9b::/96) is judged by the IPv4 address it leads to.
     """
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address) and found in _NAT64:
-        found = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-    if isinstance(found, ipaddress.IPv4Address):
-        return found.is_global and not any(found in network for network in _NEVER_4)
-    return found.is_global and found in _GIVEN_OUT and not any(found in network for network in _NEVER_6)
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed in _NAT64:
+        parsed = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return parsed.is_global and not any(parsed in network for network in _NEVER_4)
+    return parsed.is_global and parsed in _ALLOCATED_6 and not any(parsed in network for network in _NEVER_6)
 
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-_GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
+_ALLOCATED_6 = ipaddress.IPv6Network("2000::/3")
 _NEVER_4 = tuple(
     ipaddress.IPv4Network(text)
     for text in (
@@ -45,10 +45,10 @@ _NEVER_6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002
 def is_allowed(address: str) -> bool:
     """Whether it lies in ALERT_ALLOWED_NETWORKS."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return any(found in network for network in _networks(tuple(settings.ALERT_ALLOWED_NETWORKS)))
+    return any(parsed in network for network in _networks(tuple(settings.ALERT_ALLOWED_NETWORKS)))
 
 
 @cache

@@ -51,7 +51,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host, port, activated = options["host"], options["port"], self._activated()
+        host, port, activated = options["host"], options["port"], self._activated_socket()
         if activated is not None:
             host, port = activated.getsockname()[:2]
         demo = not (options["no_demo"] or settings.PRODUCTION)
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         finally:
             up.stop()
 
-    def _activated(self) -> socket.socket | None:
+    def _activated_socket(self) -> socket.socket | None:
         try:
             return server.activated_socket()
         except (ValueError, OSError) as error:
@@ -148,9 +148,9 @@ class Up:
             self.ledger.claim()
         except AlreadyRunning as error:
             raise CommandError(
-                f"This checkout already runs (process {error.seen.get('pid', '?')}) at "
-                f"{error.seen.get('url', 'an address it has not noted yet')}. Stop it with Ctrl-C there, or with "
-                f"kill {error.seen.get('pid', '')}. A second console needs its own VAR_DIR and --port."
+                f"This checkout already runs (process {error.state.get('pid', '?')}) at "
+                f"{error.state.get('url', 'an address it has not noted yet')}. Stop it with Ctrl-C there, or with "
+                f"kill {error.state.get('pid', '')}. A second console needs its own VAR_DIR and --port."
             ) from error
 
     def _stop_leftovers(self) -> None:
@@ -173,61 +173,61 @@ class Up:
 
     def _start_postgres(self) -> None:
         cluster = embedded.development_cluster(settings.VAR_DIR)
-        with self._step("PostgreSQL") as done:
+        with self._step("PostgreSQL") as details:
             embedded.prepare(cluster, settings.VAR_DIR)
-            made = not cluster.exists
-            if made:
+            is_new = not cluster.exists
+            if is_new:
                 cluster.create()
             self.cluster = cluster
             cluster.start()
             self.server_watch = ServerWatch(cluster, self.say)
-            done.append(f"{'created and ' if made else ''}started in {cluster.home}")
+            details.append(f"{'created and ' if is_new else ''}started in {cluster.home}")
             if cluster.owner is not None:
-                done.append(f"as user {cluster.owner.name} (it refuses to run as root)")
+                details.append(f"as user {cluster.owner.name} (it refuses to run as root)")
 
     def _migrate(self) -> None:
         from django.db.migrations.recorder import MigrationRecorder
 
-        with self._step("Database tables") as done:
+        with self._step("Database tables") as details:
             recorder = MigrationRecorder(connection)
             before = len(recorder.applied_migrations())
             call_command("migrate", verbosity=0, interactive=False)
             applied = len(recorder.applied_migrations()) - before
-            done.append(f"{applied} migrations applied" if applied else "up to date")
+            details.append(f"{applied} migrations applied" if applied else "up to date")
 
     def _build_static(self) -> None:
-        with self._step("Static files") as done:
-            done.append(static_build.build_if_changed())
+        with self._step("Static files") as details:
+            details.append(static_build.build_if_changed())
 
     def _load_demo(self) -> None:
         if not self.demo or not demo_box.is_due(settings.VAR_DIR, has_accounts=Account.objects.exists()):
             return
-        with self._step("Demo data") as done:
+        with self._step("Demo data") as details:
             try:
-                with demo_box.loading(settings.VAR_DIR):
+                with demo_box.mark_loading(settings.VAR_DIR):
                     self._manage("load_demo", "--verbosity", "0")
-                done.append("a year of an invented company, up to yesterday")
+                details.append("a year of an invented company, up to yesterday")
             except StepFailed as error:
                 # No reason to keep somebody from her own data; the next start tries again.
-                done.append(f"{error} The console runs without it")
+                details.append(f"{error} The console runs without it")
 
     def _start_programs(self, listening: socket.socket) -> None:
-        with self._step("Web server") as done:
+        with self._step("Web server") as details:
             listening.listen(server.BACKLOG)
             for program in server.programs(
                 listening, settings.WEB_PROCESSES, self._environment(), self.local_url
             ):
                 self.supervisor.start(program)
             self._await_answer()
-            done.append(f"answers on {self.host}:{self.port}")
-        with self._step("Workers") as done:
+            details.append(f"answers on {self.host}:{self.port}")
+        with self._step("Workers") as details:
             # One lake query at a time: people at their pages come first.
-            alone = {**self._environment(), "LAKE_CONCURRENCY": "1"}
+            worker_environment = {**self._environment(), "LAKE_CONCURRENCY": "1"}
             for name, command in worker_commands():
                 self.supervisor.start(
-                    Program(name, command, alone, hearts=(BEAT if name == BEAT else WORKER,))
+                    Program(name, command, worker_environment, heartbeats=(BEAT if name == BEAT else WORKER,))
                 )
-            done.append("started")
+            details.append("started")
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + FIRST_ANSWER_SECONDS
@@ -268,7 +268,7 @@ class Up:
         self.ledger.write(self.public_url, [*step, *self.supervisor.programs])
 
     def _show(self, seconds: float) -> None:
-        demo_box.readdress(settings.VAR_DIR / "demo.json", self.public_url)
+        demo_box.update_addresses(settings.VAR_DIR / "demo.json", self.public_url)
         self.say("")
         for line in demo_box.lines(settings.VAR_DIR / "demo.json", self.public_url):
             self.say(line)

@@ -13,7 +13,7 @@ from finops.unitcosts.answers import UnitCostAnswer, UnitCostTotal
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries.shares import currency_of
 from finops.unitcosts.queries.unit_cost import query_unit_cost
-from finops.unitcosts.saved import question_of
+from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 
@@ -36,14 +36,14 @@ def per_unit(per: int, unit: str | None, metric: str) -> str:
     """`request`, `1,000 requests`, `1 EUR of revenue`: units in the sender's own word, where there is one."""
     if money := currency_of(unit):
         return f"{per:,} {money} of {metric}"
-    said = unit or metric
+    word = unit or metric
     if per == 1:
-        return said
-    is_word = said.isascii() and said.isalpha() and said.islower() and len(said) > 2
-    return f"{per:,} {said}{'s' if is_word and not said.endswith('s') else ''}"
+        return word
+    is_word = word.isascii() and word.isalpha() and word.islower() and len(word) > 2
+    return f"{per:,} {word}{'s' if is_word and not word.endswith('s') else ''}"
 
 
-def shown_question(metric: UnitMetric) -> UnitCostQuery:
+def card_query(metric: UnitMetric) -> UnitCostQuery:
     """The saved question over the last 30 days, by day, against the 30 before."""
     return replace(
         question_of(metric), period="last_30_days", granularity="day", compare_to="previous_period"
@@ -57,7 +57,7 @@ def cards_of(account: Account, metrics: Iterable[UnitMetric]) -> list[Card]:
 
 def _card(account: Account, metric: UnitMetric) -> Card:
     try:
-        answer = query_unit_cost(account, replace(shown_question(metric), mode="total"))
+        answer = query_unit_cost(account, replace(card_query(metric), mode="total"))
     except UserError as problem:  # such as a cost tag that is gone since: the others are fine
         return Card(metric, problem=problem.message)
     return Card(metric, answer.totals, answer, "" if answer.totals else answer.summary)

@@ -16,7 +16,7 @@ def customer_key(account: Account) -> str:
     return CustomerKey.objects.filter(account=account).values_list("dimension", flat=True).first() or ""
 
 
-def needed_customer_key(account: Account, *, why: str) -> str:
+def require_customer_key(account: Account, *, why: str) -> str:
     """The customer key; UserError when the account has chosen none."""
     key = customer_key(account)
     if not key:
@@ -35,11 +35,11 @@ def aliases_of(account: Account) -> dict[str, str]:
 
 
 def customers_of(
-    account: Account, ids: Collection[str], aliases: dict[str, str], used: Collection[str]
+    account: Account, ids: Collection[str], aliases: dict[str, str], usage_ids: Collection[str]
 ) -> Customers:
     """What is known of these ids; those in `used` are customers whatever the table says. One query."""
-    wanted = {*ids, *used, *(aliases[value] for value in ids if value in aliases)}
-    known = Customer.objects.filter(account=account, customer_id__in=wanted).values_list(
+    customer_ids = {*ids, *usage_ids, *(aliases[value] for value in ids if value in aliases)}
+    names = Customer.objects.filter(account=account, customer_id__in=customer_ids).values_list(
         "customer_id", "name"
     )
-    return Customers({**dict.fromkeys(used, ""), **dict(known)}, aliases)
+    return Customers({**dict.fromkeys(usage_ids, ""), **dict(names)}, aliases)

@@ -19,7 +19,7 @@ MILLION = 6
 _WIDE = Context(prec=60)
 
 
-def divided(
+def divide_cost(
     cost: Decimal | None, usage: Decimal | None, *, per: int = 1, unused: str = NOT_USED
 ) -> tuple[Decimal | None, str]:
     """(cost of `per` units, "") or (None, why not). The product is exact, the quotient is rounded once.

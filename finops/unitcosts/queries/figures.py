@@ -11,8 +11,8 @@ from finops.costs.answers import Change, SpendTotal
 from finops.costs.queries.buckets import Bucket
 from finops.costs.queries.spend_answer import ENOUGH_DAYS
 from finops.costs.queries.spend_lake import NO_CURRENCY
-from finops.lib.money import added, ratio, subtracted
-from finops.lib.spoken import cut, money
+from finops.lib.money import exact_difference, exact_sum, ratio
+from finops.lib.sentences import money, truncate
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -24,9 +24,9 @@ from finops.unitcosts.answers import (
     UnitCostRow,
     UnitCostTotal,
 )
-from finops.unitcosts.queries.division import NOT_USED, divided, per_million
-from finops.unitcosts.queries.join import Joined, joined
-from finops.unitcosts.queries.reading import Facts
+from finops.unitcosts.queries.division import NOT_USED, divide_cost, per_million
+from finops.unitcosts.queries.facts import Facts
+from finops.unitcosts.queries.join import CustomerCost, join_by_customer
 from finops.unitcosts.queries.shares import currency_of
 
 NOTHING = Decimal(0)
@@ -41,7 +41,7 @@ WHY = {
 }
 
 
-def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[Joined]) -> list[UnitCostTotal]:
+def totals_of(facts: Facts, spent: Sequence[SpendTotal], rows: Sequence[CustomerCost]) -> list[UnitCostTotal]:
     """One for each currency that has cost; each is divided by the whole usage."""
     return [_total(facts, total, rows) for total in spent]
 
@@ -54,10 +54,10 @@ def _of_other_currency(facts: Facts, currency: str, usage: Decimal | None) -> st
     return f"The usage is {money(usage, earned)}: cost in {currency} is not divided by another currency."
 
 
-def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostTotal:
+def _total(facts: Facts, spent: SpendTotal, rows: Sequence[CustomerCost]) -> UnitCostTotal:
     other = _of_other_currency(facts, spent.currency, facts.used)
     used = None if other else facts.used
-    unit_cost, reason = divided(spent.amount, used, per=facts.query.units, unused=other or facts.unused)
+    unit_cost, reason = divide_cost(spent.amount, used, per=facts.query.units, unused=other or facts.unused)
     mine = [row.cost for row in rows if row.currency == spent.currency and row.customer_id is None]
     return UnitCostTotal(
         cost=spent.amount,
@@ -66,7 +66,7 @@ def _total(facts: Facts, spent: SpendTotal, rows: Sequence[Joined]) -> UnitCostT
         unit_cost=unit_cost,
         reason=reason,
         unit_cost_per_million=per_million(unit_cost, per=facts.query.units),
-        unmatched_cost=added(mine) if mine else None,
+        unmatched_cost=exact_sum(mine) if mine else None,
         inside=[part for part in spent.inside if part.amount],
         left_out=spent.left_out,
         left_out_amount=spent.left_out_amount,
@@ -80,7 +80,7 @@ def _bucket(facts: Facts, spent: SpendTotal, bucket: Bucket) -> UnitCostBucket:
     usage = facts.usage.buckets.get(bucket.start)
     other = _of_other_currency(facts, spent.currency, usage)
     usage = None if other else usage
-    unit_cost, reason = divided(cost, usage, per=facts.query.units, unused=other or NOT_USED)
+    unit_cost, reason = divide_cost(cost, usage, per=facts.query.units, unused=other or NOT_USED)
     return UnitCostBucket(
         start_date=bucket.start,
         cost=cost,
@@ -99,8 +99,8 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
     other = _of_other_currency(facts, spent.currency, NOTHING)
     if other:
         now = earlier = None
-    current, _reason = divided(spent.current_amount, now.total if now else None, per=per)
-    previous, reason = divided(
+    current, _reason = divide_cost(spent.current_amount, now.total if now else None, per=per)
+    previous, reason = divide_cost(
         spent.previous_amount,
         earlier.total if earlier else None,
         per=per,
@@ -108,14 +108,18 @@ def _change(facts: Facts, spent: Change | None) -> UnitCostChange | None:
     )
     reason = spent.reason if spent.change is None else reason
     reason = reason or _too_few_days(facts) or ("" if current is not None else "There is no unit cost now.")
-    moved = (
-        subtracted(current, previous) if not reason and current is not None and previous is not None else None
+    difference = (
+        exact_difference(current, previous)
+        if not reason and current is not None and previous is not None
+        else None
     )
-    share = ratio(moved, previous.copy_abs()) if moved is not None and previous is not None else None
+    share = (
+        ratio(difference, previous.copy_abs()) if difference is not None and previous is not None else None
+    )
     return UnitCostChange(
         current_unit_cost=current,
         previous_unit_cost=None if spent.change is None else previous,
-        change=moved,
+        change=difference,
         ratio=share,
         previous_cost=spent.previous_amount,
         previous_usage=earlier.total if earlier else None,
@@ -140,11 +144,11 @@ def _too_few_days(facts: Facts) -> str:
     )
 
 
-def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
+def join_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[CustomerCost]:
     """Every customer and unmatched value; none in mode total."""
     if facts.customers is None or facts.query.mode != "per_customer":
         return []
-    return joined(
+    return join_by_customer(
         facts.cost.by_value(),
         facts.quantities,
         facts.customers,
@@ -153,19 +157,19 @@ def joined_rows(facts: Facts, spent: Sequence[SpendTotal]) -> list[Joined]:
     )
 
 
-def row_of(facts: Facts, row: Joined) -> UnitCostRow:
+def row_of(facts: Facts, row: CustomerCost) -> UnitCostRow:
     usage = row.usage.whole if row.usage else None
     other = _of_other_currency(facts, row.currency, usage)
     usage = None if other else usage
-    why = " ".join(said for said in (WHY.get(row.status, ""), other) if said)
-    unit_cost, reason = divided(row.cost, usage, per=facts.query.units, unused=why)
+    why = " ".join(reason_part for reason_part in (WHY.get(row.status, ""), other) if reason_part)
+    unit_cost, reason = divide_cost(row.cost, usage, per=facts.query.units, unused=why)
     if row.status == NO_COST:
         unit_cost, reason = None, why
     return UnitCostRow(
         customer_id=row.customer_id,
-        name=cut(row.name, NAME_LENGTH),
+        name=truncate(row.name, NAME_LENGTH),
         status=row.status,
-        direct_cost=subtracted(row.cost, row.allocated),
+        direct_cost=exact_difference(row.cost, row.allocated),
         allocated_cost=row.allocated,
         cost=row.cost,
         currency=row.currency,
@@ -177,7 +181,7 @@ def row_of(facts: Facts, row: Joined) -> UnitCostRow:
     )
 
 
-def _shown_values(row: Joined) -> list[str]:
+def _shown_values(row: CustomerCost) -> list[str]:
     """What of the customer key was added up, where it is not just the id."""
     if row.values == [row.customer_id]:
         return []
@@ -185,25 +189,30 @@ def _shown_values(row: Joined) -> list[str]:
     return row.values if more <= 0 else [*row.values[:SHOWN_VALUES], f"… and {more} more"]
 
 
-def with_series(facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[Joined]) -> list[UnitCostRow]:
+def with_series(
+    facts: Facts, rows: Sequence[UnitCostRow], every: Sequence[CustomerCost]
+) -> list[UnitCostRow]:
     """The rows, those of customers that have cost and usage with their unit cost in each bucket."""
-    known = {
+    rows_by_customer = {
         (row.customer_id, row.currency): row
         for row in every
         if row.status == MATCHED and not _of_other_currency(facts, row.currency, NOTHING)
     }
-    return [_with_series(facts, row, known.get((row.customer_id, row.currency))) for row in rows]
+    return [_with_series(facts, row, rows_by_customer.get((row.customer_id, row.currency))) for row in rows]
 
 
-def _with_series(facts: Facts, row: UnitCostRow, found: Joined | None) -> UnitCostRow:
-    if found is None:
+def _with_series(facts: Facts, row: UnitCostRow, customer_cost: CustomerCost | None) -> UnitCostRow:
+    if customer_cost is None:
         return row
-    series = {bucket.start.isoformat(): _of_bucket(facts, found, bucket) for bucket in facts.cost.buckets}
+    series = {
+        bucket.start.isoformat(): _bucket_unit_cost(facts, customer_cost, bucket)
+        for bucket in facts.cost.buckets
+    }
     return replace(row, series=series)
 
 
-def _of_bucket(facts: Facts, row: Joined, bucket: Bucket) -> Decimal | None:
+def _bucket_unit_cost(facts: Facts, row: CustomerCost, bucket: Bucket) -> Decimal | None:
     if row.usage is None or not bucket.has_data:
         return None
     cost, usage = row.buckets.get(bucket.start, NOTHING), row.usage.buckets.get(bucket.start)
-    return divided(cost, usage, per=facts.query.units)[0]
+    return divide_cost(cost, usage, per=facts.query.units)[0]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from finops.lib.money import added
-from finops.lib.spoken import listed
+from finops.lib.money import exact_sum
+from finops.lib.sentences import join_with_and
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -18,7 +18,7 @@ from finops.unitcosts.answers import (
     UnitCostAnswer,
     UnitCostRow,
 )
-from finops.unitcosts.queries.division import divided, per_million
+from finops.unitcosts.queries.division import divide_cost, per_million
 from finops.unitcosts.unit_cost_query import MAX_TOP
 
 Fits = Callable[[UnitCostAnswer], bool]
@@ -32,14 +32,14 @@ ROWS_PLAIN = "The rows' trends are left out: ask for a coarser granularity or fe
 ALL_PLAIN = "Trends are left out: ask for fewer days or a coarser granularity."
 
 
-def folded(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
+def fold_rows(rows: Sequence[UnitCostRow], keep: int, per: int = 1) -> list[UnitCostRow]:
     """The first `keep` of each status and currency, the others of it summed in one row: of `rest` where they matched."""
-    found = []
+    kept_rows = []
     for currency in dict.fromkeys(row.currency for row in rows):
         for statuses in _LISTS:
             mine = [row for row in rows if row.currency == currency and row.status in statuses]
-            found += mine if len(mine) <= keep + 1 and keep else [*mine[:keep], *_rest(mine[keep:], per)]
-    return found
+            kept_rows += mine if len(mine) <= keep + 1 and keep else [*mine[:keep], *_rest(mine[keep:], per)]
+    return kept_rows
 
 
 def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
@@ -47,16 +47,18 @@ def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     if not rows:
         return []
     status = REST if rows[0].status in (MATCHED, REST) else rows[0].status
-    cost = added(row.cost for row in rows)
-    used = [row.usage for row in rows if row.usage is not None]
-    usage = added(used) if used else None
-    unit_cost, reason = divided(cost, usage, per=per) if status == REST and used else (None, rows[0].reason)
+    cost = exact_sum(row.cost for row in rows)
+    usages = [row.usage for row in rows if row.usage is not None]
+    usage = exact_sum(usages) if usages else None
+    unit_cost, reason = (
+        divide_cost(cost, usage, per=per) if status == REST and usages else (None, rows[0].reason)
+    )
     return [
         UnitCostRow(
             customer_id=None,
             status=status,
-            direct_cost=added(row.direct_cost for row in rows),
-            allocated_cost=added(row.allocated_cost for row in rows),
+            direct_cost=exact_sum(row.direct_cost for row in rows),
+            allocated_cost=exact_sum(row.allocated_cost for row in rows),
             cost=cost,
             currency=rows[0].currency,
             usage=usage,
@@ -68,7 +70,7 @@ def _rest(rows: Sequence[UnitCostRow], per: int) -> list[UnitCostRow]:
     ]
 
 
-def truncated_of(rows: Sequence[UnitCostRow], top: int) -> str:
+def truncation_note(rows: Sequence[UnitCostRow], top: int) -> str:
     """Says what is summed and how to narrow; empty when every row is listed."""
     counts: dict[str, int] = {}
     for row in rows:
@@ -77,7 +79,7 @@ def truncated_of(rows: Sequence[UnitCostRow], top: int) -> str:
     if not parts:
         return ""
     more = f"raise top (now {top}, at most {MAX_TOP})" if top < MAX_TOP else "filter the cost"
-    return f"Summed in a row of their status are {listed(parts)}: {more}, or name customers."
+    return f"Summed in a row of their status are {join_with_and(parts)}: {more}, or name customers."
 
 
 _SUMMED = {
@@ -88,25 +90,27 @@ _SUMMED = {
 }
 
 
-def shortened(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
+def fit_to_size(answer: UnitCostAnswer, fits: Fits, top: int) -> UnitCostAnswer:
     """The answer with as many rows as fit; without the rows' trends, then without the totals', when it must be."""
     if fits(answer):
         return answer
     plain = replace(answer, rows=[replace(row, series={}) for row in answer.rows])
     bare = replace(plain, totals=[replace(total, buckets=[]) for total in plain.totals])
-    for stage, least, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
-        found = _largest(stage, fits, top, least, note)
-        if found is not None:
-            return found
-    return _summed(bare, 0, top, ALL_PLAIN)
+    for stage, minimum, note in ((answer, ENOUGH_ROWS, ""), (plain, 1, ROWS_PLAIN), (bare, 1, ALL_PLAIN)):
+        smaller = _bisect_rows(stage, fits, top, minimum, note)
+        if smaller is not None:
+            return smaller
+    return _fold_to(bare, 0, top, ALL_PLAIN)
 
 
-def _largest(answer: UnitCostAnswer, fits: Fits, top: int, least: int, note: str) -> UnitCostAnswer | None:
+def _bisect_rows(
+    answer: UnitCostAnswer, fits: Fits, top: int, minimum: int, note: str
+) -> UnitCostAnswer | None:
     """With as many rows as fit, by bisection: a few encodings, not one for each row."""
-    low, high, best = least, max(least, len(answer.rows)), None
+    low, high, best = minimum, max(minimum, len(answer.rows)), None
     while low <= high:
         middle = (low + high) // 2
-        tried = _summed(answer, middle, top, note)
+        tried = _fold_to(answer, middle, top, note)
         if fits(tried):
             best, low = tried, middle + 1
         else:
@@ -114,7 +118,7 @@ def _largest(answer: UnitCostAnswer, fits: Fits, top: int, least: int, note: str
     return best
 
 
-def _summed(answer: UnitCostAnswer, keep: int, top: int, note: str) -> UnitCostAnswer:
-    rows = folded(answer.rows, keep, answer.per)
-    said = [truncated_of(rows, top), note, "A tool's answer is at most 25 KB."]
-    return replace(answer, rows=rows, truncated=" ".join(part for part in said if part))
+def _fold_to(answer: UnitCostAnswer, keep: int, top: int, note: str) -> UnitCostAnswer:
+    rows = fold_rows(answer.rows, keep, answer.per)
+    notes = [truncation_note(rows, top), note, "A tool's answer is at most 25 KB."]
+    return replace(answer, rows=rows, truncated=" ".join(part for part in notes if part))

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 
 from finops.costs.queries.cost_sums import ValueCost
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_CUSTOMER, NO_USAGE, UNKNOWN_CUSTOMER
 
 ORDER = {MATCHED: 0, NO_USAGE: 1, NO_COST: 2, UNKNOWN_CUSTOMER: 3, NO_CUSTOMER: 4}
@@ -41,7 +41,7 @@ class Customers:
 
 
 @dataclass
-class Joined:
+class CustomerCost:
     """A customer, a value of no known customer, or cost without a value; in one currency."""
 
     customer_id: str | None
@@ -55,69 +55,70 @@ class Joined:
     usage: Quantity | None = None
 
 
-def joined(
+def join_by_customer(
     costs: Sequence[ValueCost],
     usage: Mapping[str, Quantity],
     customers: Customers,
     *,
     absent: str,
     currencies: Sequence[str],
-) -> list[Joined]:
+) -> list[CustomerCost]:
     """A row for each customer or unmatched value in each currency that it has cost in.
 
     `absent` is the word for cost without a value. A customer with usage alone has one row, in the first of `currencies`.
     A customer with cost in two currencies has its whole usage on both rows. In the order of `currencies`, then
     by status and size of cost.
     """
-    rows: dict[tuple[str | None, str, str], Joined] = {}
+    rows: dict[tuple[str | None, str, str], CustomerCost] = {}
     for cost in costs:
         row = _row_of(cost, customers, absent)
         unmatched = cost.value if row.customer_id is None else ""
         _add(rows.setdefault((row.customer_id, unmatched, row.currency), row), cost)
-    found = list(rows.values())
-    for row in found:
+    join_rows = list(rows.values())
+    for row in join_rows:
         _give_usage(row, usage)
-    with_cost = {row.customer_id for row in found}
-    found += _without_cost(usage, with_cost, customers, currencies[0])
-    return sorted(found, key=lambda row: (currencies.index(row.currency), *_order(row)))
+    with_cost = {row.customer_id for row in join_rows}
+    join_rows += _usage_only_rows(usage, with_cost, customers, currencies[0])
+    return sorted(join_rows, key=lambda row: (currencies.index(row.currency), *_order(row)))
 
 
-def _row_of(cost: ValueCost, customers: Customers, absent: str) -> Joined:
+def _row_of(cost: ValueCost, customers: Customers, absent: str) -> CustomerCost:
     customer_id = None if cost.value == absent else customers.id_of(cost.value)
     if customer_id is not None:
-        return Joined(customer_id, cost.currency, NO_USAGE, customers.names[customer_id])
+        return CustomerCost(customer_id, cost.currency, NO_USAGE, customers.names[customer_id])
     status = NO_CUSTOMER if cost.value == absent else UNKNOWN_CUSTOMER
-    return Joined(None, cost.currency, status, cost.label, values=[cost.value])
+    return CustomerCost(None, cost.currency, status, cost.label, values=[cost.value])
 
 
-def _add(row: Joined, cost: ValueCost) -> None:
-    row.cost = added([row.cost, cost.amount])
-    row.allocated = added([row.allocated, cost.allocated])
+def _add(row: CustomerCost, cost: ValueCost) -> None:
+    row.cost = exact_sum([row.cost, cost.amount])
+    row.allocated = exact_sum([row.allocated, cost.allocated])
     for start, amount in cost.buckets.items():
-        row.buckets[start] = added([row.buckets.get(start, Decimal(0)), amount])
+        row.buckets[start] = exact_sum([row.buckets.get(start, Decimal(0)), amount])
     if row.customer_id is not None:
         row.values = sorted({*row.values, cost.value})
 
 
-def _give_usage(row: Joined, usage: Mapping[str, Quantity]) -> None:
+def _give_usage(row: CustomerCost, usage: Mapping[str, Quantity]) -> None:
     if row.customer_id is not None and row.customer_id in usage:
         row.usage, row.status = usage[row.customer_id], MATCHED
 
 
-def _without_cost(
+def _usage_only_rows(
     usage: Mapping[str, Quantity], with_cost: Iterable[str | None], customers: Customers, currency: str
-) -> list[Joined]:
-    left = set(usage) - set(with_cost)
+) -> list[CustomerCost]:
+    customer_ids = set(usage) - set(with_cost)
     return [
-        Joined(each, currency, NO_COST, customers.names.get(each, ""), usage=usage[each]) for each in left
+        CustomerCost(each, currency, NO_COST, customers.names.get(each, ""), usage=usage[each])
+        for each in customer_ids
     ]
 
 
-def _order(row: Joined) -> tuple[int, Decimal, Decimal, str]:
+def _order(row: CustomerCost) -> tuple[int, Decimal, Decimal, str]:
     usage = row.usage.whole if row.usage else Decimal(0)
     key = row.customer_id if row.customer_id is not None else row.values[0]
-    return ORDER[row.status], _descending(row.cost), _descending(usage), key
+    return ORDER[row.status], _descending_key(row.cost), _descending_key(usage), key
 
 
-def _descending(amount: Decimal) -> Decimal:
+def _descending_key(amount: Decimal) -> Decimal:
     return amount.copy_abs().copy_negate()

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from finops.lib.currencies import ISO_4217
 from finops.lib.errors import UserError
-from finops.lib.money import subtracted
-from finops.lib.spoken import listed
+from finops.lib.money import exact_difference
+from finops.lib.sentences import join_with_and
 from finops.unitcosts.answers import UnitCostAnswer, UnitCostRow, UnitCostTotal
-from finops.unitcosts.queries.division import divided
+from finops.unitcosts.queries.division import divide_cost
 from finops.unitcosts.unit_cost_query import UnitCostOrder
 
 MARGIN = "share is cost ÷ what was earned; 1 minus share is the margin that this cost leaves."
@@ -47,17 +47,17 @@ def with_shares(answer: UnitCostAnswer) -> UnitCostAnswer:
         rows=[
             replace(row, share=_row_share(row, money), margin=margin_of(row, money)) for row in answer.rows
         ],
-        warnings=[*answer.warnings, *_warned(answer, money, others)],
+        warnings=[*answer.warnings, *_currency_warnings(answer, money, others)],
         hint=f"{MARGIN} {answer.hint}",
     )
 
 
 def margin_of(row: UnitCostRow | UnitCostTotal, money: str) -> Decimal | None:
     """What was earned less what it cost; None where the usage is no money, or of another currency."""
-    return subtracted(row.usage, row.cost) if row.usage is not None and row.currency == money else None
+    return exact_difference(row.usage, row.cost) if row.usage is not None and row.currency == money else None
 
 
-def ordered(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | None) -> list[UnitCostRow]:
+def order_rows(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | None) -> list[UnitCostRow]:
     """Rows within their currency and status: by cost as they come, by unit cost the highest first, or by margin the
     lowest first. What has none comes last. Raises UserError for a margin of usage that is no money."""
     if order_by == "cost":
@@ -73,11 +73,11 @@ def ordered(rows: Sequence[UnitCostRow], order_by: UnitCostOrder, unit: str | No
     currencies = list(dict.fromkeys(row.currency for row in rows))
 
     def place(row: UnitCostRow) -> tuple[int, bool, Decimal]:
-        found = margin_of(row, money) if order_by == "margin" else row.unit_cost
-        number = Decimal(0) if found is None else found
+        figure = margin_of(row, money) if order_by == "margin" else row.unit_cost
+        number = Decimal(0) if figure is None else figure
         return (
             currencies.index(row.currency),
-            found is None,
+            figure is None,
             number if order_by == "margin" else number.copy_negate(),
         )
 
@@ -89,11 +89,11 @@ def _row_share(row: UnitCostRow, money: str) -> Decimal | None:
 
 
 def _share(cost: Decimal, currency: str, usage: Decimal | None, money: str) -> Decimal | None:
-    return divided(cost, usage)[0] if currency == money else None
+    return divide_cost(cost, usage)[0] if currency == money else None
 
 
-def _warned(answer: UnitCostAnswer, money: str, others: list[str]) -> list[str]:
+def _currency_warnings(answer: UnitCostAnswer, money: str, others: list[str]) -> list[str]:
     if not others:
         return []
-    said = f"{answer.usage_metric} is in {money} and some cost in {listed(others)}: amounts of two currencies make no share"
-    return [f"{said}, and no exchange rate is applied."]
+    text = f"{answer.usage_metric} is in {money} and some cost in {join_with_and(others)}: amounts of two currencies make no share"
+    return [f"{text}, and no exchange rate is applied."]

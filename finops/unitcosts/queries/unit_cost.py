@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.costs.answers import SpendTotal
 from finops.lib.answers import AccountRef
-from finops.lib.spoken import cut
+from finops.lib.sentences import truncate
 from finops.unitcosts.answers import UnitCostAnswer
-from finops.unitcosts.queries.figures import joined_rows, row_of, totals_of, with_series
-from finops.unitcosts.queries.fold import folded, truncated_of
-from finops.unitcosts.queries.reading import read_facts
-from finops.unitcosts.queries.shares import ordered, with_shares
-from finops.unitcosts.queries.unit_metrics import meant_by
+from finops.unitcosts.queries.facts import read_facts
+from finops.unitcosts.queries.figures import join_rows, row_of, totals_of, with_series
+from finops.unitcosts.queries.fold import fold_rows, truncation_note
+from finops.unitcosts.queries.shares import order_rows, with_shares
+from finops.unitcosts.queries.unit_metrics import resolve_unit_metric
 from finops.unitcosts.queries.words import hint_of, summary_of, warnings_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageMetric
@@ -46,15 +46,15 @@ def query_unit_cost(
     `read_sums_of` says. PostgreSQL: two for what is named, one for a unit metric, three with a customer key more, those
     of `query_spend`, and one for each lake query.
     """
-    meant = meant_by(account, query)
-    answer = with_shares(_answer(account, meant.query, deadline, metrics))
-    if not meant.name:
+    resolved = resolve_unit_metric(account, query)
+    answer = with_shares(_answer(account, resolved.query, deadline, metrics))
+    if not resolved.name:
         return answer
     return replace(
         answer,
-        unit_metric=meant.name,
-        summary=f"{meant.name}: {answer.summary}",
-        warnings=[*meant.notes, *answer.warnings],
+        unit_metric=resolved.name,
+        summary=f"{resolved.name}: {answer.summary}",
+        warnings=[*resolved.notes, *answer.warnings],
     )
 
 
@@ -66,17 +66,17 @@ def _answer(
 ) -> UnitCostAnswer:
     facts = read_facts(account, query, deadline, metrics)
     spent = sorted(facts.cost.totals(), key=_size)
-    every = joined_rows(facts, spent)
+    every = join_rows(facts, spent)
     totals = totals_of(facts, spent, every)
-    found = ordered([row_of(facts, row) for row in every], query.order_by, facts.usage.unit)
-    rows = with_series(facts, folded(found, query.top, query.units), every)
+    all_rows = order_rows([row_of(facts, row) for row in every], query.order_by, facts.usage.unit)
+    rows = with_series(facts, fold_rows(all_rows, query.top, query.units), every)
     return UnitCostAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
         summary=summary_of(facts, totals, rows),
         unit_metric="",
         usage_metric=facts.metric,
         aggregation=facts.usage.aggregation,
-        unit=cut(facts.usage.unit, MAX_UNIT) if facts.usage.unit else None,
+        unit=truncate(facts.usage.unit, MAX_UNIT) if facts.usage.unit else None,
         per=query.units,
         customer_key=facts.key,
         view=facts.cost.facts.view,
@@ -87,10 +87,10 @@ def _answer(
         cost_days=facts.cost.days_with_data,
         usage_days=facts.usage.days_with_data,
         data_through=facts.cost.facts.sources.coverage.complete_through,
-        truncated=truncated_of(rows, query.top),
-        warnings=warnings_of(facts, spent, totals, found),
+        truncated=truncation_note(rows, query.top),
+        warnings=warnings_of(facts, spent, totals, all_rows),
         hint=hint_of(facts, totals),
-        applied_splits=facts.cost.facts.splitting.applied,
+        applied_splits=facts.cost.facts.split_result.applied,
         usage_filters_applied=list(facts.scope.applied),
         unfiltered_dimensions=list(facts.scope.unfiltered),
     )

@@ -14,12 +14,12 @@ from finops.costs.spend_query import CostFilter
 from finops.lib.answers import AccountRef
 from finops.lib.cursors import next_cursor, offset_of
 from finops.lib.errors import unknown_value
-from finops.lib.spoken import cut, quoted
+from finops.lib.sentences import quote, truncate
 from finops.unitcosts.answers import UnitMetricInfo, UnitMetricsAnswer
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.queries.customers import needed_customer_key
-from finops.unitcosts.queries.usage_metric import meant_metric
-from finops.unitcosts.saved import KEPT, asked_with, question_of
+from finops.unitcosts.queries.customers import require_customer_key
+from finops.unitcosts.queries.usage_metric import match_metric
+from finops.unitcosts.saved_question import SAVED_FIELDS, merge_question, question_of
 from finops.unitcosts.unit_cost_query import UnitCostQuery, UsedFilter, cost_question
 from ingestion.queries import metrics_of
 
@@ -29,7 +29,7 @@ MAX_TEXT = 120
 
 
 @dataclass(frozen=True)
-class Meant:
+class ResolvedQuestion:
     """A question with its unit metric resolved. `name` empty: it named none."""
 
     query: UnitCostQuery
@@ -44,35 +44,35 @@ def unit_metrics_of(account: Account) -> list[UnitMetric]:
 
 def find_unit_metric(account: Account, name: str) -> UnitMetric:
     """The unit metric of this name, in any case. One query. Raises UserError with the nearest names."""
-    known = unit_metrics_of(account)
-    found = [metric for metric in known if metric.name.casefold() == name.strip().casefold()]
-    if not found:
-        names = [metric.name for metric in known]
+    metrics = unit_metrics_of(account)
+    matching = [metric for metric in metrics if metric.name.casefold() == name.strip().casefold()]
+    if not matching:
+        names = [metric.name for metric in metrics]
         raise unknown_value("unit_metric", name, names, listed_by="listUnitMetrics")
-    return found[0]
+    return matching[0]
 
 
-def meant_by(account: Account, query: UnitCostQuery) -> Meant:
+def resolve_unit_metric(account: Account, query: UnitCostQuery) -> ResolvedQuestion:
     """The question with what its unit metric saved; the same question when it names none."""
     if not query.unit_metric:
-        return Meant(query)
+        return ResolvedQuestion(query)
     metric = find_unit_metric(account, query.unit_metric)
-    asked, note = asked_with(metric, query)
-    return Meant(asked, metric.name, [note] if note else [])
+    merged, note = merge_question(metric, query)
+    return ResolvedQuestion(merged, metric.name, [note] if note else [])
 
 
-def checked(account: Account, question: UnitCostQuery) -> UnitCostQuery:
+def validate_question(account: Account, question: UnitCostQuery) -> UnitCostQuery:
     """The question as a unit metric keeps it, its usage metric as it is spelled. No lake query.
 
     Raises UserError for what `query_unit_cost` would refuse: a misspelt metric or dimension, a filter without values,
     mode per_customer without a customer key.
     """
-    metric = meant_metric(metrics_of(account), question.usage_metric)
+    metric = match_metric(metrics_of(account), question.usage_metric)
     if question.by_customer:
-        needed_customer_key(account, why="mode per_customer")
-    kept = replace(UnitCostQuery(), **{name: getattr(question, name) for name in KEPT})
-    resolve_query(account, cost_question(kept, ""), load_sources(account))
-    return replace(kept, usage_metric=metric.name) if metric else kept
+        require_customer_key(account, why="mode per_customer")
+    saved = replace(UnitCostQuery(), **{name: getattr(question, name) for name in SAVED_FIELDS})
+    resolve_query(account, cost_question(saved, ""), load_sources(account))
+    return replace(saved, usage_metric=metric.name) if metric else saved
 
 
 def list_unit_metrics(
@@ -82,23 +82,23 @@ def list_unit_metrics(
 
     `search` is a part of the name, description or usage metric, in any case.
     """
-    every, wanted = unit_metrics_of(account), search.strip().casefold()
-    found = [
+    every, search_text = unit_metrics_of(account), search.strip().casefold()
+    matching = [
         metric
         for metric in every
-        if wanted in f"{metric.name}\n{metric.description}\n{metric.usage_metric}".casefold()
+        if search_text in f"{metric.name}\n{metric.description}\n{metric.usage_metric}".casefold()
     ]
     begin = offset_of(cursor, search)
-    page = found[begin : begin + limit]
+    page = matching[begin : begin + limit]
     after = begin + len(page)
-    noun = "saved unit metric" if len(found) == 1 else "saved unit metrics"
+    noun = "saved unit metric" if len(matching) == 1 else "saved unit metrics"
     return UnitMetricsAnswer(
         account=AccountRef(slug=account.slug, name=account.name),
-        summary=f"{quoted(account.name)} has {len(found) or 'no'} {noun}{' that match' if wanted else ''}.",
+        summary=f"{quote(account.name)} has {len(matching) or 'no'} {noun}{' that match' if search_text else ''}.",
         unit_metrics=[_info(metric) for metric in page],
-        total_unit_metrics=len(found),
-        cursor=next_cursor(after, search) if after < len(found) else "",
-        truncated=f"{len(page)} of {len(found)}: go on with cursor." if len(page) < len(found) else "",
+        total_unit_metrics=len(matching),
+        cursor=next_cursor(after, search) if after < len(matching) else "",
+        truncated=f"{len(page)} of {len(matching)}: go on with cursor." if len(page) < len(matching) else "",
         warnings=[],
         hint=(
             "queryUnitCost with unit_metric and a period gives its figure."
@@ -111,7 +111,7 @@ def list_unit_metrics(
 def _info(metric: UnitMetric) -> UnitMetricInfo:
     return UnitMetricInfo(
         name=metric.name,
-        description=cut(metric.description, MAX_TEXT),
+        description=truncate(metric.description, MAX_TEXT),
         usage_metric=metric.usage_metric,
         per=metric.per,
         mode=metric.mode,
@@ -124,14 +124,14 @@ def _info(metric: UnitMetric) -> UnitMetricInfo:
 
 
 def _filter(item: CostFilter) -> FilterUsed:
-    return FilterUsed(dimension=item.dimension, op=item.op, values=_shown(item.values))
+    return FilterUsed(dimension=item.dimension, op=item.op, values=_truncate_values(item.values))
 
 
 def _usage_filter(item: UsedFilter) -> FilterUsed:
-    return FilterUsed(dimension=item.dimension, op="in", values=_shown(item.values))
+    return FilterUsed(dimension=item.dimension, op="in", values=_truncate_values(item.values))
 
 
-def _shown(values: list[str]) -> list[str]:
+def _truncate_values(values: list[str]) -> list[str]:
     more = len(values) - SHOWN_VALUES
-    shown = [cut(value, MAX_TEXT) for value in values[:SHOWN_VALUES]]
-    return [*shown, f"… and {more} more"] if more > 0 else shown
+    texts = [truncate(value, MAX_TEXT) for value in values[:SHOWN_VALUES]]
+    return [*texts, f"… and {more} more"] if more > 0 else texts

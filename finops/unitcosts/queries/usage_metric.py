@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from finops.lib.errors import UserError, nearest, unknown_value
-from finops.lib.spoken import listed
+from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.sentences import join_with_and
 from ingestion.models import UsageMetric
 from ingestion.queries import find_metric
 
@@ -20,12 +20,14 @@ MAX_METRIC_LENGTH = 100
 SHOWN_METRICS = 5
 
 
-def meant_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
+def match_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     """The metric meant; None for one that no event has named, UserError for one that looks misspelt."""
     if not name.strip() and all(each.name != name for each in metrics):
-        known = ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
+        names_text = (
+            ", ".join(each.name for each in metrics[:SHOWN_METRICS]) or "none, since none has been pushed"
+        )
         raise UserError(
-            f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {known}; "
+            f"Give usage_metric, what the cost is divided by, or the name of a saved unit_metric. Usage metrics: {names_text}; "
             "getAccountContext lists all of both. Cost by customer needs none: querySpend with group_by customer.",
             field="usage_metric",
         )
@@ -43,23 +45,23 @@ def meant_metric(metrics: list[UsageMetric], name: str) -> UsageMetric | None:
     raise unknown_value("usage_metric", name, [each.name for each in metrics], listed_by="getAccountContext")
 
 
-def why_unused(metrics: list[UsageMetric], metric: UsageMetric | None, asked: str) -> str:
+def why_unused(metrics: list[UsageMetric], metric: UsageMetric | None, name_given: str) -> str:
     """Why a range has no usage."""
     if metric is not None:
         return f"No usage event of {metric.name!r} is of these days."
     if not metrics:
         return f"No usage has been pushed yet, so there is nothing to divide by. {HOW_TO_PUSH}"
     names = [each.name for each in metrics]
-    shown = list(dict.fromkeys([*nearest(asked, names), *names]))[:SHOWN_METRICS]
-    others = " and others" if len(shown) < len(names) else ""
+    listed_names = list(dict.fromkeys([*nearest_choices(name_given, names), *names]))[:SHOWN_METRICS]
+    others = " and others" if len(listed_names) < len(names) else ""
     return (
-        f"No usage event has named the metric {asked!r}; the account has {listed([repr(name) for name in shown])}{others}, "
+        f"No usage event has named the metric {name_given!r}; the account has {join_with_and([repr(name) for name in listed_names])}{others}, "
         f"getAccountContext lists them. {HOW_TO_PUSH}"
     )
 
 
-def notes_of(metric: UsageMetric | None, asked: str) -> list[str]:
+def notes_of(metric: UsageMetric | None, name: str) -> list[str]:
     """What to say of a metric that was read as another than was written."""
-    if metric is None or metric.name == asked:
+    if metric is None or metric.name == name:
         return []
-    return [f"Usage metric {asked!r} was read as {metric.name!r}."]
+    return [f"Usage metric {name!r} was read as {metric.name!r}."]

@@ -15,14 +15,14 @@ from django.db.models.functions import Lower
 from accounts.models import Account
 from finops.costs.answers import FilterUsed
 from finops.costs.filters import ResolvedFilter
-from finops.costs.queries.cost_sums import CostRead
-from finops.lib.errors import nearest, unknown_value
-from finops.lib.spoken import cut, listed
+from finops.costs.queries.cost_sums import CostSums
+from finops.lib.errors import nearest_choices, unknown_value
+from finops.lib.sentences import join_with_and, truncate
 from finops.unitcosts.models import UsageDimensionMapping
 from finops.unitcosts.queries.customers import aliases_of, customer_key
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import Customer, UsageMetric
-from ingestion.queries.asked import CUSTOMER_NAMES, PREFIX, Known, find_customers, find_key
+from ingestion.queries.resolution import CUSTOMER_NAMES, PREFIX, EventDimensions, find_customers, find_key
 from ingestion.queries.usage_lake import NONE
 from ingestion.queries.values import MAX_METRIC_VALUES, metric_values
 from ingestion.usage_query import CUSTOMER
@@ -33,7 +33,7 @@ SHOWN_LENGTH = 120
 
 @dataclass(frozen=True)
 class UsageScope:
-    """`customers` and `dimensions` as `UsageAsked` takes them; `nothing`: why no usage passes, if none does."""
+    """`customers` and `dimensions` as `MetricQuery` takes them; `nothing`: why no usage passes, if none does."""
 
     customers: tuple[str, ...] = ()
     dimensions: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -46,7 +46,9 @@ class UsageScope:
         """Why a range has no usage, where filters may be the reason."""
         if self.nothing or not self.applied:
             return self.nothing
-        names = listed([f"{_plain(each.dimension)} {_quoted(each.values)}" for each in self.applied])
+        names = join_with_and(
+            [f"{_plain(each.dimension)} {_quote_values(each.values)}" for each in self.applied]
+        )
         return f"No usage event of these days has {names}."
 
 
@@ -54,7 +56,7 @@ def usage_scope(
     account: Account,
     metric: UsageMetric | None,
     query: UnitCostQuery,
-    cost: CostRead,
+    cost: CostSums,
     only: tuple[str, ...],
     deadline: float | None,
 ) -> UsageScope:
@@ -66,78 +68,84 @@ def usage_scope(
     filters = cost.facts.plan.filters
     if metric is None or not (filters or query.usage_filters):
         return UsageScope(customers=only)
-    known = Known(account)
-    wanted, notes = _given(account, known, query)
-    targets = _targets(account, known, filters) if filters else {}
-    taken = {
+    usage_keys = EventDimensions(account)
+    values_by_dimension, notes = _explicit_filters(account, usage_keys, query)
+    targets = _targets(account, usage_keys, filters) if filters else {}
+    filters_by_target = {
         name: [item for item in filters if targets[item.dimension.name] == name] for name in targets.values()
     }
-    inherited = {name: items for name, items in taken.items() if name and name not in wanted}
+    inherited = {
+        name: items for name, items in filters_by_target.items() if name and name not in values_by_dimension
+    }
     spellings = _spellings(account) if CUSTOMER in inherited else {}
     have = _values(account, metric, cost, inherited, spellings, deadline)
-    unfiltered = [item.dimension.name for item in taken.get("", ())]
+    unfiltered = [item.dimension.name for item in filters_by_target.get("", ())]
     nothing = ""
     for name, items in inherited.items():
         if len(have[name]) > MAX_METRIC_VALUES or not set(have[name]) - {NONE}:
             unfiltered += [item.dimension.name for item in items]
             continue
-        passing = [value for value in have[name] if all(_takes(item, value, spellings) for item in items)]
+        passing = [
+            value for value in have[name] if all(_matches_value(item, value, spellings) for item in items)
+        ]
         nothing = nothing or ("" if passing else _no_value(metric.name, name, items, have[name]))
-        wanted[name] = tuple(passing)
+        values_by_dimension[name] = tuple(passing)
     if unfiltered:
-        notes = [*notes, _not_filtered(metric.name, unfiltered)]
-    return _scope(wanted, only, list(dict.fromkeys(unfiltered)), nothing, notes)
+        notes = [*notes, _not_filtered_note(metric.name, unfiltered)]
+    return _scope(values_by_dimension, only, list(dict.fromkeys(unfiltered)), nothing, notes)
 
 
 def _values(
     account: Account,
     metric: UsageMetric,
-    cost: CostRead,
+    cost: CostSums,
     inherited: Mapping[str, Sequence[ResolvedFilter]],
     spellings: Mapping[str, Sequence[str]],
     deadline: float | None,
 ) -> dict[str, list[str]]:
     """The values of usage among which the filters choose. Customers that are named are looked up, not listed."""
-    named = inherited.get(CUSTOMER, ())
-    found: dict[str, list[str]] = {}
-    if named and all(item.op == "in" for item in named):
-        texts = {value.lower() for item in named for value in item.wanted}
+    customer_filters = inherited.get(CUSTOMER, ())
+    values_by_name: dict[str, list[str]] = {}
+    if customer_filters and all(item.op == "in" for item in customer_filters):
+        texts = {value.lower() for item in customer_filters for value in item.wanted}
         ids = Customer.objects.filter(account=account).annotate(folded=Lower("customer_id"))
-        found[CUSTOMER] = sorted(
+        values_by_name[CUSTOMER] = sorted(
             {*ids.filter(folded__in=texts).values_list("customer_id", flat=True)}
             | {each for each, values in spellings.items() if texts & {value.lower() for value in values}}
         )
-    listed_names = sorted(set(inherited) - set(found))
+    listed_names = sorted(set(inherited) - set(values_by_name))
     if listed_names:
-        found |= metric_values(account, metric.name, cost.days, listed_names, deadline=deadline)
-    if CUSTOMER in found and not found[CUSTOMER]:
-        found[CUSTOMER] = sorted(
+        values_by_name |= metric_values(account, metric.name, cost.days, listed_names, deadline=deadline)
+    if CUSTOMER in values_by_name and not values_by_name[CUSTOMER]:
+        values_by_name[CUSTOMER] = sorted(
             Customer.objects.filter(account=account).values_list("customer_id", flat=True)[:50]
         )
-    return found
+    return values_by_name
 
 
-def _given(
-    account: Account, known: Known, query: UnitCostQuery
+def _explicit_filters(
+    account: Account, usage_keys: EventDimensions, query: UnitCostQuery
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The usage filters asked for, by dimension key or `customer`."""
-    found: dict[str, tuple[str, ...]] = {}
+    values_by_dimension: dict[str, tuple[str, ...]] = {}
     notes: list[str] = []
     for item in query.usage_filters:
         if item.dimension.strip().casefold() in CUSTOMER_NAMES:
-            found[CUSTOMER], strange = find_customers(account, item.values)
+            values_by_dimension[CUSTOMER], strange = find_customers(account, item.values)
             notes += strange
             continue
-        key = find_key(known, item.dimension)
-        if key.value not in known.keys:
-            choices = [CUSTOMER, *known.keys]
+        key = find_key(usage_keys, item.dimension)
+        if key.value not in usage_keys.keys:
+            choices = [CUSTOMER, *usage_keys.keys]
             raise unknown_value("usage_filters", item.dimension[:100], choices, listed_by="getAccountContext")
         notes += [key.warning] if key.warning else []
-        found[key.value] = tuple(item.values)
-    return found, notes
+        values_by_dimension[key.value] = tuple(item.values)
+    return values_by_dimension, notes
 
 
-def _targets(account: Account, known: Known, filters: Iterable[ResolvedFilter]) -> dict[str, str]:
+def _targets(
+    account: Account, usage_keys: EventDimensions, filters: Iterable[ResolvedFilter]
+) -> dict[str, str]:
     """The dimension of usage that each dimension of cost is, "" for none."""
     key = customer_key(account).casefold()
     mapped = {
@@ -147,80 +155,81 @@ def _targets(account: Account, known: Known, filters: Iterable[ResolvedFilter]) 
         )
     }
     return {
-        item.dimension.name: _target(item.dimension.name.casefold(), key, mapped, known) for item in filters
+        item.dimension.name: _target(item.dimension.name.casefold(), key, mapped, usage_keys)
+        for item in filters
     }
 
 
-def _target(name: str, customer: str, mapped: Mapping[str, str], known: Known) -> str:
+def _target(name: str, customer: str, mapped: Mapping[str, str], usage_keys: EventDimensions) -> str:
     if name in mapped:
         return mapped[name]
     if name in (customer, CUSTOMER):
         return CUSTOMER
     plain = name.partition(":")[2] if name.startswith(("tag:", "cost_tag:")) else name
-    alike = [key for key in known.keys if key.strip().casefold() == plain]
+    alike = [key for key in usage_keys.keys if key.strip().casefold() == plain]
     return alike[0] if len(alike) == 1 else ""
 
 
 def _spellings(account: Account) -> dict[str, list[str]]:
     """Values of cost that are a customer too, by its id."""
-    found: dict[str, list[str]] = {}
+    by_customer: dict[str, list[str]] = {}
     for value, customer_id in aliases_of(account).items():
-        found.setdefault(customer_id, []).append(value)
-    return found
+        by_customer.setdefault(customer_id, []).append(value)
+    return by_customer
 
 
-def _takes(item: ResolvedFilter, value: str, spellings: Mapping[str, Sequence[str]]) -> bool:
+def _matches_value(item: ResolvedFilter, value: str, spellings: Mapping[str, Sequence[str]]) -> bool:
     """Whether a filter of cost takes a value of usage; a customer when it takes any of its spellings, and none of
     them is one that it leaves out."""
     texts = [item.dimension.absent if value == NONE else value, *spellings.get(value, ())]
-    taken = [item.takes(text) for text in texts]
-    return all(taken) if item.op in ("not_in", "not_contains") else any(taken)
+    matches = [item.matches_value(text) for text in texts]
+    return all(matches) if item.op in ("not_in", "not_contains") else any(matches)
 
 
 def _scope(
-    wanted: Mapping[str, tuple[str, ...]],
+    values_by_dimension: Mapping[str, tuple[str, ...]],
     only: tuple[str, ...],
     unfiltered: list[str],
     nothing: str,
     notes: list[str],
 ) -> UsageScope:
     customers = only
-    if CUSTOMER in wanted:
-        customers = tuple(each for each in wanted[CUSTOMER] if not only or each in only)
+    if CUSTOMER in values_by_dimension:
+        customers = tuple(each for each in values_by_dimension[CUSTOMER] if not only or each in only)
         nothing = nothing or ("" if customers else "No usage of these days is of the customers asked for.")
-    dimensions = tuple((name, values) for name, values in wanted.items() if name != CUSTOMER)
+    dimensions = tuple((name, values) for name, values in values_by_dimension.items() if name != CUSTOMER)
     return UsageScope(
         customers=customers,
         dimensions=tuple((name, values) for name, values in dimensions if values),
-        applied=tuple(_used(name, values) for name, values in wanted.items()),
+        applied=tuple(_applied_filter(name, values) for name, values in values_by_dimension.items()),
         unfiltered=tuple(unfiltered),
         nothing=nothing,
         notes=notes,
     )
 
 
-def _used(name: str, values: Sequence[str]) -> FilterUsed:
+def _applied_filter(name: str, values: Sequence[str]) -> FilterUsed:
     more = [f"… and {len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
-    shown = [cut(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]]
+    shown = [truncate(value, SHOWN_LENGTH) for value in values[:SHOWN_VALUES]]
     dimension = name if name == CUSTOMER else f"{PREFIX}{name}"
     return FilterUsed(dimension=dimension, op="in", values=[*shown, *more])
 
 
 def _no_value(metric: str, name: str, items: Sequence[ResolvedFilter], have: Sequence[str]) -> str:
-    asked = [value for item in items for value in item.asked]
-    close = nearest(asked[0], have) if asked else []
+    filter_values = [value for item in items for value in item.asked]
+    close = nearest_choices(filter_values[0], have) if filter_values else []
     shown = list(dict.fromkeys([*close, *have]))[:5]
     return (
-        f"The cost is filtered by {items[0].dimension.name} {_quoted(asked)}, and no usage of {metric!r} in these days has "
-        f"such a {name}; it has {listed([cut(value, 60) for value in shown])}. Give usage_filters with the usage that belongs "
+        f"The cost is filtered by {items[0].dimension.name} {_quote_values(filter_values)}, and no usage of {metric!r} in these days has "
+        f"such a {name}; it has {join_with_and([truncate(value, 60) for value in shown])}. Give usage_filters with the usage that belongs "
         "to this cost."
     )
 
 
-def _not_filtered(metric: str, names: Sequence[str]) -> str:
-    said = listed(list(dict.fromkeys(names)))
+def _not_filtered_note(metric: str, names: Sequence[str]) -> str:
+    text = join_with_and(list(dict.fromkeys(names)))
     return (
-        f"Usage of {metric!r} has no dimension for {said}, so filtered cost is divided by all usage: give usage_filters, or "
+        f"Usage of {metric!r} has no dimension for {text}, so filtered cost is divided by all usage: give usage_filters, or "
         "map the dimension in Settings, Customer key."
     )
 
@@ -229,5 +238,5 @@ def _plain(dimension: str) -> str:
     return dimension.removeprefix(PREFIX)
 
 
-def _quoted(values: Sequence[str]) -> str:
-    return listed([repr(cut(value, 60)) for value in values[:5]])
+def _quote_values(values: Sequence[str]) -> str:
+    return join_with_and([repr(truncate(value, 60)) for value in values[:5]])

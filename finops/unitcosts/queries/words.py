@@ -7,9 +7,9 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from finops.costs.answers import SpendTotal
 from finops.lib.money import ratio
-from finops.lib.spoken import dimension_words, listed, money, percent, quoted
+from finops.lib.sentences import dimension_text, join_with_and, money, percent_text, quote
 from finops.unitcosts.answers import MATCHED, NO_COST, NO_USAGE, UnitCostRow, UnitCostTotal
-from finops.unitcosts.queries.reading import Facts
+from finops.unitcosts.queries.facts import Facts
 from ingestion.models import UsageMetric
 
 NAMED_ROWS = 3
@@ -53,27 +53,29 @@ def summary_of(facts: Facts, totals: Sequence[UnitCostTotal], rows: Sequence[Uni
             if plan.filters or facts.query.customers
             else "There is no cost"
         )
-        return f"{quoted(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quoted(facts.metric, NAME_LENGTH)}."
-    said = listed([_equation(facts, total) for total in totals])
+        return f"{quote(facts.account.name)}: {what} {when}{facts.cost.not_final}, so there is no unit cost of {quote(facts.metric, NAME_LENGTH)}."
+    text = join_with_and([_equation(facts, total) for total in totals])
     why = f" {totals[0].reason}" if totals[0].reason else ""
     meaning = MEANING.get(facts.usage.aggregation, "") if not totals[0].reason else ""
     view = facts.cost.facts.view.label
     parts = [
-        f"{quoted(facts.account.name)} {when} ({view}{_filtered(facts)}): {said}{facts.cost.not_final}.{why}",
+        f"{quote(facts.account.name)} {when} ({view}{_filter_clause(facts)}): {text}{facts.cost.not_final}.{why}",
         meaning,
-        _rows_said(rows, facts.query.units),
+        _rows_text(rows, facts.query.units),
     ]
     return " ".join(part for part in parts if part)
 
 
-def _filtered(facts: Facts) -> str:
+def _filter_clause(facts: Facts) -> str:
     """Whether cost and usage are of the same: in the first sentence, because else the quotient misleads."""
-    scope, metric = facts.scope, quoted(facts.metric, NAME_LENGTH)
-    both = listed([dimension_words(each.dimension.removeprefix("dimension:")) for each in scope.applied])
+    scope, metric = facts.scope, quote(facts.metric, NAME_LENGTH)
+    both = join_with_and(
+        [dimension_text(each.dimension.removeprefix("dimension:")) for each in scope.applied]
+    )
     filtered = f"; usage filtered by {both}" if both else ""
     if not scope.unfiltered:
         return filtered
-    alone = listed([dimension_words(name) for name in scope.unfiltered])
+    alone = join_with_and([dimension_text(name) for name in scope.unfiltered])
     whole = f"{filtered}, not by {alone} as the cost is" if both else ""
     return whole or f"; only the cost is filtered by {alone}, the usage is all of {metric}"
 
@@ -84,7 +86,9 @@ def _equation(facts: Facts, total: UnitCostTotal) -> str:
     if total.unit_cost is None or total.usage is None:
         return f"{spent} of cost and no unit cost for {unit}"
     each = price(total.unit_cost, total.currency)
-    return f"{spent} ÷ {count(total.usage)} {unit} = {each} {for_units(facts.query.units)}{_moved(total)}"
+    return (
+        f"{spent} ÷ {count(total.usage)} {unit} = {each} {for_units(facts.query.units)}{_change_text(total)}"
+    )
 
 
 def for_units(per: int) -> str:
@@ -94,10 +98,10 @@ def for_units(per: int) -> str:
 
 def unit_of(facts: Facts) -> str:
     """What is counted, in the sender's word where there is one."""
-    return quoted(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
+    return quote(facts.usage.unit or facts.label or facts.metric, NAME_LENGTH)
 
 
-def _moved(total: UnitCostTotal) -> str:
+def _change_text(total: UnitCostTotal) -> str:
     change = total.change
     if change is None or change.change is None or change.previous_unit_cost is None:
         return ""
@@ -107,35 +111,35 @@ def _moved(total: UnitCostTotal) -> str:
     if change.ratio is None or not change.change:
         return f" ({complete}{before} before)"
     word = "more" if change.change > 0 else "less"
-    return f" ({complete}{percent(change.ratio.copy_abs())} {word} than the {before} before)"
+    return f" ({complete}{percent_text(change.ratio.copy_abs())} {word} than the {before} before)"
 
 
-def _rows_said(rows: Sequence[UnitCostRow], per: int) -> str:
+def _rows_text(rows: Sequence[UnitCostRow], per: int) -> str:
     named = [
-        f"{quoted(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
+        f"{quote(row.name or row.customer_id or '', NAME_LENGTH)} {price(row.unit_cost, row.currency)}"
         for row in rows
         if row.status == MATCHED and row.unit_cost is not None
     ][:NAMED_ROWS]
-    return f"The customers with most cost, {for_units(per)}: {listed(named)}." if named else ""
+    return f"The customers with most cost, {for_units(per)}: {join_with_and(named)}." if named else ""
 
 
 def warnings_of(
     facts: Facts, spent: Sequence[SpendTotal], totals: Sequence[UnitCostTotal], rows: Sequence[UnitCostRow]
 ) -> list[str]:
-    found = [*facts.notes]
-    found += _units(facts)
-    found += _days(facts)
-    found += _currencies(totals) if facts.used is not None else []
-    found += [_unmatched(facts, total) for total in totals if total.unmatched_cost]
-    found += _one_sided(rows) if facts.used is not None else []
-    found += facts.cost.warnings(spent)
-    return list(dict.fromkeys(found))
+    warnings = [*facts.notes]
+    warnings += _units(facts)
+    warnings += _days(facts)
+    warnings += _currencies(totals) if facts.used is not None else []
+    warnings += [_unmatched_warning(facts, total) for total in totals if total.unmatched_cost]
+    warnings += _one_sided_warnings(rows) if facts.used is not None else []
+    warnings += facts.cost.warnings(spent)
+    return list(dict.fromkeys(warnings))
 
 
 def _units(facts: Facts) -> list[str]:
     if len(facts.usage.units) < 2:
         return []
-    names = listed([quoted(unit, 40) for unit in facts.usage.units[:5]])
+    names = join_with_and([quote(unit, 40) for unit in facts.usage.units[:5]])
     return [
         f"Events of {facts.metric!r} have {len(facts.usage.units)} units ({names}), which are added up as they are."
     ]
@@ -145,8 +149,8 @@ def _days(facts: Facts) -> list[str]:
     cost, usage, days = facts.cost.days_with_data, facts.usage.days_with_data, facts.cost.days.days
     if not usage or not cost or cost == usage:
         return []
-    known = f"Of the {days} days cost has data on {cost} and usage on {usage}"
-    return [f"{known}, so cost of some days is divided by usage of others: ask for days that both have."]
+    text = f"Of the {days} days cost has data on {cost} and usage on {usage}"
+    return [f"{text}, so cost of some days is divided by usage of others: ask for days that both have."]
 
 
 def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
@@ -157,24 +161,24 @@ def _currencies(totals: Sequence[UnitCostTotal]) -> list[str]:
     ]
 
 
-def _unmatched(facts: Facts, total: UnitCostTotal) -> str:
+def _unmatched_warning(facts: Facts, total: UnitCostTotal) -> str:
     amount = total.unmatched_cost or Decimal(0)
     share = ratio(amount, total.cost)
-    part = f" ({percent(share)})" if share is not None else ""
+    part = f" ({percent_text(share)})" if share is not None else ""
     return (
-        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {dimension_words(facts.key)}; it is in the "
+        f"{money(amount, total.currency)}{part} of the cost belongs to no known customer by {dimension_text(facts.key)}; it is in the "
         "total and in no customer's unit cost."
     )
 
 
-def _one_sided(rows: Sequence[UnitCostRow]) -> list[str]:
+def _one_sided_warnings(rows: Sequence[UnitCostRow]) -> list[str]:
     counts = {status: len([row for row in rows if row.status == status]) for status in (NO_USAGE, NO_COST)}
-    said = []
+    parts = []
     if counts[NO_USAGE]:
-        said.append(f"{counts[NO_USAGE]} with cost and no usage")
+        parts.append(f"{counts[NO_USAGE]} with cost and no usage")
     if counts[NO_COST]:
-        said.append(f"{counts[NO_COST]} with usage and no cost")
-    return [f"Customers that do not match: {listed(said)}."] if said else []
+        parts.append(f"{counts[NO_COST]} with usage and no cost")
+    return [f"Customers that do not match: {join_with_and(parts)}."] if parts else []
 
 
 def hint_of(facts: Facts, totals: Sequence[UnitCostTotal]) -> str:

@@ -10,8 +10,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs.dimensions import Dimension, DimensionContext, registry
 from finops.costs.queries import cost_view
-from finops.lib.errors import UserError, nearest
-from finops.lib.spoken import quoted
+from finops.lib.errors import UserError, nearest_choices
+from finops.lib.sentences import quote
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.services.mapping_rows import delete, insert
 from ingestion.models import Customer
@@ -31,17 +31,17 @@ def set_customer_key(*, account: Account, actor: Actor, dimension: str) -> Custo
     with the nearest names for a dimension that is not known and for a tag key that no cost line has.
     """
     with account_scope(account):
-        found = _dimension(account, dimension.strip())
+        resolved = _dimension(account, dimension.strip())
         key = CustomerKey.objects.select_for_update().first() or CustomerKey(account=account)
-        before, key.dimension = key.dimension, found.name
+        before, key.dimension = key.dimension, resolved.name
         key.full_clean(exclude=["account"])
         key.save()
     audit.record(
         account=account,
         actor=actor,
         action="customer_key.set",
-        target=found.name,
-        detail={"from": before, "to": found.name},
+        target=resolved.name,
+        detail={"from": before, "to": resolved.name},
     )
     return key
 
@@ -51,8 +51,8 @@ def _dimension(account: Account, name: str) -> Dimension:
         raise UserError("Choose the dimension of cost whose values are your customers' ids.", field=FIELD)
     context = DimensionContext(account, cost_view(account).product_key)
     if name.casefold() == CUSTOMER:
-        tags = [f"tag:{key}" for key in nearest(CUSTOMER, context.tag_keys)]
-        advice = f" Nearest: {', '.join(map(quoted, tags))}." if tags else ""
+        tags = [f"tag:{key}" for key in nearest_choices(CUSTOMER, context.tag_keys)]
+        advice = f" Nearest: {', '.join(map(quote, tags))}." if tags else ""
         raise UserError(
             f"{FIELD}: {name!r} is made by the customer key, so it cannot be the key itself.{advice}",
             field=FIELD,
@@ -92,8 +92,8 @@ def _check_customer(customer_id: str) -> None:
         raise UserError("Choose the customer that the value stands for.", field="customer_id")
     if Customer.objects.filter(customer_id=customer_id).exists():
         return
-    close = nearest(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
-    advice = f" Nearest: {', '.join(map(quoted, close))}." if close else ""
+    close = nearest_choices(customer_id[:100], Customer.objects.values_list("customer_id", flat=True)[:5_000])
+    advice = f" Nearest: {', '.join(map(quote, close))}." if close else ""
     raise UserError(
         f"customer_id: no usage event has named customer {customer_id[:60]!r}.{advice} The Customers page lists them.",
         field="customer_id",

@@ -12,8 +12,8 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib.errors import UserError
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.queries.unit_metrics import checked
-from finops.unitcosts.saved import kept_of
+from finops.unitcosts.queries.unit_metrics import validate_question
+from finops.unitcosts.saved_question import saved_fields
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 
 MAX_UNIT_METRICS = 100
@@ -35,19 +35,23 @@ def create_unit_metric(
         _keep(metric, name, description, question)
         metric.save(force_insert=True)
     audit.record(
-        account=account, actor=actor, action="unit_metric.create", target=metric.name, detail=_said(metric)
+        account=account,
+        actor=actor,
+        action="unit_metric.create",
+        target=metric.name,
+        detail=_audit_snapshot(metric),
     )
     return metric
 
 
 def _keep(metric: UnitMetric, name: str, description: str, question: UnitCostQuery) -> None:
     metric.name, metric.description = name.strip(), description.strip()
-    for field, value in kept_of(checked(metric.account, question)).items():
+    for field, value in saved_fields(validate_question(metric.account, question)).items():
         setattr(metric, field, value)
     metric.full_clean()
 
 
-def _said(metric: UnitMetric) -> dict[str, Any]:
+def _audit_snapshot(metric: UnitMetric) -> dict[str, Any]:
     names = (
         "name",
         "description",
@@ -70,8 +74,8 @@ def change_unit_metric(
     """Give a unit metric another name, description or question. Raises as `create_unit_metric` does."""
     account = metric.account
     with account_scope(account):
-        metric = _locked(metric)
-        before = _said(metric)
+        metric = _lock_metric(metric)
+        before = _audit_snapshot(metric)
         _keep(metric, name, description, question)
         metric.save()
     audit.record(
@@ -79,16 +83,16 @@ def change_unit_metric(
         actor=actor,
         action="unit_metric.change",
         target=metric.name,
-        detail={"from": before, "to": _said(metric)},
+        detail={"from": before, "to": _audit_snapshot(metric)},
     )
     return metric
 
 
-def _locked(metric: UnitMetric) -> UnitMetric:
-    found = UnitMetric.objects.select_for_update().filter(pk=metric.pk).first()
-    if found is None:
+def _lock_metric(metric: UnitMetric) -> UnitMetric:
+    current = UnitMetric.objects.select_for_update().filter(pk=metric.pk).first()
+    if current is None:
         raise UserError("That unit metric is gone already.")
-    return found
+    return current
 
 
 @transaction.atomic
@@ -96,8 +100,12 @@ def delete_unit_metric(*, metric: UnitMetric, actor: Actor) -> None:
     """Forget a unit metric; what it was computed from stays."""
     account = metric.account
     with account_scope(account):
-        metric = _locked(metric)
+        metric = _lock_metric(metric)
         metric.delete()
     audit.record(
-        account=account, actor=actor, action="unit_metric.delete", target=metric.name, detail=_said(metric)
+        account=account,
+        actor=actor,
+        action="unit_metric.delete",
+        target=metric.name,
+        detail=_audit_snapshot(metric),
     )

@@ -13,7 +13,7 @@ from finops.costs.queries import cost_view
 from finops.lib.errors import unknown_value
 from finops.unitcosts.models import UsageDimensionMapping
 from finops.unitcosts.services.mapping_rows import delete, insert
-from ingestion.queries.asked import PREFIX, Known, find_key
+from ingestion.queries.resolution import PREFIX, EventDimensions, find_key
 from ingestion.usage_query import CUSTOMER
 
 MAX_MAPPINGS = 100
@@ -30,11 +30,11 @@ def map_usage_dimension(
     """
     with account_scope(account):
         context = DimensionContext(account, cost_view(account).product_key)
-        found = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
+        resolved = registry.resolve_in_data(context, cost_dimension.strip(), field="cost_dimension")
         mapping = insert(
             UsageDimensionMapping(
                 account=account,
-                cost_dimension=found.name,
+                cost_dimension=resolved.name,
                 usage_dimension=_usage_dimension(account, usage_dimension.strip()),
             ),
             most=MAX_MAPPINGS,
@@ -53,10 +53,10 @@ def map_usage_dimension(
 def _usage_dimension(account: Account, name: str) -> str:
     if name.casefold() == CUSTOMER:
         return CUSTOMER
-    known = Known(account)
-    key = find_key(known, name).value
-    if key not in known.keys:
-        raise unknown_value("usage_dimension", name.removeprefix(PREFIX)[:100], [CUSTOMER, *known.keys])
+    usage_keys = EventDimensions(account)
+    key = find_key(usage_keys, name).value
+    if key not in usage_keys.keys:
+        raise unknown_value("usage_dimension", name.removeprefix(PREFIX)[:100], [CUSTOMER, *usage_keys.keys])
     return key
 
 

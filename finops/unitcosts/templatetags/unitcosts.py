@@ -38,13 +38,13 @@ def quantity(usage: Decimal | None) -> str:
 @register.filter
 def customer_trend(params: Mapping[str, Sequence[str]], row: UnitCostRow) -> str:
     """The same question about one customer alone."""
-    kept = {name: values for name, values in params.items() if name not in ("mode", "top")}
-    return as_query({**kept, "customers": [row.customer_id or ""]})
+    remaining = {name: values for name, values in params.items() if name not in ("mode", "top")}
+    return as_query({**remaining, "customers": [row.customer_id or ""]})
 
 
 @register.filter
-def of(found: Mapping[str, list[str]], key: str) -> list[str]:
-    return found.get(key, [])
+def of(mapping: Mapping[str, list[str]], key: str) -> list[str]:
+    return mapping.get(key, [])
 
 
 @register.filter
@@ -56,25 +56,27 @@ def unit_costs(total: UnitCostTotal) -> list[Decimal | None]:
 @register.filter
 def about_unit_costs(total: UnitCostTotal, name: str) -> str:
     """What a trend shows, to a screen reader."""
-    known = [bucket for bucket in total.buckets if bucket.unit_cost is not None]
-    if not known:
+    buckets = [bucket for bucket in total.buckets if bucket.unit_cost is not None]
+    if not buckets:
         return f"{name}: no trend"
-    said = [
+    parts = [
         f"{price(each.unit_cost or Decimal(0), each.currency)} on {each.start_date}"
-        for each in (known[0], known[-1])
+        for each in (buckets[0], buckets[-1])
     ]
-    return f"{name}: {said[0]}, {said[1]}"
+    return f"{name}: {parts[0]}, {parts[1]}"
 
 
 _OPS = dict(OPS)
 
 
 @register.filter
-def filter_said(item: Any) -> str:
+def filter_text(item: Any) -> str:
     """`service is EC2, RDS`: a filter as it is kept or asked."""
-    said = (
+    fields = (
         item
         if isinstance(item, dict)
         else {"dimension": item.dimension, "op": item.op, "values": item.values}
     )
-    return f"{said['dimension']} {_OPS.get(said['op'], said['op'])} {', '.join(said['values'])}".strip()
+    return (
+        f"{fields['dimension']} {_OPS.get(fields['op'], fields['op'])} {', '.join(fields['values'])}".strip()
+    )

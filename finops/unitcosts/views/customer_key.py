@@ -22,7 +22,7 @@ from finops.lib.listing import Column, csv_of, listing, wants_csv
 from finops.unitcosts.forms import AliasForm, CustomerKeyForm, UsageDimensionForm
 from finops.unitcosts.models import CustomerAlias, UsageDimensionMapping
 from finops.unitcosts.queries import customer_key
-from finops.unitcosts.queries.matching import customer_names, unmatched_values
+from finops.unitcosts.queries.customer_suggestions import customer_names, unmatched_values
 from finops.unitcosts.services.customer_key import (
     CUSTOMER,
     add_customer_alias,
@@ -69,21 +69,21 @@ def add_alias(request: AccountRequest) -> HttpResponse:
     """Back to the page that asked, where `next` names one of this account."""
     form = AliasForm(request.POST)
     if form.is_valid():
-        said = form.cleaned_data
+        data = form.cleaned_data
         try:
             add_customer_alias(
                 account=request.account,
                 actor=request.actor,
-                value=said["value"],
-                customer_id=said["customer_id"],
+                value=data["value"],
+                customer_id=data["customer_id"],
             )
         except (UserError, ValidationError) as error:
             take_error(form, error)
         else:
             messages.success(
-                request, f"Cost of “{said['value']}” belongs to {said['customer_id']} from now on."
+                request, f"Cost of “{data['value']}” belongs to {data['customer_id']} from now on."
             )
-            return _back(request, said["next"])
+            return _back(request, data["next"])
     return _page(request, _key_form(request, initial=True), form)
 
 
@@ -109,14 +109,14 @@ def _is_ours(request: HttpRequest, url: str) -> bool:
 def _key_form(request: AccountRequest, *, initial: bool = False) -> CustomerKeyForm:
     key = customer_key(request.account)
     kinds = [kind for kind in registry.kinds() if kind.name != CUSTOMER]
-    found = dimension_choices(kinds, lake_queries.tag_keys(request.account), [key] if key else [])
+    choices = dimension_choices(kinds, lake_queries.tag_keys(request.account), [key] if key else [])
     form = CustomerKeyForm(None if initial else request.POST, initial={"dimension": key})
     field: Any = form.fields["dimension"]
     field.choices = [
         ("", "Choose…"),
-        ("Tags", found.tags),
-        ("Dimensions", found.plain),
-        ("Bill", found.of_bill),
+        ("Tags", choices.tags),
+        ("Dimensions", choices.plain),
+        ("Bill", choices.of_bill),
     ]
     return form
 

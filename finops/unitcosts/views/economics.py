@@ -15,7 +15,7 @@ from accounts.models import Role
 from finops.allocation.queries.splits import has_splits_on
 from finops.costs.dimensions import registry
 from finops.costs.queries.cost_view import ALL, CHARGE_CATEGORIES
-from finops.costs.spend_query import asked
+from finops.costs.spend_query import query_from_params
 from finops.costs.views.choices import (
     BASES,
     COMPARISONS,
@@ -30,7 +30,7 @@ from finops.lake import queries as lake_queries
 from finops.lib.errors import UserError
 from finops.lib.listing import csv_cell, csv_response, wants_csv
 from finops.lib.params import as_arguments, id_of
-from finops.lib.questions import answer_page
+from finops.lib.query_page import render_query_page
 from finops.unitcosts.answers import (
     MATCHED,
     NO_COST,
@@ -45,9 +45,9 @@ from finops.unitcosts.charts import trends
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import customer_key, query_unit_cost
 from finops.unitcosts.queries.cards import per_unit
-from finops.unitcosts.queries.matching import customer_names, suggested
+from finops.unitcosts.queries.customer_suggestions import customer_names, suggestions_by_value
 from finops.unitcosts.queries.unit_metrics import find_unit_metric
-from finops.unitcosts.saved import asked_with, is_changed
+from finops.unitcosts.saved_question import is_changed, merge_question
 from finops.unitcosts.unit_cost_query import DEFAULT_TOP, UnitCostQuery
 from ingestion.choices import dimension_choices as usage_dimension_choices
 from ingestion.choices import field_value
@@ -69,8 +69,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
     context: dict[str, Any] = {"metrics": metrics, "key": key}
     query, status, saved = _first_question(request, metrics, key), 200, None
     try:
-        query = _asked(dict(request.GET.lists()), query)
-        query, saved = _unfolded(request, query)
+        query = _query_from_params(dict(request.GET.lists()), query)
+        query, saved = _expand_saved(request, query)
         if wants_csv(request):
             return _csv(query, query_unit_cost(request.account, structs.replace(query, top=ALL_ROWS)))
         if query.usage_metric:
@@ -82,7 +82,7 @@ def index(request: AccountRequest) -> HttpResponseBase:
     answer = context.get("answer")
     context["default_basis"] = default_basis(query.basis, answer.view if answer else None)
     context["saved_changed"] = saved is not None and is_changed(saved, query)
-    return answer_page(
+    return render_query_page(
         request,
         page="unitcosts/economics.html",
         result="unitcosts/_economics_result.html",
@@ -104,20 +104,20 @@ def _first_question(request: AccountRequest, metrics: list[UsageMetric], key: st
     )
 
 
-def _asked(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
+def _query_from_params(params: dict[str, list[str]], first: UnitCostQuery) -> UnitCostQuery:
     """The question of the URL, of the first metric where it names none."""
     if not any(name in UnitCostQuery.__struct_fields__ or name == "f0" for name in params):
         return first
     if not any(any(params.get(name, ())) for name in ("usage_metric", "unit_metric")):
         params = {**params, "usage_metric": [first.usage_metric]}
-    return asked(params, first)
+    return query_from_params(params, first)
 
 
-def _unfolded(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQuery, UnitMetric | None]:
+def _expand_saved(request: AccountRequest, query: UnitCostQuery) -> tuple[UnitCostQuery, UnitMetric | None]:
     """The question in full, for the form to show, and the unit metric that it began from."""
     if query.unit_metric:
         metric = find_unit_metric(request.account, query.unit_metric)
-        return asked_with(metric, query)[0], metric
+        return merge_question(metric, query)[0], metric
     saved = id_of(request.GET.get("saved", ""))
     return query, UnitMetric.objects.filter(pk=saved).first() if saved else None
 
@@ -131,11 +131,11 @@ def _result(request: AccountRequest, query: UnitCostQuery, metrics: list[UsageMe
         "per_unit": per_unit(query.units, answer.unit, answer.usage_metric),
         "trends": trends(answer, query.granularity, unit),
         "mcp_arguments": as_arguments(query),
-        **_matching(request, answer),
+        **_rows_context(request, answer),
     }
 
 
-def _matching(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]:
+def _rows_context(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]:
     """The rows by what a person does with them, and for whoever may map values the customers most like them."""
     unknown = _rows(answer, UNKNOWN_CUSTOMER, NO_CUSTOMER)
     may_map = request.membership.may(Role.MEMBER) and any(not row.other_rows for row in unknown)
@@ -145,7 +145,7 @@ def _matching(request: AccountRequest, answer: UnitCostAnswer) -> dict[str, Any]
         "unknown": unknown,
         "one_sided": _rows(answer, NO_USAGE, NO_COST),
         "names": names,
-        "suggested": suggested([row.values[0] for row in unknown if row.values], names),
+        "suggested": suggestions_by_value([row.values[0] for row in unknown if row.values], names),
         "next": request.get_full_path(),
     }
 

@@ -21,9 +21,9 @@ from finops.lib.errors import UserError
 from finops.lib.listing import Column, csv_cell, csv_response, listing, wants_csv
 from finops.unitcosts.forms import UnitMetricForm
 from finops.unitcosts.models import UnitMetric
-from finops.unitcosts.queries.cards import cards_of, shown_question
+from finops.unitcosts.queries.cards import card_query, cards_of
 from finops.unitcosts.queries.unit_metrics import unit_metrics_of
-from finops.unitcosts.saved import question_of
+from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.services.unit_metrics import (
     change_unit_metric,
     create_unit_metric,
@@ -66,8 +66,8 @@ def index(request: AccountRequest) -> HttpResponseBase:
 
 def href_of(request: AccountRequest, metric: UnitMetric) -> str:
     """The page of the metric's question, which knows that it was saved."""
-    asked = {**shown_question(metric).to_params(), "saved": [str(metric.pk)]}
-    return f"{reverse('unit_economics', args=[request.account.slug])}?{urlencode(asked, doseq=True)}"
+    params = {**card_query(metric).to_params(), "saved": [str(metric.pk)]}
+    return f"{reverse('unit_economics', args=[request.account.slug])}?{urlencode(params, doseq=True)}"
 
 
 def _csv_lines(request: AccountRequest, metrics: list[UnitMetric]) -> Iterator[list[str]]:
@@ -142,8 +142,10 @@ def _form_page(
 def edit(request: AccountRequest, unit_metric_id: int) -> HttpResponse:
     """Change name and description; and the question, where the URL says one."""
     metric = get_object_or_404(UnitMetric.objects.select_related("account"), pk=unit_metric_id)
-    said = {"name": metric.name, "description": metric.description}
-    form = UnitMetricForm(request.POST) if request.method == "POST" else UnitMetricForm(initial=said)
+    initial_values = {"name": metric.name, "description": metric.description}
+    form = (
+        UnitMetricForm(request.POST) if request.method == "POST" else UnitMetricForm(initial=initial_values)
+    )
     question, problem = _question(request)
     if question is not None and not question.usage_metric:
         question = question_of(metric)

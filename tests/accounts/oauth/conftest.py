@@ -26,11 +26,11 @@ def documents(tmp_path: Path, settings: Any) -> Iterator[Documents]:
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names that something asked the DNS for; each is unknown."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def getaddrinfo(host: str, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
+        hosts.append(host)
         raise socket.gaierror("no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    return asked
+    return hosts

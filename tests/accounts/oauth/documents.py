@@ -89,8 +89,8 @@ class Documents:
         if isinstance(document, dict):
             document = {"client_id": client_id, **document}
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        said = {key.replace("_", "-"): value for key, value in headers.items()}
-        self.answers[path] = (status, {"Content-Type": content_type, **said}, body)
+        extra_headers = {key.replace("_", "-"): value for key, value in headers.items()}
+        self.answers[path] = (status, {"Content-Type": content_type, **extra_headers}, body)
         return client_id
 
 

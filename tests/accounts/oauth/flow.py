@@ -30,8 +30,8 @@ class Tokens:
 
 def json_of(response: Any) -> dict[str, Any]:
     assert response["Content-Type"].startswith("application/json"), response.content[:300]
-    found: dict[str, Any] = json.loads(response.content)
-    return found
+    body: dict[str, Any] = json.loads(response.content)
+    return body
 
 
 def answer_of(response: Any) -> dict[str, str]:
@@ -55,8 +55,8 @@ class OAuthClient:
         self.client_id = client_id or json_of(self.register(**metadata))["client_id"]
 
     def register(self, **metadata: Any) -> Any:
-        said = {"client_name": "Test client", "redirect_uris": [self.redirect_uri], **metadata}
-        return register(said)
+        metadata_fields = {"client_name": "Test client", "redirect_uris": [self.redirect_uri], **metadata}
+        return register(metadata_fields)
 
     @property
     def challenge(self) -> str:
@@ -65,7 +65,7 @@ class OAuthClient:
 
     def authorize_url(self, **changes: Any) -> str:
         """The URL that the client opens in a browser; a change to None leaves the parameter out."""
-        said: dict[str, Any] = {
+        params: dict[str, Any] = {
             "response_type": "code",
             "client_id": self.client_id,
             "redirect_uri": self.redirect_uri,
@@ -76,7 +76,7 @@ class OAuthClient:
             "scope": "mcp:read mcp:write",
             **changes,
         }
-        query = urlencode({name: value for name, value in said.items() if value is not None}, doseq=True)
+        query = urlencode({name: value for name, value in params.items() if value is not None}, doseq=True)
         return f"/oauth/authorize?{query}"
 
     def consent(
@@ -101,7 +101,7 @@ class OAuthClient:
         return token_request({"client_id": self.client_id, **form})
 
     def exchange(self, code: str, **changes: Any) -> Any:
-        said = {
+        fields = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.redirect_uri,
@@ -109,16 +109,16 @@ class OAuthClient:
             "resource": resource(),
             **changes,
         }
-        return self.token(**{name: value for name, value in said.items() if value is not None})
+        return self.token(**{name: value for name, value in fields.items() if value is not None})
 
     def refresh(self, refresh_token: str, **changes: Any) -> Any:
-        said = {
+        fields = {
             "grant_type": "refresh_token",
             "refresh_token": refresh_token,
             "resource": resource(),
             **changes,
         }
-        return self.token(**{name: value for name, value in said.items() if value is not None})
+        return self.token(**{name: value for name, value in fields.items() if value is not None})
 
     def revoke(self, token: str, **changes: Any) -> Any:
         return token_request({"client_id": self.client_id, "token": token, **changes}, "/oauth/revoke")
@@ -138,10 +138,10 @@ def token_request(form: dict[str, Any], path: str = "/oauth/token", **headers: s
 
 
 def tokens_of(response: Any) -> Tokens:
-    said = json_of(response)
-    assert response.status_code == 200, said
-    assert said["token_type"] == "Bearer"
-    return Tokens(said["access_token"], said["refresh_token"], said["scope"], said["expires_in"])
+    payload = json_of(response)
+    assert response.status_code == 200, payload
+    assert payload["token_type"] == "Bearer"
+    return Tokens(payload["access_token"], payload["refresh_token"], payload["scope"], payload["expires_in"])
 
 
 def status_at_door(token: str) -> int:

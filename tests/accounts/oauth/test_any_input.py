@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from accounts.models import OAuthApplication
 from accounts.oauth.resource import resource
-from finops.lib.ratelimit import windows
+from finops.lib.ratelimit import rate_limiter
 from tests.accounts.oauth.flow import CALLBACK, json_of
 from tests.cast import make_cast, signed_in
 
@@ -174,7 +174,7 @@ def test_the_token_and_revocation_endpoints(
 ) -> None:
     body = raw(form).encode() + broken
     for path in ("/oauth/token", "/oauth/revoke"):
-        windows.cache_clear()
+        rate_limiter.cache_clear()
         for headers in ({}, {"authorization": f"Basic {basic}"}):
             answer = person.post(path, body, content_type=FORM, headers=headers)
             assert answer.status_code in {400, 401} or (path.endswith("revoke") and answer.status_code == 200)
@@ -209,18 +209,18 @@ metadata = st.fixed_dictionaries(
 @many
 @given(said=metadata | anything, broken=st.binary(max_size=4))
 def test_the_registration_endpoint(no_documents: None, said: Any, broken: bytes) -> None:
-    windows.cache_clear()
+    rate_limiter.cache_clear()
     answers = [
         Client().post("/oauth/register", body, content_type="application/json")
         for body in (json.dumps(said).encode(), json.dumps(said).encode() + broken)
     ]
 
     for answer in answers:
-        found = json_of(answer)
-        assert answer.status_code in {201, 400}, found
-        assert ("error" in found) == (answer.status_code == 400)
+        payload = json_of(answer)
+        assert answer.status_code in {201, 400}, payload
+        assert ("error" in payload) == (answer.status_code == 400)
         if answer.status_code == 201:
-            assert not {uri.partition(":")[0] for uri in found["redirect_uris"]} - {
+            assert not {uri.partition(":")[0] for uri in payload["redirect_uris"]} - {
                 "http",
                 "https",
                 "cursor",

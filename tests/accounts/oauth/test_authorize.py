@@ -37,9 +37,9 @@ def test_what_is_wrong_is_said_before_anybody_signs_in(
     cast: Cast, changes: dict[str, Any], error: str
 ) -> None:
     """After the form of the sign-in, Chromium would hold the answer to the client against the form's policy."""
-    said = answer_of(Client().get(OAuthClient().authorize_url(**changes)))
+    params = answer_of(Client().get(OAuthClient().authorize_url(**changes)))
 
-    assert (said["error"], said["iss"]) == (error, ISSUER)
+    assert (params["error"], params["iss"]) == (error, ISSUER)
     assert Client().get(OAuthClient("unknown").authorize_url()).status_code == 400
 
 
@@ -75,8 +75,8 @@ def test_what_cannot_be_granted_goes_back_to_the_client_with_state_and_issuer(
     answer = ask(cast, client, **changes)
 
     assert answer["Location"].startswith(f"{CALLBACK}?error=")
-    said = answer_of(answer)
-    assert (said["error"], said["state"], said["iss"]) == (error, client.state, ISSUER)
+    params = answer_of(answer)
+    assert (params["error"], params["state"], params["iss"]) == (error, client.state, ISSUER)
     assert not OAuthGrant.objects.exists()
 
 
@@ -147,9 +147,9 @@ def test_what_clients_add_of_their_own_does_no_harm(cast: Cast, changes: dict[st
 def test_a_silent_request_of_nobody_is_told_to_sign_in(cast: Cast) -> None:
     client = OAuthClient()
 
-    said = answer_of(Client().get(client.authorize_url(prompt="none")))
+    params = answer_of(Client().get(client.authorize_url(prompt="none")))
 
-    assert (said["error"], said["iss"]) == ("login_required", ISSUER)
+    assert (params["error"], params["iss"]) == ("login_required", ISSUER)
 
 
 def test_a_silent_request_of_nobody_redirects_to_no_stranger(cast: Cast) -> None:
@@ -194,10 +194,10 @@ def test_a_callback_with_a_query_of_its_own_keeps_it_and_names_one_issuer(cast: 
     callback = "https://client.example/callback?tenant=7&iss=forged&%69ss=forged"
     client = OAuthClient(redirect_uri=callback)
 
-    said = answer_of(client.consent(cast.member))
+    params = answer_of(client.consent(cast.member))
 
-    assert (said["tenant"], said["iss"]) == ("7", ISSUER)
-    assert said["code"]
+    assert (params["tenant"], params["iss"]) == ("7", ISSUER)
+    assert params["code"]
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_a_fresh_document_is_not_fetched_again_and_a_stale_one_is(cast: Cast, do
     client_id = documents.publish("/mcp.json", DOCUMENT, Cache_Control="max-age=600")
     ask(cast, client_id)
     ask(cast, client_id)
-    left = OAuthApplication.objects.get().cimd_expires_at - clock.now()
-    assert timedelta(minutes=9) < left < timedelta(minutes=11)
+    remaining = OAuthApplication.objects.get().cimd_expires_at - clock.now()
+    assert timedelta(minutes=9) < remaining < timedelta(minutes=11)
 
     OAuthApplication.objects.update(cimd_expires_at=clock.now() - timedelta(seconds=1))
     documents.publish("/mcp.json", {**DOCUMENT, "client_name": "Renamed"})

@@ -57,27 +57,27 @@ def test_a_name_is_resolved_once_and_the_connection_goes_to_the_address_that_was
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DNS rebinding: the second answer of the name would be inside our network."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
-        if host == "rebind.example" and asked.count(host) == 1:
+        hosts.append(host)
+        if host == "rebind.example" and hosts.count(host) == 1:
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", port))]
         raise socket.gaierror("the test ends here")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
     assert ask(cast, "https://rebind.example/mcp.json").status_code == 400
-    assert asked == ["rebind.example", "93.184.216.34"]
+    assert hosts == ["rebind.example", "93.184.216.34"]
 
 
 def test_one_inside_address_among_public_ones_refuses_the_host(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    hosts: list[str] = []
 
     def getaddrinfo(host: str, port: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.append(host)
+        hosts.append(host)
         return [
             (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("93.184.216.34", "10.0.0.1")
         ]
@@ -85,7 +85,7 @@ def test_one_inside_address_among_public_ones_refuses_the_host(
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
     assert ask(cast, "https://split.example/mcp.json").status_code == 400
-    assert asked == ["split.example"]
+    assert hosts == ["split.example"]
 
 
 def test_who_is_not_signed_in_makes_us_fetch_nothing(cast: Cast, no_network: list[str]) -> None:

@@ -135,9 +135,9 @@ def test_a_posted_redirect_or_client_changes_nothing(cast: Cast) -> None:
 def test_deny_goes_back_with_an_error_and_the_issuer(cast: Cast, form: dict[str, str]) -> None:
     client = OAuthClient()
 
-    said = answer_of(client.consent(cast.member, post=form))
+    params = answer_of(client.consent(cast.member, post=form))
 
-    assert (said["error"], said["state"], said["iss"]) == (
+    assert (params["error"], params["state"], params["iss"]) == (
         "access_denied",
         client.state,
         "http://127.0.0.1:8000",
@@ -228,8 +228,8 @@ def test_a_person_in_two_accounts_connects_twice(cast: Cast) -> None:
     for account in ("acme", "elsewhere"):
         client.connect(cast.both, account=account)
 
-    found = OAuthConnection.objects.unscoped().order_by("pk").values_list("account__slug", flat=True)
-    assert list(found) == ["acme", "elsewhere"]
+    slugs = OAuthConnection.objects.unscoped().order_by("pk").values_list("account__slug", flat=True)
+    assert list(slugs) == ["acme", "elsewhere"]
 
 
 def test_signing_in_leads_back_to_the_consent_page(cast: Cast) -> None:
@@ -262,11 +262,11 @@ def test_writing_needs_the_password_again_later_and_what_was_chosen_is_kept(cast
     form = {"decision": "allow", "account": "elsewhere", "access": "read_write"}
     Membership.objects.filter(account=cast.other_account, user=cast.both).update(role="member")
 
-    asked = browser.post(url, form)["Location"]
-    assert asked.startswith("/auth/reauthenticate/")
-    assert browser.post(asked, {"password": "wrong"}).status_code == 200
-    assert browser.post(url, form)["Location"] == asked
-    assert browser.post(asked, {"password": PASSWORD})["Location"] == url
+    reauthentication_url = browser.post(url, form)["Location"]
+    assert reauthentication_url.startswith("/auth/reauthenticate/")
+    assert browser.post(reauthentication_url, {"password": "wrong"}).status_code == 200
+    assert browser.post(url, form)["Location"] == reauthentication_url
+    assert browser.post(reauthentication_url, {"password": PASSWORD})["Location"] == url
 
     back = browser.get(url).context["form"]
     assert (back["account"].value(), back["access"].value()) == ("elsewhere", "read_write")

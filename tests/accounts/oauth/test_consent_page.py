@@ -23,11 +23,11 @@ def page_for(user: User, client: OAuthClient, **changes: Any) -> str:
 
 
 def heading(page: str) -> str:
-    (found,) = HEADING.findall(page)
-    return str(found)
+    (title,) = HEADING.findall(page)
+    return str(title)
 
 
-def offered(page: str, name: str) -> list[str]:
+def input_values(page: str, name: str) -> list[str]:
     controls = re.findall(r"<input[^>]*>", page)
     return [
         match[1]
@@ -123,7 +123,7 @@ def test_nothing_of_another_site_is_fetched(cast: Cast) -> None:
 def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient())
 
-    assert offered(page, "access") == ["read", "read_write"]
+    assert input_values(page, "access") == ["read", "read_write"]
     assert re.findall(r'value="(\w+)"\s+checked', page) == ["read"]
     for right in ("create budgets", "create alert subscriptions", "create dashboards", "delete dashboards"):
         assert right in " ".join(page.split())
@@ -132,21 +132,21 @@ def test_reading_is_chosen_and_writing_is_explained(cast: Cast) -> None:
 def test_what_was_not_asked_for_is_not_offered(cast: Cast) -> None:
     page = page_for(cast.member, OAuthClient(), scope="mcp:read")
 
-    assert offered(page, "access") == ["read"]
+    assert input_values(page, "access") == ["read"]
     assert "It did not ask to write." in page
 
 
 def test_a_viewer_is_told_why_she_cannot_let_it_write(cast: Cast) -> None:
     page = page_for(cast.viewer, OAuthClient())
 
-    assert offered(page, "access") == ["read"]
+    assert input_values(page, "access") == ["read"]
     assert "As Viewer you cannot allow that: ask an admin to make you Member" in page
 
 
 def test_a_person_in_two_accounts_chooses_one(cast: Cast) -> None:
     page = page_for(cast.both, OAuthClient())
 
-    assert offered(page, "account") == ["acme", "elsewhere"]
+    assert input_values(page, "account") == ["acme", "elsewhere"]
     assert page.count("data-reads-only=") == 1
 
 

@@ -40,30 +40,30 @@ def test_the_protected_resource_names_its_authorization_server(path: str, settin
 def test_the_authorization_server_says_what_it_does(settings: Any) -> None:
     settings.PUBLIC_URL = "https://finops.example"
 
-    said = json_of(Client().get(SERVER))
+    payload = json_of(Client().get(SERVER))
 
-    assert said["issuer"] == "https://finops.example"
-    assert {key: said[key] for key in said if key.endswith("_endpoint")} == {
+    assert payload["issuer"] == "https://finops.example"
+    assert {key: payload[key] for key in payload if key.endswith("_endpoint")} == {
         "authorization_endpoint": "https://finops.example/oauth/authorize",
         "token_endpoint": "https://finops.example/oauth/token",
         "registration_endpoint": "https://finops.example/oauth/register",
         "revocation_endpoint": "https://finops.example/oauth/revoke",
     }
-    assert said["code_challenge_methods_supported"] == ["S256"]
-    assert said["response_types_supported"] == ["code"]
-    assert said["grant_types_supported"] == ["authorization_code", "refresh_token"]
-    assert "none" in said["token_endpoint_auth_methods_supported"]
-    assert said["scopes_supported"] == ["mcp:read", "mcp:write", "offline_access"]
-    assert said["authorization_response_iss_parameter_supported"] is True
-    assert said["client_id_metadata_document_supported"] is True
+    assert payload["code_challenge_methods_supported"] == ["S256"]
+    assert payload["response_types_supported"] == ["code"]
+    assert payload["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    assert "none" in payload["token_endpoint_auth_methods_supported"]
+    assert payload["scopes_supported"] == ["mcp:read", "mcp:write", "offline_access"]
+    assert payload["authorization_response_iss_parameter_supported"] is True
+    assert payload["client_id_metadata_document_supported"] is True
 
 
 def test_the_challenge_of_the_door_leads_to_a_document_that_is_there(db: None) -> None:
     challenge = Client().post(PATH)["WWW-Authenticate"]
 
-    found = re.search(r'resource_metadata="([^"]+)"', challenge)
-    assert found is not None
-    document = json_of(Client().get(found[1].removeprefix("http://127.0.0.1:8000")))
+    match = re.search(r'resource_metadata="([^"]+)"', challenge)
+    assert match is not None
+    document = json_of(Client().get(match[1].removeprefix("http://127.0.0.1:8000")))
     assert document["resource"] == "http://127.0.0.1:8000/api/mcp"
     assert 'scope="mcp:read mcp:write"' in challenge
     assert "offline_access" not in challenge
@@ -94,9 +94,9 @@ def test_a_page_of_any_origin_may_read_them(path: str) -> None:
     ],
 )
 def test_a_browser_may_ask_before_it_calls(path: str, method: str) -> None:
-    asked = {"origin": "https://inspector.example", "access-control-request-method": method}
+    preflight_headers = {"origin": "https://inspector.example", "access-control-request-method": method}
 
-    answer = Client().options(path, headers=asked)
+    answer = Client().options(path, headers=preflight_headers)
 
     assert answer.status_code == 204
     assert method in answer["Access-Control-Allow-Methods"]

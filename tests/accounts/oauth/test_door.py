@@ -153,18 +153,18 @@ def test_a_narrowed_token_may_not_write_though_its_connection_may(cast: Cast) ->
     tokens = client.connect(cast.member, access="read_write")
     narrow = client.refresh(tokens.refresh, scope="mcp:read").json()["access_token"]
 
-    found = authenticate_bearer(narrow)
+    credential = authenticate_bearer(narrow)
 
-    assert found is not None
-    assert found.access is Access.READ
+    assert credential is not None
+    assert credential.access is Access.READ
 
 
 def test_a_token_of_one_account_answers_about_that_account(cast: Cast) -> None:
     client = OAuthClient()
     for slug, name in (("acme", "Acme"), ("elsewhere", "Elsewhere")):
         tokens = client.connect(cast.both, account=slug)
-        said = Door(tokens.access).call("getAccountContext", account="elsewhere", account_id=1)
-        assert "isError" in said
+        result = Door(tokens.access).call("getAccountContext", account="elsewhere", account_id=1)
+        assert "isError" in result
         context = Door(tokens.access).call("getAccountContext")["structuredContent"]
         assert json.dumps(context["account"]).count(name) >= 1
 
@@ -219,10 +219,10 @@ def test_a_token_costs_one_statement_and_text_that_is_none_costs_nothing(cast: C
 def test_a_whole_ping_is_that_one_statement(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         assert status_at_door(tokens.access) == 200
 
-    assert len(asked) == 1
+    assert len(captured) == 1
 
 
 def test_the_limit_of_requests_is_of_each_connection(cast: Cast, settings: Any) -> None:

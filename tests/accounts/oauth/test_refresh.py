@@ -159,8 +159,8 @@ def test_two_rows_never_hold_one_refresh_token(cast: Cast) -> None:
 
 def test_an_access_token_lives_for_an_hour(cast: Cast) -> None:
     tokens = OAuthClient().connect(cast.member)
-    left = OAuthAccessToken.objects.get().expires - clock.now()
-    assert timedelta(minutes=59) < left <= timedelta(hours=1)
+    remaining = OAuthAccessToken.objects.get().expires - clock.now()
+    assert timedelta(minutes=59) < remaining <= timedelta(hours=1)
 
     later(3600)
 

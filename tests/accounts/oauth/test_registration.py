@@ -56,7 +56,7 @@ CURSOR = {
 }
 
 
-def refused(answer: Any) -> str:
+def error_code_of(answer: Any) -> str:
     assert answer.status_code == 400, answer.content
     error: str = json_of(answer)["error"]
     return error
@@ -66,26 +66,26 @@ def refused(answer: Any) -> str:
 def test_what_real_clients_send_is_registered(db: None, body: dict[str, Any]) -> None:
     answer = register(body)
 
-    said = json_of(answer)
+    payload = json_of(answer)
     assert answer.status_code == 201
     assert answer["Cache-Control"] == "no-store"
-    assert said["client_id"] == OAuthApplication.objects.get().client_id
-    assert said["client_id_issued_at"] > 1_700_000_000
-    assert said["redirect_uris"] == body["redirect_uris"]
-    assert said["grant_types"] == GRANTS
-    assert said["response_types"] == ["code"]
-    assert said["token_endpoint_auth_method"] == "none"
-    assert said["client_name"] == body["client_name"]
-    assert said["application_type"] == "native"
-    assert said["scope"] == "mcp:read mcp:write"
-    assert "client_secret" not in said
+    assert payload["client_id"] == OAuthApplication.objects.get().client_id
+    assert payload["client_id_issued_at"] > 1_700_000_000
+    assert payload["redirect_uris"] == body["redirect_uris"]
+    assert payload["grant_types"] == GRANTS
+    assert payload["response_types"] == ["code"]
+    assert payload["token_endpoint_auth_method"] == "none"
+    assert payload["client_name"] == body["client_name"]
+    assert payload["application_type"] == "native"
+    assert payload["scope"] == "mcp:read mcp:write"
+    assert "client_secret" not in payload
 
 
 def test_one_unknown_scheme_does_not_refuse_the_others(cast: Cast) -> None:
-    said = json_of(register(CURSOR))
+    payload = json_of(register(CURSOR))
 
-    assert said["redirect_uris"] == CURSOR["redirect_uris"][:2]
-    client = OAuthClient(said["client_id"], redirect_uri=CURSOR["redirect_uris"][0])
+    assert payload["redirect_uris"] == CURSOR["redirect_uris"][:2]
+    client = OAuthClient(payload["client_id"], redirect_uri=CURSOR["redirect_uris"][0])
     assert client.connect(cast.member).scope == "mcp:read"
 
 
@@ -129,7 +129,7 @@ def test_one_unknown_scheme_does_not_refuse_the_others(cast: Cast) -> None:
 )
 def test_a_callback_that_could_harm_refuses_the_whole_registration(db: None, uri: str) -> None:
     """Fault: the library takes `http://evil.example/cb`."""
-    assert refused(register({"redirect_uris": [CALLBACK, uri]})) == "invalid_redirect_uri"
+    assert error_code_of(register({"redirect_uris": [CALLBACK, uri]})) == "invalid_redirect_uri"
     assert not OAuthApplication.objects.exists()
 
 
@@ -155,7 +155,7 @@ def test_a_callback_that_could_harm_refuses_the_whole_registration(db: None, uri
     ],
 )
 def test_metadata_we_cannot_serve_is_refused(db: None, body: Any, error: str) -> None:
-    assert refused(register(body)) == error
+    assert error_code_of(register(body)) == error
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_metadata_we_cannot_serve_is_refused(db: None, body: Any, error: str) ->
 def test_what_is_no_metadata_gets_a_json_answer(db: None, body: bytes) -> None:
     answer = Client().post("/oauth/register", body, content_type="application/json")
 
-    assert refused(answer) == "invalid_client_metadata"
+    assert error_code_of(answer) == "invalid_client_metadata"
 
 
 def test_the_same_public_client_is_one_row_whatever_port_it_listens_on(db: None) -> None:
@@ -205,12 +205,12 @@ def test_clients_with_a_secret_are_never_one_row(db: None) -> None:
 
 
 def test_a_name_holds_nothing_that_could_deceive(db: None) -> None:
-    said = json_of(
+    payload = json_of(
         register({"redirect_uris": [CALLBACK], "client_name": "Claude\u202e\n\t<b>\u0000 x" + "y" * 500})
     )
 
-    assert said["client_name"].startswith("Claude <b> x")
-    assert len(said["client_name"]) == 80
+    assert payload["client_name"].startswith("Claude <b> x")
+    assert len(payload["client_name"]) == 80
 
 
 def test_an_address_that_registers_too_often_waits(db: None, settings: Any) -> None:
@@ -264,9 +264,9 @@ def test_behind_our_proxy_the_address_is_the_one_that_it_wrote(db: None, setting
 
 def test_an_operator_may_register_a_client_by_command(cast: Cast) -> None:
     """For connectors whose makers want an id and a secret typed in."""
-    redirect_uri, said = "https://claude.ai/api/mcp/auth_callback", StringIO()
+    redirect_uri, output = "https://claude.ai/api/mcp/auth_callback", StringIO()
     command = ["createapplication", "confidential", "authorization-code", "--redirect-uris", redirect_uri]
-    call_command(*command, "--client-id", "claude", "--client-secret", "s" * 40, stdout=said)
+    call_command(*command, "--client-id", "claude", "--client-secret", "s" * 40, stdout=output)
     client = OAuthClient("claude", redirect_uri=redirect_uri)
 
     answer = client.exchange(client.code(cast.member), client_secret="s" * 40)

@@ -122,9 +122,9 @@ def test_registering_again_keeps_a_registration(cast: Cast) -> None:
 
 
 def test_a_client_that_was_connected_is_kept_long_and_one_in_use_forever(cast: Cast) -> None:
-    used, left = OAuthClient(client_name="used"), OAuthClient(*KNOWN[0][:1], redirect_uri=KNOWN[0][1])
+    used, idle_client = OAuthClient(client_name="used"), OAuthClient(*KNOWN[0][:1], redirect_uri=KNOWN[0][1])
     tokens = used.connect(cast.member)
-    left.connect(cast.member)
+    idle_client.connect(cast.member)
     for _ in range(FORGOTTEN_DAYS // 25 + 2):
         later(days=25)
         tokens = tokens_of(used.refresh(tokens.refresh))

@@ -96,8 +96,8 @@ def test_a_code_is_of_one_client(cast: Cast) -> None:
 def test_a_code_ends_after_minutes(cast: Cast) -> None:
     client = OAuthClient()
     code = client.code(cast.member)
-    left = OAuthGrant.objects.get().expires - clock.now()
-    assert timedelta(minutes=4) < left <= timedelta(minutes=10)
+    remaining = OAuthGrant.objects.get().expires - clock.now()
+    assert timedelta(minutes=4) < remaining <= timedelta(minutes=10)
 
     OAuthGrant.objects.update(expires=clock.now())
 
@@ -164,11 +164,11 @@ def dump() -> str:
     """Every row of every table, as text."""
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
-        said = []
+        rows = []
         for table in tables:
             cursor.execute(f'SELECT t::text FROM "{table}" t')
-            said += [row[0] for row in cursor.fetchall()]
-    return "\n".join(said)
+            rows += [row[0] for row in cursor.fetchall()]
+    return "\n".join(rows)
 
 
 def test_a_client_that_is_gone_is_told_to_register_again(cast: Cast) -> None:
@@ -180,12 +180,12 @@ def test_a_client_that_is_gone_is_told_to_register_again(cast: Cast) -> None:
 
 
 def secret_client(**metadata: Any) -> tuple[OAuthClient, str]:
-    said = json_of(
+    payload = json_of(
         register(
             {"redirect_uris": [CALLBACK], "token_endpoint_auth_method": "client_secret_basic", **metadata}
         )
     )
-    return OAuthClient(said["client_id"]), said["client_secret"]
+    return OAuthClient(payload["client_id"]), payload["client_secret"]
 
 
 def test_a_client_with_a_secret_shows_it_in_the_body_or_the_header(cast: Cast) -> None:
@@ -214,7 +214,7 @@ def test_a_client_with_a_secret_shows_it_in_the_body_or_the_header(cast: Cast) -
 )
 def test_a_client_with_a_secret_must_show_it(cast: Cast, form: dict[str, str], header: str) -> None:
     client, _secret = secret_client()
-    said = {
+    form_value = {
         "grant_type": "authorization_code",
         "client_id": client.client_id,
         "code": client.code(cast.member),
@@ -223,7 +223,7 @@ def test_a_client_with_a_secret_must_show_it(cast: Cast, form: dict[str, str], h
         **form,
     }
 
-    answer = token_request(said, **({"authorization": header} if header else {}))
+    answer = token_request(form_value, **({"authorization": header} if header else {}))
 
     assert error_of(answer, 401) == "invalid_client"
 

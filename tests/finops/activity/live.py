@@ -14,6 +14,6 @@ from tests.cast import signed_in
 def account() -> dict[str, str]:
     """A key of a new account, Watched, and the session of its owner's browser."""
     owner = User.objects.create_user("watcher@example.com")
-    made = create_account(name="Watched", owner=owner, slug="watched")
-    _key, plaintext = mint_mcp_key(account=made, actor=Actor.of_user(owner), name="watched")
+    new_account = create_account(name="Watched", owner=owner, slug="watched")
+    _key, plaintext = mint_mcp_key(account=new_account, actor=Actor.of_user(owner), name="watched")
     return {"key": plaintext, "session": signed_in(owner).cookies[settings.SESSION_COOKIE_NAME].value}

@@ -32,7 +32,7 @@ class Watched:
     key: str
     browser: httpx.Client
 
-    def asked(self) -> list[str]:
+    def listed_arguments(self) -> list[str]:
         """The arguments on the page's list, the newest first."""
         answer = self.browser.get("/a/watched/assistant-activity/?format=csv")
         assert answer.status_code == 200
@@ -47,10 +47,10 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(live_server_process: LiveServer) -> Iterator[Watched]:
-    made = live_server_process.run("tests.finops.activity.live:account")
-    cookies = {settings.SESSION_COOKIE_NAME: made["session"]}
+    credentials = live_server_process.run("tests.finops.activity.live:account")
+    cookies = {settings.SESSION_COOKIE_NAME: credentials["session"]}
     with httpx.Client(base_url=live_server_process.url, cookies=cookies, timeout=60) as browser:
-        yield Watched(live_server_process, made["key"], browser)
+        yield Watched(live_server_process, credentials["key"], browser)
 
 
 def other_process(watched: Watched, seconds: str) -> LiveServer:
@@ -63,7 +63,7 @@ def other_process(watched: Watched, seconds: str) -> LiveServer:
 def test_what_a_client_asks_is_on_the_page_without_anybody_doing_anything(watched: Watched) -> None:
     watched.ask(watched.server, "alone")
 
-    wait_until(lambda: any("alone" in said for said in watched.asked()))
+    wait_until(lambda: any("alone" in said for said in watched.listed_arguments()))
 
 
 def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_rest(watched: Watched) -> None:
@@ -72,7 +72,7 @@ def test_two_processes_write_what_each_was_asked_and_an_orderly_end_writes_the_r
         for number in range(3):
             watched.ask(watched.server, f"first {number}")
             watched.ask(other, f"second {number}")
-        wait_until(lambda: sum("first" in said for said in watched.asked()) == 3)
-        assert not any("second" in said for said in watched.asked())
+        wait_until(lambda: sum("first" in said for said in watched.listed_arguments()) == 3)
+        assert not any("second" in said for said in watched.listed_arguments())
 
-    assert sum("second" in said for said in watched.asked()) == 3
+    assert sum("second" in said for said in watched.listed_arguments()) == 3

@@ -15,13 +15,13 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from accounts.scoping import account_scope
-from finops.activity.calls import NotedCall
+from finops.activity.call_writer import store
+from finops.activity.calls import CallRecord
 from finops.activity.models import AssistantCall, Outcome
 from finops.activity.queries import PAGE
-from finops.activity.writing import store
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.activity.asked import call_of, credential_of
+from tests.finops.activity.call_helpers import call_of, credential_of
 
 ClientFor = Callable[[User], Client]
 URL = "/a/acme/assistant-activity/"
@@ -44,7 +44,7 @@ def asked_of(client: Client, query: str = "") -> list[str]:
     return [row["Arguments"] for row in rows_of(client, query)]
 
 
-def note(*calls: NotedCall) -> None:
+def note(*calls: CallRecord) -> None:
     store(calls)
 
 
@@ -217,14 +217,14 @@ def test_a_url_that_cannot_be_read_says_what_is_wrong(
 
 def pages_of(client: Client, query: str) -> list[list[str]]:
     """The ids on each page, following its link to the next."""
-    found, cursor = [], ""
+    pages, cursor = [], ""
     while True:
         answer = client.get(f"{URL}?{query}&cursor={cursor}")
         calls = answer.context["calls"]
-        found.append([call.arguments for call in calls.rows])
+        pages.append([call.arguments for call in calls.rows])
         cursor = calls.next_cursor
         if not cursor:
-            return found
+            return pages
 
 
 @pytest.mark.parametrize("sort", ["-at", "at", "-milliseconds", "-answer_bytes"])
@@ -280,17 +280,20 @@ def test_the_strip_counts_days_tools_and_credentials(cast: Cast, client_for: Cli
         call_of(two, "listTeams", outcome=Outcome.REFUSED, problem="No."),
     )
 
-    found = client_for(cast.viewer).get(URL).context["statistics"]
+    statistics = client_for(cast.viewer).get(URL).context["statistics"]
 
-    assert found.by_day[Outcome.OK][-2:] == [1, 19]
-    assert found.by_day[Outcome.REFUSED][-1] == 1
-    spend, teams = found.tools
+    assert statistics.by_day[Outcome.OK][-2:] == [1, 19]
+    assert statistics.by_day[Outcome.REFUSED][-1] == 1
+    spend, teams = statistics.tools
     assert (spend.label, spend.calls, spend.failed, spend.answer_bytes) == ("querySpend", 20, 0, 2_200)
     assert spend.p50 == pytest.approx(10, rel=0.1)
     assert spend.p95 == pytest.approx(10, rel=0.1)
     assert (teams.label, teams.failed) == ("listTeams", 1)
-    assert [(group.key, group.calls) for group in found.credentials] == [("mcp_key:1", 19), ("mcp_key:2", 2)]
-    assert found.whole.calls == 21
+    assert [(group.key, group.calls) for group in statistics.credentials] == [
+        ("mcp_key:1", 19),
+        ("mcp_key:2", 2),
+    ]
+    assert statistics.whole.calls == 21
 
 
 def test_the_strip_counts_what_the_filters_choose_and_the_reader_may_see(
@@ -356,16 +359,16 @@ def test_the_csv_holds_every_call_and_no_formula(cast: Cast, client_for: ClientF
 
 def queries_of(client: Client, url: str) -> int:
     client.get(url)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         client.get(url)
-    return len(asked)
+    return len(captured)
 
 
 def test_the_page_asks_the_same_number_of_queries_for_many_calls(cast: Cast, client_for: ClientFor) -> None:
     client = client_for(cast.viewer)
     note(call_of(credential_of(cast.account)))
     before = queries_of(client, URL)
-    many: Sequence[NotedCall] = [
+    many: Sequence[CallRecord] = [
         call_of(credential_of(cast.account, number=n % 9), f"tool{n % 20}", {"n": n}) for n in range(200)
     ]
     note(*many)

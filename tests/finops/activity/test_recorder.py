@@ -14,13 +14,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.activity import recorder as recorder_module
 from finops.activity.buckets import bucket_of, middle, percentile
-from finops.activity.calls import NotedCall
+from finops.activity.call_writer import store
+from finops.activity.calls import CallRecord
 from finops.activity.models import AssistantCall, AssistantCallCount, Outcome
-from finops.activity.recorder import BATCH, MAX_WAITING, Recorder
+from finops.activity.recorder import BATCH, MAX_PENDING, Recorder
 from finops.activity.recorder import recorder as process_recorder
-from finops.activity.writing import store
 from tests.cast import Cast
-from tests.finops.activity.asked import call_of, credential_of, written
+from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
 from tests.mcpserver.door import Door, mint, toy_server
 from tests.mcpserver.toys import make_toys
 from tests.waiting import wait_until
@@ -34,7 +34,7 @@ class Shelf:
         self.statements = 0
         self.away: type[Exception] | None = None
 
-    def __call__(self, calls: Sequence[NotedCall]) -> None:
+    def __call__(self, calls: Sequence[CallRecord]) -> None:
         self.statements += 1
         if self.away is not None:
             raise self.away("away")
@@ -49,7 +49,7 @@ def shelf() -> Shelf:
 
 
 @pytest.fixture
-def held(shelf: Shelf) -> Recorder:
+def manual_recorder(shelf: Shelf) -> Recorder:
     """A recorder that writes when it is told to."""
     return Recorder(shelf, lambda: 0.0)
 
@@ -62,70 +62,72 @@ def running(shelf: Shelf, db: None) -> Iterator[Recorder]:
     recorder.end()
 
 
-def noted(name: str, account: Account | None = None) -> NotedCall:
+def recorded_call(name: str, account: Account | None = None) -> CallRecord:
     return call_of(credential_of(account or Account(pk=1)), name)
 
 
-def test_notes_of_a_moment_are_one_statement(held: Recorder, shelf: Shelf) -> None:
+def test_notes_of_a_moment_are_one_statement(manual_recorder: Recorder, shelf: Shelf) -> None:
     for number in range(30):
-        held.note(noted(f"n{number}"))
+        manual_recorder.note(recorded_call(f"n{number}"))
 
-    assert held.flush()
+    assert manual_recorder.flush()
     assert shelf.names == [f"n{number}" for number in range(30)]
     assert shelf.statements == 1
 
 
-def test_many_notes_are_written_in_batches(held: Recorder, shelf: Shelf) -> None:
+def test_many_notes_are_written_in_batches(manual_recorder: Recorder, shelf: Shelf) -> None:
     for _ in range(BATCH + 1):
-        held.note(noted("n"))
+        manual_recorder.note(recorded_call("n"))
 
-    held.flush()
+    manual_recorder.flush()
 
     assert (len(shelf.names), shelf.statements) == (BATCH + 1, 2)
 
 
 @pytest.mark.parametrize("away", [OperationalError, InterfaceError])
-def test_notes_wait_while_the_database_is_away(held: Recorder, shelf: Shelf, away: type[Exception]) -> None:
-    held.note(noted("first"))
+def test_notes_wait_while_the_database_is_away(
+    manual_recorder: Recorder, shelf: Shelf, away: type[Exception]
+) -> None:
+    manual_recorder.note(recorded_call("first"))
     shelf.away = away
 
-    assert not held.flush()
-    held.note(noted("second"))
+    assert not manual_recorder.flush()
+    manual_recorder.note(recorded_call("second"))
     shelf.away = None
 
-    assert held.flush()
+    assert manual_recorder.flush()
     assert shelf.names == ["first", "second"]
 
 
 def test_no_more_than_a_bound_waits_and_the_log_says_how_many_were_lost(
-    held: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    call = noted("n")
-    for _ in range(MAX_WAITING + 7):
-        held.note(call)
+    call = recorded_call("n")
+    for _ in range(MAX_PENDING + 7):
+        manual_recorder.note(call)
 
-    held.flush()
+    manual_recorder.flush()
 
-    assert len(shelf.names) == MAX_WAITING
+    assert len(shelf.names) == MAX_PENDING
     assert "7 calls of assistants were not recorded" in caplog.text
 
 
 def test_a_note_that_the_database_refuses_is_dropped_alone(
-    held: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
+    manual_recorder: Recorder, shelf: Shelf, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a", "bad", "b"):
-        held.note(noted(name))
+        manual_recorder.note(recorded_call(name))
 
-    assert held.flush()
+    assert manual_recorder.flush()
 
     assert shelf.names == ["a", "b"]
     assert "a call of bad could not be recorded" in caplog.text
 
 
 def test_the_thread_writes_by_itself_and_again_after_it_was_idle(running: Recorder, shelf: Shelf) -> None:
-    running.note(noted("first"))
+    running.note(recorded_call("first"))
     wait_until(lambda: shelf.names == ["first"])
-    running.note(noted("second"))
+    running.note(recorded_call("second"))
 
     wait_until(lambda: shelf.names == ["first", "second"])
 
@@ -135,7 +137,7 @@ def test_the_thread_goes_on_once_the_database_is_back(
 ) -> None:
     monkeypatch.setattr(recorder_module, "SECONDS_AWAY", 0.01)
     shelf.away = OperationalError
-    running.note(noted("n"))
+    running.note(recorded_call("n"))
     wait_until(lambda: shelf.statements > 1)
 
     shelf.away = None
@@ -145,7 +147,7 @@ def test_the_thread_goes_on_once_the_database_is_back(
 
 def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
     recorder = Recorder(shelf, lambda: 3_600.0)
-    recorder.note(noted("n"))
+    recorder.note(recorded_call("n"))
 
     recorder.end()
 
@@ -155,7 +157,7 @@ def test_the_end_of_the_process_writes_the_rest(shelf: Shelf, db: None) -> None:
 def test_notes_of_many_threads_are_all_written_once(running: Recorder, shelf: Shelf) -> None:
     def note(thread: int) -> None:
         for number in range(200):
-            running.note(noted(f"{thread}.{number}"))
+            running.note(recorded_call(f"{thread}.{number}"))
 
     threads = [threading.Thread(target=note, args=[number]) for number in range(8)]
     for thread in threads:
@@ -171,19 +173,19 @@ def test_a_call_runs_no_statement_for_its_record(cast: Cast) -> None:
     toys = Door(mint(cast), toy_server(make_toys()))
     toys.call("echo")
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         toys.call("echo")
 
-    assert not [query["sql"] for query in asked if "activity_" in query["sql"]]
-    with CaptureQueriesContext(connection) as asked:
+    assert not [query["sql"] for query in captured if "activity_" in query["sql"]]
+    with CaptureQueriesContext(connection) as captured:
         process_recorder.flush()
-    assert len(asked) == 1
+    assert len(captured) == 1
 
 
 def test_a_call_is_answered_while_nothing_can_be_recorded(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(calls: Sequence[NotedCall]) -> None:
+    def away(calls: Sequence[CallRecord]) -> None:
         raise OperationalError("away")
 
     monkeypatch.setattr(process_recorder, "_store", away)
@@ -198,13 +200,13 @@ def test_the_record_of_a_tool_that_was_rolled_back_stays(cast: Cast) -> None:
     toys = Door(mint(cast), toy_server(make_toys()))
     toys.problem("sly")
 
-    assert [call.outcome for call in written(cast.account)] == [Outcome.INCIDENT]
+    assert [call.outcome for call in stored_calls(cast.account)] == [Outcome.INCIDENT]
 
 
 # The statement
 
 
-def counted(cast: Cast) -> list[tuple[Any, ...]]:
+def count_rows(cast: Cast) -> list[tuple[Any, ...]]:
     with account_scope(cast.account):
         return list(
             AssistantCallCount.objects.order_by("name", "bucket").values_list("name", "calls", "answer_bytes")
@@ -229,7 +231,7 @@ def test_storing_counts_by_day_tool_and_duration(cast: Cast) -> None:
         [call_of(key, "b", milliseconds=10.0, answer_bytes=2**31 - 1), call_of(key, "b", milliseconds=10.0)]
     )
 
-    assert counted(cast) == [("a", 3, 18), ("a", 1, 8), ("b", 2, 2**31 + 1_999)]
+    assert count_rows(cast) == [("a", 3, 18), ("a", 1, 8), ("b", 2, 2**31 + 1_999)]
 
 
 def test_the_day_is_that_of_utc_whatever_the_database_thinks(cast: Cast) -> None:
@@ -255,7 +257,7 @@ def test_any_text_can_be_stored(cast: Cast, text: str) -> None:
     arguments = {"a": text.encode(errors="replace").decode()}
     store([call_of(credential_of(cast.account), text, arguments, problem=text, console_page=text)])
 
-    assert len(written(cast.account)) == 1
+    assert len(stored_calls(cast.account)) == 1
 
 
 # Durations

@@ -14,12 +14,12 @@ from accounts.keys import PREFIX as MCP_PREFIX
 from accounts.keys import new_secret
 from accounts.models import Account
 from accounts.oauth.tokens import new_access_token, new_refresh_token
-from finops.activity.calls import KEPT
+from finops.activity.call_writer import _row, store
+from finops.activity.calls import MAX_ARGUMENT_BYTES
 from finops.activity.redaction import HIDDEN, without_secrets
-from finops.activity.writing import _row, store
 from ingestion.keys import PREFIX as USAGE_PREFIX
 from tests.cast import Cast
-from tests.finops.activity.asked import call_of, credential_of, written
+from tests.finops.activity.call_helpers import call_of, credential_of, stored_calls
 
 OURS = {
     "MCP key": new_secret(MCP_PREFIX)[0],
@@ -59,20 +59,20 @@ def test_a_secret_is_hidden_wherever_it_stands(cast: Cast, name: str) -> None:
     )
 
     body = secret.splitlines()[-1] if "\n" in secret else secret[12:]
-    rows = written(cast.account)
-    kept = [f"{row.name} {row.arguments} {row.problem} {row.console_page}" for row in rows]
-    assert [text for text in kept if body in text] == []
+    rows = stored_calls(cast.account)
+    stored_texts = [f"{row.name} {row.arguments} {row.problem} {row.console_page}" for row in rows]
+    assert [text for text in stored_texts if body in text] == []
 
 
 @pytest.mark.parametrize("cut", range(0, 80, 5))
 def test_a_secret_across_the_edge_of_what_is_kept_is_hidden_too(cast: Cast, cut: int) -> None:
     secret = OURS["MCP key"]
-    before = "x" * (KEPT - len('{"note":"') - cut)
+    before = "x" * (MAX_ARGUMENT_BYTES - len('{"note":"') - cut)
     store([call_of(credential_of(cast.account), arguments={"note": f"{before} {secret} {'y' * 9_000}"})])
 
-    (row,) = written(cast.account)
+    (row,) = stored_calls(cast.account)
     assert secret[5:15] not in row.arguments
-    assert len(row.arguments.encode()) <= KEPT
+    assert len(row.arguments.encode()) <= MAX_ARGUMENT_BYTES
 
 
 @pytest.mark.parametrize(

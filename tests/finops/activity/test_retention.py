@@ -14,15 +14,15 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import AuditEntry, User
 from accounts.scoping import account_scope
 from finops.activity import queries, services
+from finops.activity.activity_query import ActivityQuery, Reader
+from finops.activity.call_writer import store
 from finops.activity.models import AssistantCall, AssistantCallCount
 from finops.activity.queries import retention_days
-from finops.activity.question import ActivityQuery, Reader
 from finops.activity.services import set_activity_retention
 from finops.activity.tasks import sweep
-from finops.activity.writing import store
 from finops.lib import clock
 from tests.cast import Cast
-from tests.finops.activity.asked import call_of, credential_of
+from tests.finops.activity.call_helpers import call_of, credential_of
 
 URL = "/a/acme/assistant-activity/retention/"
 ClientFor = Callable[[User], Client]
@@ -123,17 +123,17 @@ def test_what_cannot_be_kept_is_refused_with_the_bounds(cast: Cast, client_for: 
 @contextmanager
 def plans() -> Iterator[list[str]]:
     """How PostgreSQL runs what the block asks of calls."""
-    found: list[str] = []
-    with CaptureQueriesContext(connection) as asked:
-        yield found
+    query_plans: list[str] = []
+    with CaptureQueriesContext(connection) as captured:
+        yield query_plans
     with connection.cursor() as cursor:
-        for query in asked.captured_queries:
+        for query in captured.captured_queries:
             if (
                 'activity_assistantcall"' in query["sql"]
                 or "DELETE FROM activity_assistantcall " in query["sql"]
             ):
                 cursor.execute(f"EXPLAIN {query['sql']}")
-                found.append("\n".join(row[0] for row in cursor.fetchall()))
+                query_plans.append("\n".join(row[0] for row in cursor.fetchall()))
 
 
 def test_a_page_and_the_sweep_go_along_the_index_of_the_account(cast: Cast) -> None:
@@ -151,14 +151,14 @@ def test_a_page_and_the_sweep_go_along_the_index_of_the_account(cast: Cast) -> N
         cursor.execute("ANALYZE activity_assistantcall")
     reader = Reader(cast.owner.pk, sees_everybody=True)
 
-    with plans() as found:
+    with plans() as query_plans:
         with account_scope(cast.account):
             first = queries.calls(cast.account, ActivityQuery(), reader)
             queries.calls(cast.account, ActivityQuery(cursor=first.next_cursor), reader)
             queries.calls(cast.account, ActivityQuery(sort="at"), reader)
         services._delete_calls(cast.account.pk, clock.today() - timedelta(days=90))
 
-    assert len(found) >= 4
-    for plan in found:
+    assert len(query_plans) >= 4
+    for plan in query_plans:
         assert "assistant_call_of_account" in plan
         assert "Sort" not in plan or plan.startswith("Delete")

@@ -43,6 +43,6 @@ def mail_server(settings: Settings) -> Iterator[MailServer]:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """Arguments of the tasks that workers were told of."""
-    found: list[list[int]] = []
-    monkeypatch.setattr(app, "send_task", lambda name, args, **rest: found.append(args))
-    return found
+    task_arguments: list[list[int]] = []
+    monkeypatch.setattr(app, "send_task", lambda name, args, **rest: task_arguments.append(args))
+    return task_arguments

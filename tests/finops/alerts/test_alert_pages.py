@@ -17,7 +17,7 @@ from finops.allocation.models import CostTag, Team
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.finops.alerts.sent import channel_to, deliver, work
+from tests.finops.alerts.delivery_helpers import channel_to, deliver, work
 from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe
 from tests.finops.budgets.world import make
 from tests.receivers import Receiver
@@ -58,14 +58,14 @@ def test_an_account_without_channels_is_led_to_its_first(cast: Cast, member: Cli
 
 def test_every_kind_has_its_form_and_says_where_to_find_what_it_asks_for(member: Client) -> None:
     assert all(label in shown(member, "channels/new/") for label in map(str, AlertChannel.Kind.labels))
-    asked = {
+    hints_by_kind = {
         "slack": ("Webhook URL", "Incoming Webhooks"),
         "microsoft_teams": ("Webhook URL", "Workflows"),
         "email": ("Addresses", "distribution list"),
         "pagerduty": ("Integration key", "Events API V2"),
         "webhook": ("Endpoint URL", "Standard Webhooks"),
     }
-    for kind, texts in asked.items():
+    for kind, texts in hints_by_kind.items():
         page = shown(member, "channels/new/", kind=kind)
         assert all(text in page for text in texts), kind
 
@@ -163,10 +163,10 @@ def test_too_many_tests_are_refused_with_a_sentence(
     url = f"{URL}channels/{hook.pk}/test/"
     htmx = {"HX-Request": "true"}
 
-    said = [member.post(url, headers=htmx).content.decode() for _ in range(11)]
+    answers = [member.post(url, headers=htmx).content.decode() for _ in range(11)]
 
-    assert "Wait a minute and try again." in said[-1]
-    assert "Send test" in said[-1]
+    assert "Wait a minute and try again." in answers[-1]
+    assert "Send test" in answers[-1]
     assert "Wait a minute" in member.post(url, follow=True).content.decode()
 
 
@@ -201,11 +201,11 @@ def test_a_channel_is_subscribed_paused_resumed_and_deleted(acme: Account, membe
         "measure": "forecast",
     }
 
-    made = member.post(f"{URL}subscriptions/new/", form, follow=True)
+    response = member.post(f"{URL}subscriptions/new/", form, follow=True)
     row = AlertSubscription.objects.get()
     url = f"{URL}subscriptions/{row.pk}/"
-    assert made.redirect_chain == [(url, 302)]
-    assert "Budget Cloud at 80 % and 100 % by the forecast" in made.content.decode()
+    assert response.redirect_chain == [(url, 302)]
+    assert "Budget Cloud at 80 % and 100 % by the forecast" in response.content.decode()
     assert (row.thresholds, row.measure) == ([80, 100], "forecast")
 
     paused = member.post(f"{url}pause/", follow=True).content.decode()
@@ -263,25 +263,25 @@ def test_what_another_account_has_is_refused_as_what_nobody_has(
     form = {"trigger": "budget", "thresholds": "80", "measure": "actual"}
 
     for name, pk in theirs.items():
-        said = []
+        errors_of = []
         for asked in (pk, 10**9):
             page = member.post(f"{URL}subscriptions/new/", {**form, **mine, name: asked}).content.decode()
             assert "Theirs" not in page
-            found = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
-            said.append([each.replace(str(asked), "N") for each in found])
-        assert said[0] == said[1] != []
+            matches = re.findall(r'class="invalid-feedback[^>]*>(.*?)</div>', page, re.DOTALL)
+            errors_of.append([each.replace(str(asked), "N") for each in matches])
+        assert errors_of[0] == errors_of[1] != []
         prefilled = shown(member, "subscriptions/new/", trigger="budget", **{name: str(pk)})
         assert "Theirs" not in prefilled
     assert not AlertSubscription.objects.exists()
 
 
 def test_what_is_told_already_names_the_subscription(acme: Account, member: Client) -> None:
-    made = subscribe(acme)
+    subscription = subscribe(acme)
     form = {"channel": AlertChannel.objects.get().pk, "trigger": "digest", "frequency": "weekly"}
 
     answer = member.post(f"{URL}subscriptions/new/", form)
 
-    assert f"Subscription {made.pk} has the channel told of this already" in answer.content.decode()
+    assert f"Subscription {subscription.pk} has the channel told of this already" in answer.content.decode()
 
 
 def test_a_team_that_was_not_watched_is_and_the_page_says_so(acme: Account, member: Client) -> None:

@@ -26,11 +26,11 @@ pytestmark = pytest.mark.django_db
 SPIKE = LAST - timedelta(days=1)
 
 
-def spiked(extra: str = "300", *, first: date = SPIKE, last: date = LAST, **columns: Any) -> list[Line]:
+def spike_bill(extra: str = "300", *, first: date = SPIKE, last: date = LAST, **columns: Any) -> list[Line]:
     return bill(with_extra(first, last, extra), **columns)
 
 
-def looked(account: Account) -> list[str]:
+def detect_and_evaluate(account: Account) -> list[str]:
     """Look for anomalies, then evaluate; what was told, with the amounts left out."""
     detect_if_due(account)
     return [_plain(title) for title in told(account)]
@@ -48,12 +48,12 @@ def source(acme: Account) -> CostSource:
 
 def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: CostSource) -> None:
     of_anomalies(acme, 100)
-    put(acme, source, spiked())
+    put(acme, source, spike_bill())
     detect_if_due(acme)
 
     (sent,) = services.evaluate(acme)
 
-    found = Anomaly.objects.get()
+    anomaly = Anomaly.objects.get()
     message, facts = sent.message, {fact["label"]: fact["value"] for fact in sent.message["facts"]}
     assert message["title"].startswith("'Acme': 'Compute' cost ")
     assert message["title"].endswith(" USD more than expected")
@@ -61,19 +61,19 @@ def test_an_anomaly_is_told_once_with_figures_and_a_link(acme: Account, source: 
     assert facts["Impact"].endswith(" USD")
     assert facts["Source"] == "Bill"
     assert facts["Days"].startswith(f"{SPIKE} to {LAST}")
-    assert message["url"] == f"http://127.0.0.1:8000/a/acme/anomalies/{found.key}/"
-    assert message["dedup_key"].endswith(found.key)
+    assert message["url"] == f"http://127.0.0.1:8000/a/acme/anomalies/{anomaly.key}/"
+    assert message["dedup_key"].endswith(anomaly.key)
     assert message["data"]["impact"]["currency"] == "USD"
-    assert message["data"]["impact"]["amount"] == pytest.approx(float(found.impact))
-    assert looked(acme) == []
+    assert message["data"]["impact"]["amount"] == pytest.approx(float(anomaly.impact))
+    assert detect_and_evaluate(acme) == []
 
 
 def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> None:
     of_anomalies(acme, 100)
-    put(acme, source, spiked())
-    assert looked(acme) == ["'Compute': more"]
+    put(acme, source, spike_bill())
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
-    put(acme, source, spiked("900"))
+    put(acme, source, spike_bill("900"))
     detect_if_due(acme)
 
     assert Anomaly.objects.get().impact > 1_500
@@ -82,59 +82,59 @@ def test_one_that_grows_is_not_told_again(acme: Account, source: CostSource) -> 
 
 def test_one_below_the_impact_is_told_when_it_has_grown(acme: Account, source: CostSource) -> None:
     of_anomalies(acme, 1000)
-    put(acme, source, spiked())
-    assert looked(acme) == []
+    put(acme, source, spike_bill())
+    assert detect_and_evaluate(acme) == []
 
-    put(acme, source, spiked("900"))
+    put(acme, source, spike_bill("900"))
 
-    assert looked(acme) == ["'Compute': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_one_that_was_known_before_the_subscription_is_not_told(acme: Account, source: CostSource) -> None:
-    put(acme, source, spiked())
+    put(acme, source, spike_bill())
     detect_if_due(acme)
     of_anomalies(acme, 100)
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
     assert AlertFiring.objects.get().message == {}
 
 
 def test_one_that_was_known_and_too_small_is_told_when_it_has_grown(
     acme: Account, source: CostSource
 ) -> None:
-    put(acme, source, spiked())
+    put(acme, source, spike_bill())
     detect_if_due(acme)
     of_anomalies(acme, 1000)
-    put(acme, source, spiked("900"))
+    put(acme, source, spike_bill("900"))
 
-    assert looked(acme) == ["'Compute': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_what_was_found_in_a_pause_is_not_told_after_it(acme: Account, source: CostSource) -> None:
     subscription = of_anomalies(acme, 100)
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
-    put(acme, source, spiked())
-    assert looked(acme) == []
+    put(acme, source, spike_bill())
+    assert detect_and_evaluate(acme) == []
 
     services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
 
 def test_an_impact_in_another_currency_does_not_count(acme: Account) -> None:
     source = add_source(acme, bill(currency="EUR"))
     of_anomalies(acme, 1)
-    put(acme, source, spiked(currency="EUR"))
+    put(acme, source, spike_bill(currency="EUR"))
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
 
 def test_without_an_impact_every_anomaly_of_any_currency_is_told(acme: Account) -> None:
     source = add_source(acme, bill(currency="EUR"))
     of_anomalies(acme)
-    put(acme, source, spiked(currency="EUR"))
+    put(acme, source, spike_bill(currency="EUR"))
 
-    assert looked(acme) == ["'Compute': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
@@ -142,17 +142,17 @@ def test_a_drop_is_told_by_the_size_of_its_impact(acme: Account) -> None:
     of_anomalies(acme, 50)
     put(acme, source, bill(lambda day: "1" if day >= SPIKE else steady(day)))
 
-    assert looked(acme) == ["'Compute': less"]
+    assert detect_and_evaluate(acme) == ["'Compute': less"]
 
 
 @pytest.mark.parametrize("mark", [mark_expected, resolve], ids=["expected", "resolved"])
 def test_one_that_somebody_dealt_with_is_not_told(acme: Account, source: CostSource, mark: Any) -> None:
     of_anomalies(acme, 100)
-    put(acme, source, spiked())
+    put(acme, source, spike_bill())
     detect_if_due(acme)
     mark(account=acme, actor=ACTOR, anomaly=Anomaly.objects.get(), note="A backfill.")
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
 
 @pytest.mark.parametrize(("days", "count"), [(3, 1), (4, 0)], ids=["three days ago", "four days ago"])
@@ -161,12 +161,12 @@ def test_one_that_ended_more_than_three_days_before_the_data_does_is_not_told(
 ) -> None:
     of_anomalies(acme, 100)
     end = LAST - timedelta(days=days)
-    put(acme, source, spiked(first=end, last=end))
+    put(acme, source, spike_bill(first=end, last=end))
 
-    found = looked(acme)
+    titles = detect_and_evaluate(acme)
 
     assert Anomaly.objects.get().last_day == end
-    assert len(found) == count
+    assert len(titles) == count
 
 
 def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme: Account) -> None:
@@ -174,9 +174,9 @@ def test_a_source_that_delivers_later_than_others_is_judged_by_its_own_data(acme
     last = LAST - timedelta(days=5)
     late = add_source(acme, bill(last=last), name="Late")
     of_anomalies(acme, 100)
-    put(acme, late, spiked(first=last, last=last)[: -(LAST - last).days])
+    put(acme, late, spike_bill(first=last, last=last)[: -(LAST - last).days])
 
-    assert looked(acme) == ["'Compute': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_a_fresh_source_is_not_judged_by_one_that_delivers_later(acme: Account) -> None:
@@ -184,9 +184,9 @@ def test_a_fresh_source_is_not_judged_by_one_that_delivers_later(acme: Account) 
     fresh = add_source(acme, bill(), name="Fresh")
     of_anomalies(acme, 100)
     end = LAST - timedelta(days=4)
-    put(acme, fresh, spiked(first=end, last=end))
+    put(acme, fresh, spike_bill(first=end, last=end))
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
 
 def focus(lines: list[Line]) -> str:
@@ -202,7 +202,7 @@ def focus(lines: list[Line]) -> str:
     return "\n".join([header, *rows, ""])
 
 
-def imported(account: Account, source: CostSource, path: Path, lines: list[Line]) -> None:
+def import_bill(account: Account, source: CostSource, path: Path, lines: list[Line]) -> None:
     path.write_text(focus(lines))
     import_files(account=account, source=source, paths=[path], actor=ACTOR)
 
@@ -214,11 +214,11 @@ def test_a_first_import_of_a_year_tells_nothing_old(acme: Account, tmp_path: Pat
     def story(day: date) -> Any:
         return steady(day) + {6: 1500, 40: 600, 80: 400, 200: 400}.get((LAST - day).days, 0)
 
-    imported(acme, source, tmp_path / "year.csv", bill(story, first=LAST - timedelta(days=364)))
+    import_bill(acme, source, tmp_path / "year.csv", bill(story, first=LAST - timedelta(days=364)))
 
-    assert looked(acme) == []
-    found = Anomaly.objects.filter(state=Anomaly.State.OPEN).values_list("last_day", flat=True)
-    assert set(found) >= {LAST - timedelta(days=6), LAST - timedelta(days=40)}
+    assert detect_and_evaluate(acme) == []
+    last_days = Anomaly.objects.filter(state=Anomaly.State.OPEN).values_list("last_day", flat=True)
+    assert set(last_days) >= {LAST - timedelta(days=6), LAST - timedelta(days=40)}
 
 
 def test_months_that_are_imported_one_by_one_tell_nothing_of_long_ago(acme: Account, tmp_path: Path) -> None:
@@ -227,48 +227,50 @@ def test_months_that_are_imported_one_by_one_tell_nothing_of_long_ago(acme: Acco
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
     december = date(2025, 12, 31)
 
-    imported(acme, source, tmp_path / "a.csv", bill(first=FIRST, last=december - timedelta(days=31)))
-    imported(
+    import_bill(acme, source, tmp_path / "a.csv", bill(first=FIRST, last=december - timedelta(days=31)))
+    import_bill(
         acme,
         source,
         tmp_path / "b.csv",
         bill(with_extra(december, december, "900"), first=date(2025, 12, 1), last=december),
     )
 
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
     assert Anomaly.objects.get().last_day == december
 
 
 def test_an_import_with_a_new_anomaly_tells_it(acme: Account, tmp_path: Path) -> None:
     source = create_cost_source(account=acme, actor=ACTOR, name="AWS")
     change_settle_days(source=source, settle_days=1, actor=ACTOR)
-    imported(acme, source, tmp_path / "a.csv", bill())
+    import_bill(acme, source, tmp_path / "a.csv", bill())
     of_anomalies(acme, 100)
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
-    imported(acme, source, tmp_path / "b.csv", [one for one in spiked() if one["charge_date"].month == 3])
+    import_bill(
+        acme, source, tmp_path / "b.csv", [one for one in spike_bill() if one["charge_date"].month == 3]
+    )
 
-    assert looked(acme) == ["'Compute': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more"]
 
 
 def test_a_source_is_told_of_its_own_anomalies(acme: Account, source: CostSource) -> None:
     other = add_source(acme, bill(service="Network"), name="Other")
     of_anomalies(acme, 100, scope="cost_source", cost_source="Other")
-    put(acme, source, spiked())
-    assert looked(acme) == []
+    put(acme, source, spike_bill())
+    assert detect_and_evaluate(acme) == []
 
-    put(acme, other, spiked(service="Network"))
+    put(acme, other, spike_bill(service="Network"))
 
-    assert looked(acme) == ["'Network': more"]
+    assert detect_and_evaluate(acme) == ["'Network': more"]
 
 
 @pytest.fixture
 def teams(acme: Account) -> dict[str, Team]:
     TeamKey.objects.create(account=acme, dimension="tag:squad")
-    found = {name: Team.objects.create(account=acme, name=name) for name in ("Core", "Edge")}
-    for name, team in found.items():
+    teams_by_name = {name: Team.objects.create(account=acme, name=name) for name in ("Core", "Edge")}
+    for name, team in teams_by_name.items():
         TeamValue.objects.create(account=acme, team=team, value=name.lower())
-    return found
+    return teams_by_name
 
 
 def of_squads(core: str = "0", edge: str = "0") -> list[Line]:
@@ -277,7 +279,7 @@ def of_squads(core: str = "0", edge: str = "0") -> list[Line]:
     return [
         line
         for squad, service, extra in parts
-        for line in spiked(extra, tags={"squad": squad}, service=service)
+        for line in spike_bill(extra, tags={"squad": squad}, service=service)
     ]
 
 
@@ -286,11 +288,11 @@ def test_a_team_is_told_of_its_own_anomalies(acme: Account, teams: dict[str, Tea
     of_anomalies(acme, 100, scope="team", team="Core")
     detect_if_due(acme)
     put(acme, source, of_squads(edge="300"))
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
     put(acme, source, of_squads(core="300", edge="300"))
 
-    assert looked(acme) == ["'Core': more"]
+    assert detect_and_evaluate(acme) == ["'Core': more"]
 
 
 def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
@@ -299,11 +301,11 @@ def test_a_cost_tag_value_is_told_of_its_own_anomalies(acme: Account) -> None:
     source = add_source(acme, of_squads())
     of_anomalies(acme, 100, scope="cost_tag", cost_tag="ring", cost_tag_value="inner")
     put(acme, source, of_squads(edge="300"))
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
     put(acme, source, of_squads(core="300", edge="300"))
 
-    assert looked(acme) == ["'Inner': more"]
+    assert detect_and_evaluate(acme) == ["'Inner': more"]
 
 
 def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[str, Team]) -> None:
@@ -313,7 +315,7 @@ def test_the_whole_account_is_told_of_one_event_once(acme: Account, teams: dict[
     of_anomalies(acme, 100, scope="team", team="Core")
     put(acme, source, of_squads(core="300"))
 
-    assert looked(acme) == ["'Compute': more", "'Core': more"]
+    assert detect_and_evaluate(acme) == ["'Compute': more", "'Core': more"]
     assert Anomaly.objects.filter(state=Anomaly.State.OPEN).count() == 2
 
 
@@ -329,9 +331,9 @@ def test_what_only_another_dimension_shows_is_told_to_the_whole_account(
     less = bill(with_extra(SPIKE, LAST, "-300", lambda day: 400), tags={"squad": "edge"})
     put(acme, source, [*both, *less])
 
-    found = looked(acme)
+    titles = detect_and_evaluate(acme)
 
-    assert sorted(found) == ["'Core': more", "'Edge': less", "'Edge': less"]
+    assert sorted(titles) == ["'Core': more", "'Edge': less", "'Edge': less"]
     assert not Anomaly.objects.filter(dimension="service", state=Anomaly.State.OPEN).exists()
 
 
@@ -340,7 +342,7 @@ def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None
         return [
             line
             for number in range(13)
-            for line in spiked(
+            for line in spike_bill(
                 str(extra * (number + 1)), service=f"Service {number:02}", first=LAST, last=LAST
             )
         ]
@@ -349,20 +351,20 @@ def test_many_at_once_are_told_together_after_the_largest(acme: Account) -> None
     of_anomalies(acme, 50)
     put(acme, source, services_of(60))
 
-    found = looked(acme)
+    titles = detect_and_evaluate(acme)
 
-    assert found[:9] == [f"'Service {number:02}': more" for number in range(12, 3, -1)]
-    assert found[9:] == ["4 more anomalies"]
+    assert titles[:9] == [f"'Service {number:02}': more" for number in range(12, 3, -1)]
+    assert titles[9:] == ["4 more anomalies"]
     assert AlertFiring.objects.count() == 13
-    assert looked(acme) == []
+    assert detect_and_evaluate(acme) == []
 
 
 def test_what_an_evaluation_before_the_look_cannot_know_is_told_after_it(
     acme: Account, source: CostSource
 ) -> None:
     of_anomalies(acme, 100)
-    put(acme, source, spiked())
+    put(acme, source, spike_bill())
     assert told(acme) == []
 
     with clock.frozen(datetime(2026, 3, 20, 13, tzinfo=UTC)):
-        assert looked(acme) == ["'Compute': more"]
+        assert detect_and_evaluate(acme) == ["'Compute': more"]

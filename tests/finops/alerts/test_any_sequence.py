@@ -75,8 +75,8 @@ class World:
             change_budget(budget=self.budget, actor=ACTOR, draft=draft("Cloud", number))
         elif what == "thresholds":
             self.thresholds = THRESHOLDS[number]
-            asked = subscription_draft("budget", budget="Cloud", thresholds=self.thresholds)
-            change_alert_subscription(subscription=self.subscription, actor=ACTOR, draft=asked)
+            new_draft = subscription_draft("budget", budget="Cloud", thresholds=self.thresholds)
+            change_alert_subscription(subscription=self.subscription, actor=ACTOR, draft=new_draft)
 
     def expected(self) -> list[str]:
         """What an evaluation should tell now."""

@@ -12,15 +12,15 @@ from pytest_django import Settings
 from accounts.models import Account, AuditEntry
 from accounts.scoping import account_scope
 from finops.alerts import queries, services
-from finops.alerts.channels import WebhookTarget, target_of
+from finops.alerts.channel_targets import WebhookTarget, target_of
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services import channels as limits
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.outbound import resolving_with
+from finops.lib.outbound import use_resolver
 from finops.lib.sealing import Unsealable
 from tests.cast import Cast
-from tests.finops.alerts.sent import ACTOR, KEY, channel_to, deliver, mail_channel, with_secret
+from tests.finops.alerts.delivery_helpers import ACTOR, KEY, channel_to, deliver, mail_channel, with_secret
 from tests.finops.costs.conftest import NOON
 from tests.receivers import Receiver
 
@@ -28,11 +28,11 @@ URL = "https://hooks.example.com/services/T024/B017/xXsecretpathXx"
 
 
 def create(account: Account, kind: str, name: str = "New", /, **target: object) -> AlertChannel:
-    with resolving_with(lambda host, port: ["93.184.216.34"]):
-        made, _secret = services.create_channel(
+    with use_resolver(lambda host, port: ["93.184.216.34"]):
+        channel, _secret = services.create_channel(
             account=account, actor=ACTOR, name=name, kind=kind, target=target
         )
-    return made
+    return channel
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def create(account: Account, kind: str, name: str = "New", /, **target: object) 
 def test_a_channel_of_each_kind_shows_where_it_leads_without_its_secret(
     acme: Account, kind: str, target: dict[str, object], shown: str
 ) -> None:
-    made = create(acme, kind, **target)
+    channel = create(acme, kind, **target)
 
-    assert made.shown_target == shown
-    row = next(each for each in queries.channels(acme) if each.id == made.pk)
+    assert channel.shown_target == shown
+    row = next(each for each in queries.channels(acme) if each.id == channel.pk)
     assert (row.kind, row.name, row.subscriptions, row.tested_at) == (kind, "New", 0, None)
 
 
@@ -96,14 +96,14 @@ def test_a_target_that_cannot_be_is_refused_with_its_field(
 
 
 def test_a_target_in_a_private_network_is_refused_when_it_is_changed_too(acme: Account) -> None:
-    made = create(acme, "slack", url=URL)
+    channel = create(acme, "slack", url=URL)
 
     with pytest.raises(UserError, match="private"):
         services.change_channel(
-            channel=made, actor=ACTOR, name="New", target={"url": "https://192.168.1.1/x"}
+            channel=channel, actor=ACTOR, name="New", target={"url": "https://192.168.1.1/x"}
         )
 
-    assert target_of(AlertChannel.objects.get(pk=made.pk)) == target_of(made)
+    assert target_of(AlertChannel.objects.get(pk=channel.pk)) == target_of(channel)
 
 
 def test_a_name_is_needed_and_taken_once_whatever_its_case(acme: Account) -> None:
@@ -132,28 +132,28 @@ def test_an_account_has_so_many_channels(acme: Account, monkeypatch: pytest.Monk
 
 
 def test_a_target_is_sealed_for_its_own_account(acme: Account, cast: Cast) -> None:
-    made = create(acme, "slack", url=URL)
+    channel = create(acme, "slack", url=URL)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM alerts_alertchannel WHERE id = %s", [made.pk])
-        kept = repr(cursor.fetchone())
+        cursor.execute("SELECT * FROM alerts_alertchannel WHERE id = %s", [channel.pk])
+        stored_row = repr(cursor.fetchone())
 
-    assert "secretpath" not in kept
-    made.account_id = cast.other_account.pk
+    assert "secretpath" not in stored_row
+    channel.account_id = cast.other_account.pk
     with pytest.raises(Unsealable):
-        target_of(made)
+        target_of(channel)
 
 
 def test_renaming_keeps_the_target_and_another_url_keeps_the_signing_secret(acme: Account) -> None:
-    with resolving_with(lambda host, port: ["93.184.216.34"]):
-        made, secret = services.create_channel(
+    with use_resolver(lambda host, port: ["93.184.216.34"]):
+        channel, secret = services.create_channel(
             account=acme, actor=ACTOR, name="Hook", kind="webhook", target={"url": URL}
         )
-        renamed = services.change_channel(channel=made, actor=ACTOR, name="Hook 2")
+        renamed = services.change_channel(channel=channel, actor=ACTOR, name="Hook 2")
         moved = services.change_channel(
-            channel=made, actor=ACTOR, name="Hook 2", target={"url": "https://example.com/in"}
+            channel=channel, actor=ACTOR, name="Hook 2", target={"url": "https://example.com/in"}
         )
 
-    assert (renamed.name, target_of(renamed)) == ("Hook 2", target_of(made))
+    assert (renamed.name, target_of(renamed)) == ("Hook 2", target_of(channel))
     target = target_of(moved)
     assert isinstance(target, WebhookTarget)
     assert (target.url, target.signing_secret) == ("https://example.com/in", secret)
@@ -161,63 +161,63 @@ def test_renaming_keeps_the_target_and_another_url_keeps_the_signing_secret(acme
 
 
 def test_only_a_webhook_has_a_signing_secret(acme: Account) -> None:
-    made = mail_channel(acme, "a@example.com")
+    channel = mail_channel(acme, "a@example.com")
 
     with pytest.raises(UserError, match="Only a signed webhook"):
-        services.regenerate_signing_secret(channel=made, actor=ACTOR)
+        services.regenerate_signing_secret(channel=channel, actor=ACTOR)
 
 
 def test_deleting_keeps_what_was_sent_and_ends_what_waits(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver, name="Gone")
-    waiting = deliver(made)
+    channel = channel_to(acme, receiver, name="Gone")
+    waiting = deliver(channel)
 
-    services.delete_channel(channel=made, actor=ACTOR)
+    services.delete_channel(channel=channel, actor=ACTOR)
 
     row = AlertDelivery.objects.get(pk=waiting.pk)
     assert (row.status, row.channel_id, row.channel_name) == ("failed", None, "Gone")
     assert row.attempts[-1]["answer"] == "The channel was deleted."
     with pytest.raises(UserError, match="gone already"):
-        services.delete_channel(channel=made, actor=ACTOR)
+        services.delete_channel(channel=channel, actor=ACTOR)
     with pytest.raises(UserError, match="gone already"):
-        services.change_channel(channel=made, actor=ACTOR, name="Back")
+        services.change_channel(channel=channel, actor=ACTOR, name="Back")
 
 
 def test_every_write_is_in_the_audit_log_without_a_secret(acme: Account, receiver: Receiver) -> None:
-    made, secret = with_secret(acme, receiver, name="Hook")
-    services.change_channel(channel=made, actor=ACTOR, name="Hook 2", target={"url": receiver.url})
-    services.test_channel(channel=made, actor=ACTOR)
-    newer = services.regenerate_signing_secret(channel=made, actor=ACTOR)
-    services.delete_channel(channel=made, actor=ACTOR)
+    channel, secret = with_secret(acme, receiver, name="Hook")
+    services.change_channel(channel=channel, actor=ACTOR, name="Hook 2", target={"url": receiver.url})
+    services.test_channel(channel=channel, actor=ACTOR)
+    newer = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
+    services.delete_channel(channel=channel, actor=ACTOR)
 
     rows = AuditEntry.objects.filter(account=acme, action__startswith="alert_channel").order_by("pk")
-    found = [row.action.partition(".")[2] for row in rows if "Hook" in row.target]
-    assert found == ["create", "change", "test", "regenerate_secret", "delete"]
+    actions = [row.action.partition(".")[2] for row in rows if "Hook" in row.target]
+    assert actions == ["create", "change", "test", "regenerate_secret", "delete"]
     everything = repr([(row.target, row.detail, row.actor_label) for row in rows])
     assert not [each for each in (secret, newer, "secretpath") if each in everything]
 
 
 def test_a_new_secret_key_asks_for_the_target_again_and_takes_it(acme: Account, settings: Settings) -> None:
-    made = create(acme, "slack", url=URL)
+    channel = create(acme, "slack", url=URL)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "other" * 20, []
 
     with pytest.raises(Unsealable, match="Enter the target again"):
-        target_of(AlertChannel.objects.get(pk=made.pk))
-    with resolving_with(lambda host, port: ["93.184.216.34"]):
-        services.change_channel(channel=made, actor=ACTOR, name="New", target={"url": URL})
-    assert target_of(AlertChannel.objects.get(pk=made.pk)).shown.startswith("hooks.example.com")
+        target_of(AlertChannel.objects.get(pk=channel.pk))
+    with use_resolver(lambda host, port: ["93.184.216.34"]):
+        services.change_channel(channel=channel, actor=ACTOR, name="New", target={"url": URL})
+    assert target_of(AlertChannel.objects.get(pk=channel.pk)).shown.startswith("hooks.example.com")
 
 
 def test_the_sweep_seals_with_the_key_of_now(acme: Account, settings: Settings) -> None:
-    made = create(acme, "slack", url=URL)
+    channel = create(acme, "slack", url=URL)
     before = settings.SECRET_KEY
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "other" * 20, [before]
 
     services.sweep()
     settings.SECRET_KEY_FALLBACKS = []
 
-    assert target_of(AlertChannel.objects.get(pk=made.pk)).shown == made.shown_target
+    assert target_of(AlertChannel.objects.get(pk=channel.pk)).shown == channel.shown_target
     with pytest.raises(Unsealable):
-        target_of(made)
+        target_of(channel)
 
 
 def test_the_rows_of_a_page_cost_one_query(

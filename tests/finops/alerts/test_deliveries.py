@@ -14,15 +14,15 @@ from finops.alerts import queries, services
 from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.alerts.services import deliveries as sending_in_turn
-from finops.alerts.services import sending
+from finops.alerts.services import delivery_attempts
 from finops.lib import clock
 from finops.lib.errors import UserError
-from finops.lib.outbound import resolving_with
+from finops.lib.outbound import use_resolver
 from tests.cast import Cast
-from tests.finops.alerts.sent import (
+from tests.finops.alerts.delivery_helpers import (
     ACTOR,
     after,
-    attempted,
+    attempt_answers,
     channel_to,
     deliver,
     mail_channel,
@@ -51,13 +51,13 @@ def test_a_message_arrives_with_its_figures_and_link(acme: Account, receiver: Re
 
     assert work() == 1
 
-    found = after(row)
-    assert (found.status, found.delivered_at, found.next_attempt_at) == ("delivered", NOON, None)
-    assert attempted(row) == [(200, "ok")]
-    assert found.attempts[0]["seconds"] > 0
-    said = receiver.requests[0].body.decode()
+    delivery = after(row)
+    assert (delivery.status, delivery.delivered_at, delivery.next_attempt_at) == ("delivered", NOON, None)
+    assert attempt_answers(row) == [(200, "ok")]
+    assert delivery.attempts[0]["seconds"] > 0
+    body = receiver.requests[0].body.decode()
     for figure in ("Budget Platform has reached 80 %", "812.50 USD", "1,000.00 USD", message().url):
-        assert figure in said
+        assert figure in body
     assert receiver.requests[0].headers["content-type"] == "application/json; charset=utf-8"
 
 
@@ -78,9 +78,9 @@ def test_what_may_pass_is_tried_again_until_it_arrives(
     assert work(at=NOON + timedelta(seconds=29)) == 0
     assert work(at=NOON + timedelta(seconds=36)) == 1
 
-    found = after(row)
-    assert (found.status, len(found.attempts)) == ("delivered", 2)
-    assert attempted(row)[1] == (202, "accepted")
+    delivery = after(row)
+    assert (delivery.status, len(delivery.attempts)) == ("delivered", 2)
+    assert attempt_answers(row)[1] == (202, "accepted")
 
 
 def test_a_receiver_that_hangs_is_left_and_tried_again(
@@ -93,25 +93,25 @@ def test_a_receiver_that_hangs_is_left_and_tried_again(
     work()
 
     assert after(row).status == "waiting"
-    assert attempted(row) == [(None, "127.0.0.1 did not answer in time.")]
+    assert attempt_answers(row) == [(None, "127.0.0.1 did not answer in time.")]
 
 
 def test_back_off_grows_and_after_seven_attempts_it_is_given_up(acme: Account, receiver: Receiver) -> None:
     receiver.answer(500, "down")
     row = deliver(channel_to(acme, receiver))
-    now, found = NOON, []
+    now, intervals = NOON, []
     while (state := after(row)).status == "waiting":
         assert state.next_attempt_at is not None
         now = max(now, state.next_attempt_at)
         assert work(at=now) == 1
         if after(row).status == "waiting":
-            found.append(waits(row))
+            intervals.append(waits(row))
 
     usual = [timedelta(minutes=minutes) for minutes in (0.5, 2, 10, 60, 240, 720)]
-    assert len(found) == len(usual)
-    assert all(least <= wait <= least * 1.2 for least, wait in zip(usual, found, strict=True))
+    assert len(intervals) == len(usual)
+    assert all(least <= wait <= least * 1.2 for least, wait in zip(usual, intervals, strict=True))
     assert after(row).status == "failed"
-    assert attempted(row) == [(500, "down")] * 7
+    assert attempt_answers(row) == [(500, "down")] * 7
     assert work(at=now + timedelta(days=30)) == 0
 
 
@@ -123,8 +123,8 @@ def test_what_another_time_would_not_mend_is_final(acme: Account, receiver: Rece
     work()
 
     assert (after(row).status, len(receiver.requests)) == ("failed", 1)
-    said = "The receiver says that this address is gone for good." if status == 410 else "invalid_payload"
-    assert attempted(row) == [(status, said)]
+    reply = "The receiver says that this address is gone for good." if status == 410 else "invalid_payload"
+    assert attempt_answers(row) == [(status, reply)]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -138,8 +138,8 @@ def test_a_redirect_to_a_private_address_is_not_followed(
         assert inside.requests == []
 
     assert after(row).status == "failed"
-    assert attempted(row)[0][0] == status
-    assert "redirects are not followed" in attempted(row)[0][1]
+    assert attempt_answers(row)[0][0] == status
+    assert "redirects are not followed" in attempt_answers(row)[0][1]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_body_without_end_is_kept_cut(acme: Account, receiver: Receiver) -> No
     work()
 
     assert after(row).status == "delivered"
-    assert len(attempted(row)[0][1]) == 500
+    assert len(attempt_answers(row)[0][1]) == 500
 
 
 def test_an_answer_that_no_database_takes_is_kept_without_what_it_cannot(
@@ -182,18 +182,18 @@ def test_an_answer_that_no_database_takes_is_kept_without_what_it_cannot(
 
     work()
 
-    assert attempted(row) == [(500, "a b c")]
+    assert attempt_answers(row) == [(500, "a b c")]
 
 
 def test_an_outage_is_outlived_and_what_waited_arrives_in_order(acme: Account, settings: Settings) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
     with http_receiver() as first:
-        made = channel_to(acme, first)
-    rows = [deliver(made, title=f"Alert {number}") for number in range(5)]
+        channel = channel_to(acme, first)
+    rows = [deliver(channel, title=f"Alert {number}") for number in range(5)]
     for minutes in (0, 1, 5):
         work(at=NOON + timedelta(minutes=minutes))
     assert {after(row).status for row in rows} == {"waiting"}
-    assert "could not be reached" in attempted(rows[0])[0][1]
+    assert "could not be reached" in attempt_answers(rows[0])[0][1]
 
     with http_receiver(port=first.port) as again:
         work(at=NOON + timedelta(hours=1))
@@ -205,17 +205,17 @@ def test_an_outage_is_outlived_and_what_waited_arrives_in_order(acme: Account, s
 
 
 def test_dns_that_turns_to_a_private_address_after_the_channel_was_saved_is_refused(acme: Account) -> None:
-    with resolving_with(lambda host, port: ["93.184.216.34"]):
-        made, _secret = services.create_channel(
+    with use_resolver(lambda host, port: ["93.184.216.34"]):
+        channel, _secret = services.create_channel(
             account=acme, actor=ACTOR, name="Hook", kind="slack", target={"url": "https://turn.example.com/x"}
         )
-    row = deliver(made)
+    row = deliver(channel)
 
-    with resolving_with(lambda host, port: ["169.254.169.254"]):
+    with use_resolver(lambda host, port: ["169.254.169.254"]):
         work()
 
     assert after(row).status == "failed"
-    assert "leads into a private or reserved network" in attempted(row)[0][1]
+    assert "leads into a private or reserved network" in attempt_answers(row)[0][1]
 
 
 def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
@@ -230,9 +230,9 @@ def test_of_each_channel_one_is_tried_at_a_time_so_none_holds_up_another(
 def test_a_worker_is_told_on_commit_and_once_for_a_channel_that_waits(
     acme: Account, receiver: Receiver, told: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
-    made = channel_to(acme, receiver)
+    channel = channel_to(acme, receiver)
     with django_capture_on_commit_callbacks(execute=True):
-        rows = [deliver(made), deliver(made)]
+        rows = [deliver(channel), deliver(channel)]
         assert told == []
     assert told == [[acme.pk, rows[0].pk]]
 
@@ -245,8 +245,8 @@ def test_a_backlog_is_worked_off_in_spells(
     acme: Account, receiver: Receiver, told: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending_in_turn, "SPELL_SECONDS", -1.0)
-    made = channel_to(acme, receiver)
-    rows = [deliver(made), deliver(made)]
+    channel = channel_to(acme, receiver)
+    rows = [deliver(channel), deliver(channel)]
 
     services.send_delivery(account=acme, delivery_id=rows[0].pk)
 
@@ -255,14 +255,14 @@ def test_a_backlog_is_worked_off_in_spells(
 
 
 def test_a_failure_ends_a_spell(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
-    rows = [deliver(made), deliver(made)]
+    channel = channel_to(acme, receiver)
+    rows = [deliver(channel), deliver(channel)]
     receiver.answer(500)
 
     services.send_delivery(account=acme, delivery_id=rows[0].pk)
 
     assert len(receiver.requests) == 1
-    assert attempted(rows[1]) == []
+    assert attempt_answers(rows[1]) == []
 
 
 def test_a_rolled_back_transaction_sends_nothing(
@@ -270,9 +270,9 @@ def test_a_rolled_back_transaction_sends_nothing(
 ) -> None:
     from django.db import transaction
 
-    made = channel_to(acme, receiver)
+    channel = channel_to(acme, receiver)
     with django_capture_on_commit_callbacks() as callbacks, transaction.atomic():
-        deliver(made)
+        deliver(channel)
         transaction.set_rollback(True)
 
     assert callbacks == []
@@ -299,37 +299,37 @@ def test_resending_is_a_new_delivery_that_names_the_old(acme: Account, receiver:
 
 
 def test_nothing_is_resent_to_a_channel_that_is_gone(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
-    row = deliver(made)
+    channel = channel_to(acme, receiver)
+    row = deliver(channel)
     work()
-    services.delete_channel(channel=made, actor=ACTOR)
+    services.delete_channel(channel=channel, actor=ACTOR)
 
     with pytest.raises(UserError, match="was deleted"):
         services.resend(delivery=row, actor=ACTOR)
 
 
 def test_the_test_button_sends_at_once_and_says_how_it_went(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
+    channel = channel_to(acme, receiver)
 
-    row = services.test_channel(channel=made, actor=ACTOR)
+    row = services.test_channel(channel=channel, actor=ACTOR)
 
     assert (row.status, row.is_test, len(receiver.requests)) == ("delivered", True, 1)
     assert "Test message of an alert channel" in receiver.requests[0].json["text"]
-    assert AlertChannel.objects.get(pk=made.pk).tested_at == NOON
+    assert AlertChannel.objects.get(pk=channel.pk).tested_at == NOON
 
     receiver.answer(500, "down")
-    failed = services.test_channel(channel=made, actor=ACTOR)
-    assert (failed.status, attempted(failed)) == ("failed", [(500, "down")])
+    failed = services.test_channel(channel=channel, actor=ACTOR)
+    assert (failed.status, attempt_answers(failed)) == ("failed", [(500, "down")])
     assert services.send_due() == []
 
 
 def test_the_test_button_is_for_a_person_not_for_a_flood(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
+    channel = channel_to(acme, receiver)
     for _ in range(10):
-        services.test_channel(channel=made, actor=ACTOR)
+        services.test_channel(channel=channel, actor=ACTOR)
 
     with pytest.raises(UserError, match="10 times within a minute"):
-        services.test_channel(channel=made, actor=ACTOR)
+        services.test_channel(channel=channel, actor=ACTOR)
     assert len(receiver.requests) == 10
 
 
@@ -342,16 +342,16 @@ def test_a_key_that_is_gone_fails_the_delivery_with_what_to_do(
     work()
 
     assert after(row).status == "failed"
-    assert "Enter the target again" in attempted(row)[0][1]
+    assert "Enter the target again" in attempt_answers(row)[0][1]
     assert receiver.requests == []
 
 
 def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
-    row = deliver(made)
+    channel = channel_to(acme, receiver)
+    row = deliver(channel)
     work()
     with clock.frozen(NOON + timedelta(days=1)):
-        waiting = deliver(made)
+        waiting = deliver(channel)
 
     with clock.frozen(NOON + timedelta(days=90)):
         assert services.sweep() == 0
@@ -362,13 +362,13 @@ def test_what_ended_is_kept_ninety_days_and_what_waits_longer(acme: Account, rec
 
 
 def test_deliveries_are_listed_newest_first_page_by_page(acme: Account, receiver: Receiver) -> None:
-    made = channel_to(acme, receiver)
-    rows = [deliver(made, title=f"Alert {number}") for number in range(5)]
+    channel = channel_to(acme, receiver)
+    rows = [deliver(channel, title=f"Alert {number}") for number in range(5)]
     work()
     deliver(mail_channel(acme, "a@example.com"), title="By mail")
 
-    first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=made.pk))
-    rest = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=made.pk, cursor=first.cursor))
+    first = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk))
+    rest = queries.deliveries(acme, DeliveriesQuery(limit=4, channel_id=channel.pk, cursor=first.cursor))
     assert [each.id for each in (*first.deliveries, *rest.deliveries)] == [row.pk for row in reversed(rows)]
     assert (first.total, rest.cursor) == (5, "")
     assert [
@@ -394,9 +394,9 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
 ) -> None:
     """It had sent the message and not noted it: the receiver tells by the id."""
     row = deliver(channel_to(acme, receiver, "webhook"))
-    claimed = sending.claim(row.pk)
+    claimed = delivery_attempts.claim(row.pk)
     assert claimed is not None
-    sending._sent(claimed)
+    delivery_attempts._send(claimed)
 
     assert work(at=NOON + timedelta(minutes=4)) == 0
     assert work(at=NOON + timedelta(minutes=6)) == 1
@@ -405,17 +405,17 @@ def test_a_worker_that_died_is_followed_by_another_with_the_same_id(
     assert first.headers["webhook-id"] == second.headers["webhook-id"] == f"msg_{row.pk}"
     assert first.body == second.body
     assert after(row).status == "delivered"
-    assert attempted(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_who_was_overtaken_notes_nothing(acme: Account, receiver: Receiver) -> None:
     row = deliver(channel_to(acme, receiver))
-    slow = sending.claim(row.pk)
+    slow = delivery_attempts.claim(row.pk)
     assert slow is not None
     work(at=NOON + timedelta(minutes=6))
 
-    assert sending.carry_out(slow) is None
-    assert attempted(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert delivery_attempts.carry_out(slow) is None
+    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiver: Receiver) -> None:
@@ -423,9 +423,9 @@ def test_a_message_that_kills_its_workers_ends_after_seven(acme: Account, receiv
     now = NOON
     for _ in range(8):
         with clock.frozen(now):
-            sending.claim(row.pk)
+            delivery_attempts.claim(row.pk)
         now += timedelta(minutes=6)
 
     assert after(row).status == "failed"
-    assert attempted(row)[-1] == (None, "No more attempts are made.")
-    assert len(attempted(row)) == 8
+    assert attempt_answers(row)[-1] == (None, "No more attempts are made.")
+    assert len(attempt_answers(row)) == 8

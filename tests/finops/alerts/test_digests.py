@@ -38,7 +38,7 @@ def spending(account: Account, through: date) -> None:
     )
 
 
-def looked(account: Account) -> list[str]:
+def detect_and_evaluate(account: Account) -> list[str]:
     detect_if_due(account)
     return told(account)
 
@@ -55,9 +55,9 @@ def looked(account: Account) -> list[str]:
 def test_a_digest_is_of_the_whole_week_or_month_before(
     frequency: str, today: date, first: date, last: date
 ) -> None:
-    found = due_digest(frequency, today).days
+    days = due_digest(frequency, today).days
 
-    assert (found.start, found.end) == (first, last)
+    assert (days.start, days.end) == (first, last)
 
 
 @pytest.mark.django_db
@@ -70,10 +70,10 @@ def test_a_weekly_digest_goes_out_once_when_the_week_is_complete(acme: Account) 
     spending(acme, SUNDAY)
 
     with at(MONDAY, hour=9):
-        assert looked(acme) == ["147.00 USD in the week of 2026-03-16"]
+        assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-16"]
     for day in range(7):
         with at(MONDAY + timedelta(days=day), hour=10):
-            assert looked(acme) == []
+            assert detect_and_evaluate(acme) == []
 
 
 @pytest.mark.django_db
@@ -135,7 +135,7 @@ def test_after_three_days_of_waiting_it_goes_out_with_a_note(
 
     for day in range(3):
         with at(MONDAY + timedelta(days=day), hour=23):
-            assert looked(acme) == []
+            assert detect_and_evaluate(acme) == []
     with at(MONDAY + timedelta(days=3), hour=0):
         (sent,) = services.evaluate(acme)
 
@@ -149,7 +149,7 @@ def test_it_waits_for_the_look_for_anomalies_too(acme: Account) -> None:
 
     with at(MONDAY):
         assert told(acme) == []
-        assert len(looked(acme)) == 1
+        assert len(detect_and_evaluate(acme)) == 1
 
 
 @pytest.mark.django_db
@@ -193,9 +193,9 @@ def test_a_subscription_that_is_made_on_its_day_waits_for_the_next(acme: Account
 
     with at(MONDAY, hour=5):
         subscribe(acme)
-        assert looked(acme) == []
+        assert detect_and_evaluate(acme) == []
     with at(date(2026, 3, 30)):
-        assert looked(acme) == ["147.00 USD in the week of 2026-03-23"]
+        assert detect_and_evaluate(acme) == ["147.00 USD in the week of 2026-03-23"]
 
 
 @pytest.mark.django_db
@@ -205,10 +205,10 @@ def test_a_digest_of_a_pause_is_not_sent_after_it(acme: Account) -> None:
     services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
 
     with at(MONDAY):
-        assert looked(acme) == []
+        assert detect_and_evaluate(acme) == []
     with at(date(2026, 3, 24)):
         services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
-        assert looked(acme) == []
+        assert detect_and_evaluate(acme) == []
 
 
 @pytest.mark.django_db
@@ -219,7 +219,7 @@ def test_channels_with_the_same_digest_get_the_same(acme: Account) -> None:
     spending(acme, SUNDAY)
 
     with at(MONDAY):
-        assert len(looked(acme)) == 2
+        assert len(detect_and_evaluate(acme)) == 2
 
     rows: list[Any] = list(AlertDelivery.objects.values_list("message", flat=True))
     assert rows[0] == rows[1]

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import Account
 from finops.alerts import services
-from finops.alerts.services.evaluating import due_accounts, evaluate_if_due
+from finops.alerts.services.evaluation_runs import due_accounts, evaluate_if_due
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import confirm_import, create_cost_source, import_files, queue_import, run_import
 from tests.cast import Cast, signed_in
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def bills(acme: Account) -> CostSource:
-    made = create_cost_source(account=acme, name="Bills", actor=ACTOR)
-    uploaded(made, "15")
-    return made
+    source = create_cost_source(account=acme, name="Bills", actor=ACTOR)
+    upload_bill(source, "15")
+    return source
 
 
-def uploaded(source: CostSource, cost: str) -> CostImport:
+def upload_bill(source: CostSource, cost: str) -> CostImport:
     upload = SimpleUploadedFile("march.csv", bill(month_of("2026-02", cost)).encode())
     job = queue_import(source=source, uploads=[upload], actor=ACTOR)
     run_import(job.pk)
@@ -39,7 +39,7 @@ def test_an_import_that_waits_is_told_once_with_its_sums(acme: Account, bills: C
     subscribe(acme, "import")
     assert evaluate_if_due(acme)
     assert due_accounts() == []
-    job = uploaded(bills, "5")
+    job = upload_bill(bills, "5")
     assert due_accounts() == [acme.pk]
     (sent,) = services.evaluate(acme)
     assert sent.message["title"] == "'Acme': an import into 'Bills' needs review"
@@ -69,7 +69,7 @@ def test_the_list_of_deliveries_is_searched_sorted_and_exported(
     acme: Account, bills: CostSource, cast: Cast
 ) -> None:
     subscribe(acme, "import")
-    uploaded(bills, "1")
+    upload_bill(bills, "1")
     assert len(told(acme)) == 1
     page = signed_in(cast.viewer)
 

@@ -19,21 +19,29 @@ from finops.alerts.messages import Fact
 from finops.alerts.senders import email as sender
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, message, work
+from tests.finops.alerts.delivery_helpers import (
+    ACTOR,
+    after,
+    attempt_answers,
+    deliver,
+    mail_channel,
+    message,
+    work,
+)
 from tests.finops.costs.conftest import NOON
 from tests.receivers import MailServer, smtp_server
 
 
 def read(raw: bytes) -> EmailMessage:
-    found = email.message_from_bytes(raw, policy=email.policy.default)
-    assert isinstance(found, EmailMessage)
-    return found
+    mail_message = email.message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(mail_message, EmailMessage)
+    return mail_message
 
 
 def part(mail: EmailMessage, kind: str) -> str:
-    found = mail.get_body((kind,))
-    assert found is not None
-    text: str = found.get_content()
+    body = mail.get_body((kind,))
+    assert body is not None
+    text: str = body.get_content()
     return text
 
 
@@ -42,7 +50,7 @@ def test_each_address_gets_a_mail_of_its_own_as_text_and_html(acme: Account, mai
     work()
 
     assert after(row).status == "delivered"
-    assert attempted(row) == [(None, "Taken for a@example.com and b@example.com.")]
+    assert attempt_answers(row) == [(None, "Taken for a@example.com and b@example.com.")]
     assert [address for address, _ in mail_server.mails] == ["a@example.com", "b@example.com"]
     mail = read(mail_server.mails[0][1])
     assert (mail["To"], mail["Subject"]) == ("a@example.com", "Budget Platform has reached 80 %")
@@ -99,7 +107,7 @@ def test_an_address_that_is_refused_for_now_is_tried_again_and_no_other(
     row = deliver(mail_channel(acme, "a@example.com", "b@example.com", "c@example.com"))
     work()
     assert after(row).status == "waiting"
-    assert "b@example.com: 451" in attempted(row)[0][1]
+    assert "b@example.com: 451" in attempt_answers(row)[0][1]
 
     mail_server.refuse = {}
     work(at=NOON + timedelta(minutes=1))
@@ -120,9 +128,9 @@ def test_an_address_that_is_unknown_fails_and_the_others_have_it(
     work()
 
     assert after(row).status == "failed"
-    said = attempted(row)[0][1]
-    assert "Not taken for b@example.com: 550 no such user" in said
-    assert "Taken for a@example.com." in said
+    reply = attempt_answers(row)[0][1]
+    assert "Not taken for b@example.com: 550 no such user" in reply
+    assert "Taken for a@example.com." in reply
 
 
 @pytest.mark.parametrize(
@@ -136,7 +144,7 @@ def test_a_message_that_the_server_does_not_take(
     work()
 
     assert after(row).status == status
-    assert answer in attempted(row)[0][1]
+    assert answer in attempt_answers(row)[0][1]
 
 
 def test_a_slow_mail_server_is_left_before_the_claim_ends_and_the_rest_is_sent_later(
@@ -147,7 +155,7 @@ def test_a_slow_mail_server_is_left_before_the_claim_ends_and_the_rest_is_sent_l
         patch.setattr(sender, "SECONDS", -1.0)
         work()
     assert (after(row).status, mail_server.mails) == ("waiting", [])
-    assert "too slow" in attempted(row)[0][1]
+    assert "too slow" in attempt_answers(row)[0][1]
 
     work(at=NOON + timedelta(minutes=1))
     assert after(row).status == "delivered"
@@ -162,7 +170,7 @@ def test_a_mail_server_that_is_away_is_waited_for(acme: Account, settings: Setti
     work()
 
     assert after(row).status == "waiting"
-    assert "The mail server did not answer" in attempted(row)[0][1]
+    assert "The mail server did not answer" in attempt_answers(row)[0][1]
 
 
 def verify(user: User, address: str, *, verified: bool = True) -> None:
@@ -177,14 +185,14 @@ def test_a_test_is_mailed_to_verified_addresses_of_members_alone_and_says_nothin
     verify(cast.admin, "unverified@example.com", verified=False)
     verify(cast.stranger, "victim@example.com")
     addresses = ("mine@example.com", "unverified@example.com", "victim@example.com")
-    made = mail_channel(acme, *addresses, name="You won: click here", confirmed=False)
+    channel = mail_channel(acme, *addresses, name="You won: click here", confirmed=False)
 
-    row = services.test_channel(channel=made, actor=ACTOR)
+    row = services.test_channel(channel=channel, actor=ACTOR)
 
     assert row.status == "delivered"
     assert [address for address, _ in mail_server.mails] == ["mine@example.com"]
     assert read(mail_server.mails[0][1])["Subject"] == "Test message of an alert channel"
-    assert "'unverified@example.com' and 'victim@example.com'" in attempted(row)[0][1]
+    assert "'unverified@example.com' and 'victim@example.com'" in attempt_answers(row)[0][1]
     with pytest.raises(UserError, match=r"Nothing is mailed to 'victim@example\.com'"):
         services.test_channel(
             channel=mail_channel(acme, "victim@example.com", name="Other", confirmed=False), actor=ACTOR

@@ -11,12 +11,12 @@ from django.db import connection
 
 from accounts.models import Account
 from finops.alerts import queries, services
-from finops.alerts.channels import target_of
+from finops.alerts.channel_targets import target_of
 from finops.alerts.deliveries_query import DeliveriesQuery
 from finops.alerts.models import AlertChannel
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.alerts.sent import ACTOR, KEY, deliver, work
+from tests.finops.alerts.delivery_helpers import ACTOR, KEY, deliver, work
 from tests.receivers import Receiver, answering, babbling, dropping
 
 SIG = "sigQ7hb8Zk20vWxlNs4a"
@@ -28,34 +28,34 @@ def secrets(acme: Account, receiver: Receiver, caplog: pytest.LogCaptureFixture)
     was sent and fails in every way."""
     caplog.set_level(logging.DEBUG)
     url = f"{receiver.url}?sig={SIG}"
-    found = [KEY, SIG, "xXsecretpathXx"]
+    secret_texts = [KEY, SIG, "xXsecretpathXx"]
     for kind in ("slack", "microsoft_teams", "webhook", "pagerduty"):
-        found += use(acme, receiver, kind, url, {"routing_key": KEY} if kind == "pagerduty" else {})
-    return found
+        secret_texts += use(acme, receiver, kind, url, {"routing_key": KEY} if kind == "pagerduty" else {})
+    return secret_texts
 
 
 def use(account: Account, receiver: Receiver, kind: str, url: str, key: dict[str, str]) -> list[str]:
     """Everything that can be done with a channel; its signing secrets."""
-    made, secret = services.create_channel(
+    channel, secret = services.create_channel(
         account=account, actor=ACTOR, name=kind, kind=kind, target={"url": url, **key}
     )
-    own = [secret, services.regenerate_signing_secret(channel=made, actor=ACTOR)] if secret else []
+    own = [secret, services.regenerate_signing_secret(channel=channel, actor=ACTOR)] if secret else []
     echo = " ".join(["no", url, SIG, "/hooks/T024-B017-xXsecretpathXx", *key.values(), *own])
     for behave in (answering(500, echo), answering(404, echo), answering(200, echo), dropping, babbling):
         receiver.behave = behave
-        deliver(made)
+        deliver(channel)
         work()
     receiver.answer(500, echo)
-    services.test_channel(channel=made, actor=ACTOR)
-    services.change_channel(channel=made, actor=ACTOR, name=f"{kind} 2", target={"url": url, **key})
+    services.test_channel(channel=channel, actor=ACTOR)
+    services.change_channel(channel=channel, actor=ACTOR, name=f"{kind} 2", target={"url": url, **key})
     inside = {"url": url.replace("127.0.0.1", "10.0.0.1"), **key}
     with pytest.raises(UserError) as error:
-        services.change_channel(channel=made, actor=ACTOR, name="x", target=inside)
-    assert not seen([KEY, SIG, "xXsecretpathXx", *own], repr(error.value), error.value.message)
+        services.change_channel(channel=channel, actor=ACTOR, name="x", target=inside)
+    assert not leaked_secrets([KEY, SIG, "xXsecretpathXx", *own], repr(error.value), error.value.message)
     return own
 
 
-def seen(secrets: list[str], *texts: str) -> list[str]:
+def leaked_secrets(secrets: list[str], *texts: str) -> list[str]:
     return [secret for secret in secrets for text in texts if secret in text]
 
 
@@ -64,7 +64,7 @@ def test_no_table_holds_a_secret(secrets: list[str]) -> None:
     for model in apps.get_models(include_auto_created=True):
         with connection.cursor() as cursor:
             cursor.execute(f'SELECT t::text FROM "{model._meta.db_table}" t')
-            assert not seen(secrets, repr(cursor.fetchall())), model
+            assert not leaked_secrets(secrets, repr(cursor.fetchall())), model
 
 
 def test_no_log_repr_or_answer_of_a_query_holds_a_secret(
@@ -77,7 +77,7 @@ def test_no_log_repr_or_answer_of_a_query_holds_a_secret(
     )
 
     assert len(targets) == 4
-    assert not seen(secrets, caplog.text, repr(rows), repr(targets), str(targets), answers.decode())
+    assert not leaked_secrets(secrets, caplog.text, repr(rows), repr(targets), str(targets), answers.decode())
     assert "…" in answers.decode()
 
 
@@ -102,4 +102,4 @@ def test_no_page_holds_a_secret(acme: Account, secrets: list[str], cast: Cast) -
         shown = client.get(f"/a/acme/{page}")
         content = b"".join(shown) if shown.streaming else shown.content
         assert shown.status_code == 200
-        assert not seen(secrets, content.decode()), page
+        assert not leaked_secrets(secrets, content.decode()), page

@@ -19,7 +19,7 @@ from finops.alerts.models import AlertRecipient
 from finops.alerts.recipients import recipient_url, request_confirmations
 from finops.lib import clock
 from tests.cast import Cast, signed_in
-from tests.finops.alerts.sent import ACTOR, after, attempted, deliver, mail_channel, work
+from tests.finops.alerts.delivery_helpers import ACTOR, after, attempt_answers, deliver, mail_channel, work
 from tests.finops.alerts.world import draft
 from tests.finops.costs.conftest import NOON
 
@@ -44,7 +44,10 @@ def test_an_address_that_nobody_verified_gets_no_alert_until_it_confirms(acme: A
     row = deliver(channel)
     work()
     assert [sent.to for sent in mail.outbox] == [[cast.member.email]]
-    assert f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered." in attempted(row)[0][1]
+    assert (
+        f"Nothing is mailed to '{OTHER}' until the confirmation mail is answered."
+        in attempt_answers(row)[0][1]
+    )
     mail.outbox.clear()
     pages = signed_in(cast.viewer)
     for path in ("deliveries/", f"deliveries/{row.pk}/", f"channels/{channel.pk}/"):
@@ -70,7 +73,7 @@ def test_an_attempt_names_every_address_that_was_left_out(acme: Account, cast: C
     others = [f"{'a' * 40}{n}@{'b' * 40}.example.org" for n in range(19)]
     row = deliver(unconfirmed_channel(acme, cast.member.email, *others))
     work()
-    assert [address for address in others if address not in attempted(row)[0][1]] == []
+    assert [address for address in others if address not in attempt_answers(row)[0][1]] == []
 
 
 def test_an_alert_that_waits_arrives_when_the_address_confirms(acme: Account) -> None:
@@ -110,7 +113,7 @@ def test_each_alert_leads_to_where_one_click_unsubscribes(acme: Account, cast: C
     row = deliver(channel)
     work()
     assert mail.outbox == []
-    assert "which unsubscribed" in attempted(row)[0][1]
+    assert "which unsubscribed" in attempt_answers(row)[0][1]
     with account_scope(cast.other_account):
         deliver(unconfirmed_channel(cast.other_account, cast.both.email))
         work()

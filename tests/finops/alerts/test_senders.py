@@ -15,11 +15,11 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.models import Account
 from finops.alerts import services
-from finops.alerts.channels import Kind, PagerDutyTarget
+from finops.alerts.channel_targets import Kind, PagerDutyTarget
 from finops.alerts.messages import Fact, Message
-from finops.alerts.senders import Sending, microsoft_teams, pagerduty, slack, webhook
+from finops.alerts.senders import Envelope, microsoft_teams, pagerduty, slack, webhook
 from finops.lib import clock
-from tests.finops.alerts.sent import ACTOR, KEY, channel_to, deliver, message, with_secret, work
+from tests.finops.alerts.delivery_helpers import ACTOR, KEY, channel_to, deliver, message, with_secret, work
 from tests.receivers import Receiver
 
 NASTY = "<!channel> *bold* _it_ [x](https://evil.example) @here & <https://evil.example|y> {{DATE(2026)}} `c`"
@@ -43,8 +43,8 @@ MESSAGES = strategies.builds(
 )
 
 
-def sending(said: Message) -> Sending:
-    return Sending(
+def sending(said: Message) -> Envelope:
+    return Envelope(
         message=said,
         delivery_id=7,
         account_slug="acme",
@@ -112,13 +112,13 @@ def test_any_message_is_within_the_limits_of_every_channel(said: Message) -> Non
 def test_a_message_at_every_limit_at_once_fits() -> None:
     largest = "&" * 20_000
     many = tuple(Fact(largest, largest) for _ in range(500))
-    said = message(
+    alert = message(
         title=largest, summary=largest, facts=many, url="https://finops.example.com/a/acme/?x=1&y=<|>"
     )
 
-    check_slack(said)
-    check_teams(said)
-    check_pagerduty(said)
+    check_slack(alert)
+    check_teams(alert)
+    check_pagerduty(alert)
 
 
 def test_slack_gets_names_as_plain_text_and_nobody_is_called() -> None:
@@ -139,10 +139,10 @@ def test_slack_says_how_many_figures_are_left_out() -> None:
 
 def test_an_entity_is_never_cut_in_two() -> None:
     for limit in range(1, 30):
-        cut = slack.escaped("a&b<c>" * 5, limit)
+        cut = slack.escape_text("a&b<c>" * 5, limit)
         assert len(cut) <= limit
         assert all(part.startswith(("amp;", "lt;", "gt;")) for part in cut.split("&")[1:])
-    assert slack.escaped("a&b", 7) == "a&amp;b"
+    assert slack.escape_text("a&b", 7) == "a&amp;b"
 
 
 def test_teams_gets_an_adaptive_card_whose_texts_are_no_markdown() -> None:
@@ -172,9 +172,9 @@ def test_pagerduty_gets_a_trigger_of_its_incident(acme: Account, receiver: Recei
 
 
 def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, receiver: Receiver) -> None:
-    made, secret = with_secret(acme, receiver)
+    channel, secret = with_secret(acme, receiver)
     with clock.frozen(datetime.now(UTC)):
-        deliver(made)
+        deliver(channel)
         work()
 
     request = receiver.requests[0]
@@ -187,11 +187,11 @@ def test_a_webhook_is_verified_by_the_library_of_the_standard(acme: Account, rec
 
 
 def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receiver) -> None:
-    made, old = with_secret(acme, receiver)
+    channel, old = with_secret(acme, receiver)
     now = datetime.now(UTC)
     with clock.frozen(now):
-        new = services.regenerate_signing_secret(channel=made, actor=ACTOR)
-        deliver(made)
+        new = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
+        deliver(channel)
         work()
     request = receiver.requests[0]
     assert new.startswith("whsec_")
@@ -201,10 +201,10 @@ def test_after_a_new_secret_both_sign_for_a_day(acme: Account, receiver: Receive
 
 
 def test_a_day_later_the_old_secret_signs_no_more(acme: Account, receiver: Receiver) -> None:
-    made, old = with_secret(acme, receiver)
-    new = services.regenerate_signing_secret(channel=made, actor=ACTOR)
+    channel, old = with_secret(acme, receiver)
+    new = services.regenerate_signing_secret(channel=channel, actor=ACTOR)
     with clock.frozen(datetime.now(UTC)):
-        deliver(made)
+        deliver(channel)
         work()
 
     request = receiver.requests[0]

@@ -212,8 +212,8 @@ def test_rows_of_another_account_are_answered_as_ones_that_are_not_there(acme: A
             "channel": {"trigger": "digest", "channel": number},
             "budget": {"trigger": "budget", "budget": number},
         }
-        given = draft.get(field, {"trigger": "anomaly", "scope": field, field: number, **scope})
-        return refused(acme, given.pop("trigger"), **given).message.replace(str(number), "N")
+        fields = draft.get(field, {"trigger": "anomaly", "scope": field, field: number, **scope})
+        return refused(acme, fields.pop("trigger"), **fields).message.replace(str(number), "N")
 
     for field, number in theirs.items():
         assert asked(field, number) == asked(field, nowhere)
@@ -328,9 +328,9 @@ def test_a_team_that_is_not_watched_is_watched_from_then_on_and_that_is_said(acm
     Team.objects.create(account=acme, name="Core")
     AnomalySettings.objects.create(account=acme, watches=["region"], minimum_impacts={"USD": "5"})
 
-    made = subscribed(acme, "anomaly", scope="team", team="Core")
+    subscription = subscribed(acme, "anomaly", scope="team", team="Core")
 
-    (note,) = made.notes
+    (note,) = subscription.notes
     assert note.startswith("Anomalies by team were not looked for in this account; now they are")
     assert anomaly_settings(acme).watches == ["region", "team"]
     assert anomaly_settings(acme).minimum_impacts == {"USD": "5"}
@@ -342,9 +342,9 @@ def test_a_dimension_that_is_watched_already_is_left_alone(acme: Account) -> Non
     CostTag.objects.create(account=acme, key="Ring")
     AnomalySettings.objects.create(account=acme, watches=["cost_tag:Ring"])
 
-    made = subscribed(acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
+    subscription = subscribed(acme, "anomaly", scope="cost_tag", cost_tag="ring", cost_tag_value="Inner")
 
-    assert made.notes == ()
+    assert subscription.notes == ()
     assert anomaly_settings(acme).watches == ["cost_tag:Ring"]
 
 

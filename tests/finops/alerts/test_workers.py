@@ -21,8 +21,16 @@ from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.alerts.sent import ACTOR, after, attempted, channel_to, deliver, mail_channel, work
-from tests.finops.lake.killing import database_url
+from tests.finops.alerts.delivery_helpers import (
+    ACTOR,
+    after,
+    attempt_answers,
+    channel_to,
+    deliver,
+    mail_channel,
+    work,
+)
+from tests.finops.lake.process_kills import database_url
 from tests.receivers import Receiver, hanging
 from tests.waiting import threads
 
@@ -73,7 +81,7 @@ def test_of_many_workers_one_sends_a_delivery(cast: Cast, receiver: Receiver) ->
 
     assert sent.count(True) == 3
     assert len(receiver.requests) == 3
-    assert [attempted(row) for row in rows] == [[(200, "ok")]] * 3
+    assert [attempt_answers(row) for row in rows] == [[(200, "ok")]] * 3
 
 
 def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
@@ -97,7 +105,7 @@ def test_a_worker_killed_while_it_sends_is_followed_by_another_with_the_same_id(
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
     assert after(row).status == "delivered"
-    assert attempted(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
+    assert attempt_answers(row) == [(None, "The server stopped while this was being sent."), (200, "ok")]
 
 
 def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None:
@@ -109,26 +117,26 @@ def test_of_two_people_who_take_one_name_at_once_one_gets_it(cast: Cast) -> None
         return True
 
     with threads(2) as call:
-        made = sorted(each.result() for each in [call(create), call(create)])
+        outcomes = sorted(each.result() for each in [call(create), call(create)])
 
-    assert made == [False, True]
+    assert outcomes == [False, True]
     with account_scope(cast.account):
         assert AlertChannel.objects.count() == 1
 
 
 def test_a_channel_deleted_while_its_test_is_sent_leaves_the_delivery(cast: Cast, receiver: Receiver) -> None:
     with account_scope(cast.account):
-        made = channel_to(cast.account, receiver)
+        channel = channel_to(cast.account, receiver)
 
     def delete(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
         try:
-            services.delete_channel(channel=made, actor=ACTOR)
+            services.delete_channel(channel=channel, actor=ACTOR)
         finally:
             connection.close()
 
     receiver.behave = delete
     with pytest.raises(UserError, match="deleted while"):
-        services.test_channel(channel=made, actor=ACTOR)
+        services.test_channel(channel=channel, actor=ACTOR)
 
     with account_scope(cast.account):
         row = AlertDelivery.objects.get()

@@ -10,7 +10,7 @@ from accounts.models import Account
 from finops.alerts import services
 from finops.alerts.models import AlertChannel, AlertDelivery, AlertSubscription
 from finops.alerts.recipients import confirm_recipient
-from finops.alerts.subscriptions import SubscriptionDraft
+from finops.alerts.subscription_drafts import SubscriptionDraft
 
 ACTOR = Actor.command("test")
 
@@ -18,19 +18,19 @@ ACTOR = Actor.command("test")
 def channel(account: Account, name: str = "Ops") -> AlertChannel:
     """An e-mail channel, whose address confirmed."""
     confirm_recipient(account=account, address="ops@example.com")
-    made, _secret = services.create_channel(
+    new_channel, _secret = services.create_channel(
         account=account, actor=ACTOR, name=name, kind="email", target={"addresses": ["ops@example.com"]}
     )
-    return made
+    return new_channel
 
 
 def draft(trigger: str = "digest", /, **rest: Any) -> SubscriptionDraft:
     """To the channel Ops, weekly for a digest, unless it says otherwise."""
-    given = {"frequency": "weekly"} if trigger == "digest" else {}
-    return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **given, **rest})
+    fields = {"frequency": "weekly"} if trigger == "digest" else {}
+    return SubscriptionDraft(**{"channel": "Ops", "trigger": trigger, **fields, **rest})
 
 
-def subscribed(account: Account, trigger: str = "digest", /, **rest: Any) -> services.Subscribed:
+def subscribed(account: Account, trigger: str = "digest", /, **rest: Any) -> services.SubscriptionResult:
     return services.create_alert_subscription(account=account, actor=ACTOR, draft=draft(trigger, **rest))
 
 

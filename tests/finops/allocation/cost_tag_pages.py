@@ -25,14 +25,14 @@ def form(rules: list[Any], **fields: Any) -> dict[str, Any]:
     return {"key": "environment", "rules": json.dumps(rules), **fields}
 
 
-def hidden(page: str, name: str) -> str:
-    found = re.search(rf'name="{name}"\s+value="([^"]*)"', page)
-    assert found, page
-    return html.unescape(found[1])
+def hidden_value(page: str, name: str) -> str:
+    match = re.search(rf'name="{name}"\s+value="([^"]*)"', page)
+    assert match, page
+    return html.unescape(match[1])
 
 
-def review_then_save(client: Client, url: str, said: dict[str, Any]) -> Any:
+def review_then_save(client: Client, url: str, fields: dict[str, Any]) -> Any:
     """As the page does: ask for the review, then save what it showed."""
-    shown = client.post(url, said, headers={"HX-Request": "true"})
-    digest = hidden(shown.content.decode(), "reviewed")
-    return client.post(url, {**said, "reviewed": digest, "save": "1"}, headers={"HX-Request": "true"})
+    review = client.post(url, fields, headers={"HX-Request": "true"})
+    digest = hidden_value(review.content.decode(), "reviewed")
+    return client.post(url, {**fields, "reviewed": digest, "save": "1"}, headers={"HX-Request": "true"})

@@ -30,33 +30,33 @@ class Plain:
     def value(self, key: str, line: Line) -> str | None:
         rules, default = self.tags[key]
         for rule in rules:
-            found = self._given(rule, line)
-            if found is not None:
-                return found
+            value = self._value_of_rule(rule, line)
+            if value is not None:
+                return value
         return default or None
 
     def number(self, key: str, line: Line) -> int:
         """The number of the rule that catches, from 1; 0 for none."""
         rules, _default = self.tags[key]
-        return next((n for n, rule in enumerate(rules, 1) if self._given(rule, line) is not None), 0)
+        return next((n for n, rule in enumerate(rules, 1) if self._value_of_rule(rule, line) is not None), 0)
 
-    def _given(self, rule: Document, line: Line) -> str | None:
+    def _value_of_rule(self, rule: Document, line: Line) -> str | None:
         day: date = line["charge_date"]
         if "valid_from" in rule and day < date.fromisoformat(rule["valid_from"]):
             return None
         if "valid_to" in rule and day > date.fromisoformat(rule["valid_to"]):
             return None
-        if "when" in rule and not self._holds(rule["when"], line):
+        if "when" in rule and not self._is_true(rule["when"], line):
             return None
-        return _copied(rule["copy"], line) if "copy" in rule else rule["value"]
+        return _copy_value(rule["copy"], line) if "copy" in rule else rule["value"]
 
-    def _holds(self, when: Document, line: Line) -> bool:
+    def _is_true(self, when: Document, line: Line) -> bool:
         if "all" in when:
-            return all(self._holds(part, line) for part in when["all"])
+            return all(self._is_true(part, line) for part in when["all"])
         if "any" in when:
-            return any(self._holds(part, line) for part in when["any"])
+            return any(self._is_true(part, line) for part in when["any"])
         if "not" in when:
-            return not self._holds(when["not"], line)
+            return not self._is_true(when["not"], line)
         return self._test(when, line)
 
     def _test(self, test: Document, line: Line) -> bool:
@@ -67,14 +67,14 @@ class Plain:
         none = texts[0] is None and absent in [value.strip() for value in values]
         lowered = [text.lower() for text in texts if text is not None]
         if op in ("in", "not_in"):
-            found = none or any(text in values for text in lowered)
+            matches = none or any(text in values for text in lowered)
         elif op in ("contains", "not_contains"):
-            found = any(value in text for value in values for text in lowered)
+            matches = any(value in text for value in values for text in lowered)
         elif op == "starts_with":
-            found = any(text.startswith(value) for value in values for text in lowered)
+            matches = any(text.startswith(value) for value in values for text in lowered)
         else:
-            found = any(text.endswith(value) for value in values for text in lowered)
-        return bool(found) != op.startswith("not_")
+            matches = any(text.endswith(value) for value in values for text in lowered)
+        return bool(matches) != op.startswith("not_")
 
     def _texts(self, dimension: str, line: Line) -> tuple[list[str | None], str]:
         family, _, key = dimension.partition(":")
@@ -86,7 +86,7 @@ class Plain:
         return [line.get(column) for column in COLUMNS[dimension]], absent
 
 
-def _copied(copy: Document, line: Line) -> str | None:
+def _copy_value(copy: Document, line: Line) -> str | None:
     for key in copy["keys"]:
         text = line.get(schema.tag_column(key))
         if text is None:
@@ -100,13 +100,13 @@ def _copied(copy: Document, line: Line) -> str | None:
 
 
 def _dashes(text: str) -> str:
-    found = ""
+    text_out = ""
     for char in text:
         if char not in " _.":
-            found += char
-        elif not found.endswith("\x00"):
-            found += "\x00"
-    return found.replace("\x00", "-")
+            text_out += char
+        elif not text_out.endswith("\x00"):
+            text_out += "\x00"
+    return text_out.replace("\x00", "-")
 
 
 _STEPS: dict[str, Any] = {

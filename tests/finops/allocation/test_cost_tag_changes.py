@@ -83,13 +83,13 @@ def test_the_effect_says_by_month_what_leaves_and_what_arrives(
 ) -> None:
     tag = make("kind", PROD)
 
-    found = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([STORAGE, PROD])))
+    result = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([STORAGE, PROD])))
 
-    said = [
-        (f"{row.month:%m}", row.value, row.currency, row.before, row.after, row.moved) for row in found.rows
+    rows = [
+        (f"{row.month:%m}", row.value, row.currency, row.before, row.after, row.moved) for row in result.rows
     ]
     first = Decimal("1.000000000000000001")
-    assert said == [
+    assert rows == [
         ("01", "Production", "USD", first, 0, -first),
         ("01", "Storage", "USD", 0, first, first),
         ("02", "(untagged)", "EUR", 4, 0, -4),
@@ -101,7 +101,7 @@ def test_the_effect_says_by_month_what_leaves_and_what_arrives(
     ]
     assert [
         (f"{each.month:%m}", each.currency, each.total, each.changed, each.changed_lines)
-        for each in found.months
+        for each in result.months
     ] == [
         ("01", "USD", first, first, 1),
         ("02", "EUR", 4, 4, 1),
@@ -113,18 +113,18 @@ def test_the_effect_says_by_month_what_leaves_and_what_arrives(
 def test_moves_add_up_to_nothing_in_every_month_and_currency(
     billed: Account, make: Callable[..., CostTag]
 ) -> None:
-    found = effect(billed, make("kind", PROD), CostTagDraft(key="kind", rules=read_rules([STORAGE])))
+    result = effect(billed, make("kind", PROD), CostTagDraft(key="kind", rules=read_rules([STORAGE])))
 
-    moved = [{"key": (row.month, row.currency), "billed_cost": row.moved} for row in found.rows]
+    moved = [{"key": (row.month, row.currency), "billed_cost": row.moved} for row in result.rows]
     assert set(add_up(moved, lambda row: row["key"]).values()) == {0}
 
 
 def test_months_that_the_account_has_closed_are_marked(billed: Account, make: Callable[..., CostTag]) -> None:
     for month in (1, 2):
         ClosedMonth.objects.create(account=billed, month=date(2026, month, 1))
-    found = effect(billed, make("kind"), CostTagDraft(key="kind", default_value="All"))
+    result = effect(billed, make("kind"), CostTagDraft(key="kind", default_value="All"))
 
-    assert {f"{month.month:%m}": month.is_closed for month in found.months} == {
+    assert {f"{month.month:%m}": month.is_closed for month in result.months} == {
         "01": True,
         "02": True,
         "03": False,
@@ -135,9 +135,9 @@ def test_rules_that_say_the_same_have_no_effect(billed: Account, make: Callable[
     tag = make("kind", PROD)
     again = {**PROD, "when": {"all": [PROD["when"]]}}
 
-    found = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([PROD, again])))
+    result = effect(billed, tag, CostTagDraft(key="kind", rules=read_rules([PROD, again])))
 
-    assert (found.months, found.rows) == ([], [])
+    assert (result.months, result.rows) == ([], [])
 
 
 def test_the_audit_log_keeps_what_moved(cast: Cast, make: Callable[..., CostTag]) -> None:
@@ -213,8 +213,8 @@ def test_a_product_key_that_asks_for_the_product_is_refused(
 ) -> None:
     make("kind", on("product", "a"))
 
-    for key, said in (("cost_tag:kind", "uses itself"), ("cost_tag:knd", "Nearest: 'kind'")):
-        with pytest.raises(UserError, match=said):
+    for key, message in (("cost_tag:kind", "uses itself"), ("cost_tag:knd", "Nearest: 'kind'")):
+        with pytest.raises(UserError, match=message):
             change_cost_view(
                 account=billed, actor=cast.actor, basis="billed", charge_categories=[], product_key=key
             )

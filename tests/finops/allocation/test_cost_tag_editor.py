@@ -23,7 +23,7 @@ from tests.finops.allocation.cost_tag_pages import (
     PROD,
     RULES,
     form,
-    hidden,
+    hidden_value,
     review_then_save,
     text_of,
 )
@@ -77,7 +77,7 @@ def test_nothing_is_saved_before_the_effect_was_shown(cast: Cast, costly: Accoun
 def test_what_was_changed_after_the_review_is_reviewed_again(cast: Cast, costly: Account) -> None:
     client = signed_in(cast.member)
     shown = client.post(f"{PAGE}new/", form(RULES), headers={"HX-Request": "true"})
-    digest = hidden(shown.content.decode(), "reviewed")
+    digest = hidden_value(shown.content.decode(), "reviewed")
 
     client.post(f"{PAGE}new/", form(RULES[:1], reviewed=digest, save="1"), headers={"HX-Request": "true"})
 
@@ -127,9 +127,9 @@ def test_a_missing_key_and_a_taken_one_are_said_at_the_key(cast: Cast, tagged: C
     client = signed_in(cast.member)
 
     missing = client.post(f"{PAGE}new/", form(RULES, key=""), headers={"HX-Request": "true"})
-    taken = review_then_save(client, f"{PAGE}new/", form(RULES, key="Environment"))
+    conflict = review_then_save(client, f"{PAGE}new/", form(RULES, key="Environment"))
 
-    for answer, words in ((missing, "Give the cost tag a key"), (taken, "exists already")):
+    for answer, words in ((missing, "Give the cost tag a key"), (conflict, "exists already")):
         assert answer.status_code == 422
         assert 'data-problem="[&quot;key&quot;]"' in answer.content.decode()
         assert words in text_of(answer)
@@ -162,7 +162,7 @@ def test_a_lost_update_names_who_changed_it_and_can_be_reviewed_on_top(cast: Cas
 def test_a_change_between_review_and_save_is_not_overwritten(cast: Cast, tagged: CostTag) -> None:
     client, url = signed_in(cast.member), f"{PAGE}{tagged.pk}/edit/"
     shown = client.post(url, form(RULES, version=1), headers={"HX-Request": "true"})
-    digest = hidden(shown.content.decode(), "reviewed")
+    digest = hidden_value(shown.content.decode(), "reviewed")
     save_cost_tag(
         cost_tag=tagged, actor=cast.other_actor, version=1, rules=(), default_value="x", description=""
     )
@@ -189,8 +189,8 @@ def test_the_editor_asks_as_little_for_fifty_rules_as_for_one(cast: Cast, tagged
     def count(rules: list[Any]) -> dict[str, int]:
         CostTag.objects.update(rules=rules)
         edit = f"{PAGE}{tagged.pk}/edit/"
-        asked: dict[str, int] = {}
-        for url, said in (
+        query_counts: dict[str, int] = {}
+        for url, fields in (
             (PAGE, None),
             (f"{PAGE}{tagged.pk}/", None),
             (edit, None),
@@ -199,10 +199,10 @@ def test_the_editor_asks_as_little_for_fifty_rules_as_for_one(cast: Cast, tagged
         ):
             for _twice in range(2):
                 with CaptureQueriesContext(connection) as queries:
-                    answer = client.get(url) if said is None else client.post(url, said)
+                    answer = client.get(url) if fields is None else client.post(url, fields)
                 assert answer.status_code == 200
-                asked[url] = len(queries)
-        return asked
+                query_counts[url] = len(queries)
+        return query_counts
 
     few = count(RULES)
     assert count(many) == few

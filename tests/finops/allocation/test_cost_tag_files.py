@@ -19,7 +19,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.allocation.cost_tag_pages import (
     PAGE,
     form,
-    hidden,
+    hidden_value,
     text_of,
 )
 
@@ -32,7 +32,7 @@ def test_an_exported_file_is_imported_unchanged(cast: Cast, tagged: CostTag) -> 
     page = client.post(f"{PAGE}import/", {"file": SimpleUploadedFile("x.yaml", answer.content)})
 
     assert "Nothing: every line of the past keeps the value that it has." in text_of(page)
-    assert json.loads(hidden(page.content.decode(), "rules")) == tagged.rules
+    assert json.loads(hidden_value(page.content.decode(), "rules")) == tagged.rules
     assert f'action="{PAGE}{tagged.pk}/edit/"' in page.content.decode()
     assert CostTag.objects.get().version == 1
 
@@ -45,8 +45,8 @@ def test_a_pasted_file_of_a_new_key_opens_the_editor_with_its_effect(cast: Cast,
 
     assert f'action="{PAGE}new/"' in page
     assert "What saving moves" in page
-    said = form(json.loads(hidden(page, "rules")), key="env")
-    client.post(f"{PAGE}new/", {**said, "reviewed": hidden(page, "reviewed"), "save": "1"})
+    fields = form(json.loads(hidden_value(page, "rules")), key="env")
+    client.post(f"{PAGE}new/", {**fields, "reviewed": hidden_value(page, "reviewed"), "save": "1"})
     assert CostTag.objects.get().rules == [
         {"when": {"dimension": "tag:env", "op": "in", "values": ["prod"]}, "value": "production"}
     ]
@@ -79,7 +79,7 @@ def test_the_example_of_the_format_is_read_as_it_stands(cast: Cast, costly: Acco
     page = client.post(f"{PAGE}import/", {"text": html.unescape(example[1])})
 
     assert page.status_code == 200
-    assert len(json.loads(hidden(page.content.decode(), "rules"))) == 2
+    assert len(json.loads(hidden_value(page.content.decode(), "rules"))) == 2
 
 
 def test_the_documented_file_is_read_and_every_operator_is_documented(cast: Cast, costly: Account) -> None:

@@ -19,7 +19,7 @@ from tests.finops.allocation.cost_tag_pages import (
     PAGE,
     RULES,
     form,
-    hidden,
+    hidden_value,
     text_of,
 )
 
@@ -32,7 +32,7 @@ def test_without_cost_tags_the_page_offers_to_start_from_a_tag_that_covers_much(
     assert "Start from a tag that covers much cost" in text_of(page)
     assert re.search(r"Env, env 70\.0 % of USD, 100\.0 % of EUR", text_of(page))
     started = signed_in(cast.member).get(f"{PAGE}new/?copy=Env&copy=env").content.decode()
-    assert json.loads(hidden(started, "rules")) == [
+    assert json.loads(hidden_value(started, "rules")) == [
         {"copy": {"keys": ["Env", "env"], "normalise": ["trim", "lower"]}}
     ]
 
@@ -84,14 +84,14 @@ def test_a_used_cost_tag_stays_and_says_by_what(cast: Cast, tagged: CostTag) -> 
 def test_the_page_of_a_cost_tag_shows_its_cost_over_time_and_its_rules(cast: Cast, tagged: CostTag) -> None:
     page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=month_to_date&granularity=day")
 
-    said = text_of(page)
-    assert re.search(r"prod|production", said)
-    assert "tag:env is prod → production" in said
-    assert "copy of tag env, else Env" in said
-    assert "All other lines: (untagged)." in said
+    text = text_of(page)
+    assert re.search(r"prod|production", text)
+    assert "tag:env is prod → production" in text
+    assert "copy of tag env, else Env" in text
+    assert "All other lines: (untagged)." in text
     assert page.content.decode().count("data-chart=") == 2
-    assert "Edit rules" not in said
-    assert "Delete" not in said
+    assert "Edit rules" not in text
+    assert "Delete" not in text
 
 
 def test_the_page_of_a_cost_tag_is_by_another_dimension_too(cast: Cast, tagged: CostTag) -> None:
@@ -127,10 +127,10 @@ def test_after_splits_each_value_stands_before_and_after_side_by_side(cast: Cast
 
     page = signed_in(cast.viewer).get(f"{PAGE}{tagged.pk}/?period=last_30_days&splits=after")
 
-    said = text_of(page)
-    assert "Before and after shared costs" in said
-    assert "production 60.00 USD 84.00 USD +24.00 USD" in said
-    assert re.search(r"Dev 24\.00 USD 0\.00 USD .24\.00 USD", said)
+    text = text_of(page)
+    assert "Before and after shared costs" in text
+    assert "production 60.00 USD 84.00 USD +24.00 USD" in text
+    assert re.search(r"Dev 24\.00 USD 0\.00 USD .24\.00 USD", text)
 
 
 def test_a_wrong_question_says_what_to_mend(cast: Cast, tagged: CostTag) -> None:

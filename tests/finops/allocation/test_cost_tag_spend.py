@@ -44,9 +44,9 @@ def amounts(parts: list[MoneyAmount]) -> dict[str, Decimal]:
 
 
 def by(account: Account, dimension: str, **rest: Any) -> dict[tuple[str, str], Decimal]:
-    asked = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
+    query = SpendQuery(period="month_to_date", group_by=[dimension], **rest)
     return {
-        (next(iter(row.group.values())), row.currency): row.amount for row in query_spend(account, asked).rows
+        (next(iter(row.group.values())), row.currency): row.amount for row in query_spend(account, query).rows
     }
 
 

@@ -144,12 +144,12 @@ def test_every_line_has_the_value_of_the_first_rule_and_values_add_up(
     plain = Plain({"inner": (inner, defaults[0]), "outer": (outer, defaults[1])})
 
     for key in ("inner", "outer"):
-        found = read_costs(acme, SpendQuery(**MARCH, group_by=[f"cost_tag:{key}"], granularity="day"))
-        wanted = add_up(
+        result = read_costs(acme, SpendQuery(**MARCH, group_by=[f"cost_tag:{key}"], granularity="day"))
+        expected = add_up(
             rows,
             partial(_place, plain, key),
         )
-        assert {(part.keys[0], part.currency, part.bucket): part.amount for part in found.sums} == wanted
+        assert {(part.keys[0], part.currency, part.bucket): part.amount for part in result.sums} == expected
         _check_answer(acme, key, rows)
     _check_filter(acme, plain, rows)
     _check_preview(acme, plain, outer, defaults[1], rows)
@@ -179,9 +179,9 @@ def _check_answer(acme: Account, key: str, rows: list[Line]) -> None:
 def _check_filter(acme: Account, plain: Plain, rows: list[Line]) -> None:
     chosen = Filter(dimension="cost_tag:outer", op="not_in", values=["one"])
     answer = query_spend(acme, SpendQuery(**MARCH, filters=[chosen]))
-    kept = [row for row in rows if plain.value("outer", row) not in ("One", "one", "ONE")]
+    remaining = [row for row in rows if plain.value("outer", row) not in ("One", "one", "ONE")]
     assert {total.currency: total.amount for total in answer.totals} == add_up(
-        kept, lambda row: row["currency"]
+        remaining, lambda row: row["currency"]
     )
 
 
@@ -190,11 +190,11 @@ def _check_preview(
 ) -> None:
     draft = CostTagDraft(key="outer", rules=read_rules(documents), default_value=default)
     shown = preview(acme, draft, days=60)
-    wanted = add_up(rows, lambda row: (plain.number("outer", row), row["currency"]))
+    expected = add_up(rows, lambda row: (plain.number("outer", row), row["currency"]))
     caught = {0: shown.rest, **{rule.number: rule.amounts for rule in shown.rules}}
     assert {
         (number, part.currency): part.amount for number, parts in caught.items() for part in parts
-    } == wanted
+    } == expected
     assert {part.currency: part.amount for part in shown.totals} == add_up(rows, lambda row: row["currency"])
     for rule in shown.rules:
         alone = Plain({**plain.tags, "outer": ([documents[rule.number - 1]], "")})

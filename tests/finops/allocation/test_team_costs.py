@@ -18,8 +18,8 @@ from finops.allocation.queries.team_values import owned_values, unowned_values
 from finops.allocation.queries.teams import teams_with_costs
 from finops.allocation.services.teams import create_team, own_value, set_team_key
 from finops.allocation.team_dimension import NO_TEAM
+from finops.costs.dictionary_encoding import fold_case
 from finops.costs.models import CostSource
-from finops.costs.numbers import folded
 from finops.costs.queries import list_dimension_values, query_spend
 from finops.costs.queries.sources import load_sources
 from finops.costs.spend_query import Filter, SpendQuery
@@ -60,20 +60,20 @@ def source(acme: Account) -> CostSource:
 
 
 def by_team(account: Account, **rest: Any) -> dict[tuple[str, str], Decimal]:
-    asked = SpendQuery(period="month_to_date", group_by=["team"], **rest)
-    return {(row.group["team"], row.currency): row.amount for row in query_spend(account, asked).rows}
+    query = SpendQuery(period="month_to_date", group_by=["team"], **rest)
+    return {(row.group["team"], row.currency): row.amount for row in query_spend(account, query).rows}
 
 
 def give(account: Account, owned: dict[str, str]) -> dict[str, str]:
     """Teams by folded value; of values that differ in case only, the first is kept, as the constraint has it."""
     TeamValue.objects.all().delete()
     teams = {team.name: team for team in Team.objects.all()}
-    kept: dict[str, str] = {}
+    teams_by_value: dict[str, str] = {}
     for value, team in owned.items():
-        if value.lower() not in kept:
-            kept[value.lower()] = team
+        if value.lower() not in teams_by_value:
+            teams_by_value[value.lower()] = team
             TeamValue.objects.create(account=account, team=teams[team], value=value)
-    return kept
+    return teams_by_value
 
 
 @given(found=lines, owned=owners)
@@ -86,15 +86,15 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
     acme: Account, source: CostSource, found: list[Line], owned: dict[str, str]
 ) -> None:
     put(acme, source, [*found, cost(DAY, 0, tags={"team": "x"})])
-    kept = give(acme, owned)
+    teams_by_value = give(acme, owned)
 
     parts = by_team(acme)
 
     def owner(line: Mapping[str, Any]) -> tuple[str, str]:
-        return kept.get((line.get("tag:team") or "").lower(), NO_TEAM), line["currency"]
+        return teams_by_value.get((line.get("tag:team") or "").lower(), NO_TEAM), line["currency"]
 
-    wanted = add_up([*found, cost(DAY, 0)], owner)
-    assert parts == wanted
+    expected = add_up([*found, cost(DAY, 0)], owner)
+    assert parts == expected
     whole = query_spend(acme, SpendQuery(period="month_to_date"))
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for (_team, currency), amount in parts.items():
@@ -104,7 +104,7 @@ def test_with_any_teams_the_parts_add_up_to_the_whole(
         by_team(acme, filters=[Filter(dimension="team", values=[team])]) for team in ("alpha", NO_TEAM)
     ]
     assert all(
-        each == {key: amount for key, amount in wanted.items() if key[0].casefold() == team}
+        each == {key: amount for key, amount in expected.items() if key[0].casefold() == team}
         for each, team in zip(filtered, ("alpha", NO_TEAM), strict=True)
     )
 
@@ -159,20 +159,22 @@ def test_a_filter_by_team_takes_what_grouping_gives_and_a_team_what_the_cost_tag
     CostTag.objects.create(account=acme, key="kind", rules=rules, default_value=default)
     TeamKey.objects.update(dimension="cost_tag:kind")
     give(acme, owned)
-    kept = {folded(value): team for value, team in reversed(owned.items())}
+    teams_by_value = {fold_case(value): team for value, team in reversed(owned.items())}
 
     parts = by_team(acme)
 
-    asked = SpendQuery(period="month_to_date", group_by=["cost_tag:kind"], top=100)
-    wanted: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    for row in query_spend(acme, asked).rows:
-        wanted[kept.get(folded(row.group["cost_tag:kind"]), NO_TEAM), row.currency] += row.amount
-    assert parts == wanted
+    query = SpendQuery(period="month_to_date", group_by=["cost_tag:kind"], top=100)
+    expected: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for row in query_spend(acme, query).rows:
+        expected[teams_by_value.get(fold_case(row.group["cost_tag:kind"]), NO_TEAM), row.currency] += (
+            row.amount
+        )
+    assert parts == expected
     for team in ("Alpha", NO_TEAM):
         chosen = by_team(acme, filters=[Filter(dimension="team", values=[team])])
-        assert chosen == {key: amount for key, amount in wanted.items() if key[0] == team}
+        assert chosen == {key: amount for key, amount in expected.items() if key[0] == team}
         others = by_team(acme, filters=[Filter(dimension="team", op="not_in", values=[team])])
-        assert others == {key: amount for key, amount in wanted.items() if key[0] != team}
+        assert others == {key: amount for key, amount in expected.items() if key[0] != team}
 
 
 def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme: Account) -> None:
@@ -181,7 +183,7 @@ def test_without_a_team_key_all_cost_is_of_no_team_and_the_answer_says_why(acme:
     answer = query_spend(acme, SpendQuery(period="month_to_date", group_by=["team"]))
 
     assert [(row.group["team"], row.amount) for row in answer.rows] == [(NO_TEAM, Decimal(5))]
-    assert any("No team key is chosen" in said for said in answer.warnings)
+    assert any("No team key is chosen" in warning for warning in answer.warnings)
 
 
 def test_teams_can_own_values_of_a_cost_tag(cast: Cast, acme: Account) -> None:
@@ -200,11 +202,11 @@ def test_teams_are_values_to_search_and_to_filter_by(acme: Account, source: Cost
     put(acme, source, [cost(DAY, 5, tags={"team": "payments"}), cost(DAY, 3, tags={"team": "search"})])
     give(acme, {"payments": "Alpha", "search": "Beta"})
 
-    found = list_dimension_values(acme, "Team", search="alp")
+    values = list_dimension_values(acme, "Team", search="alp")
 
-    assert [value.value for value in found.values] == ["Alpha"]
+    assert [value.value for value in values.values] == ["Alpha"]
     misspelt = query_spend(acme, SpendQuery(filters=[Filter(dimension="team", values=["Alpa"])]))
-    assert any("Nearest: 'Alpha'" in said for said in misspelt.warnings)
+    assert any("Nearest: 'Alpha'" in warning for warning in misspelt.warnings)
 
 
 def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: CostSource) -> None:
@@ -223,9 +225,9 @@ def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: C
     give(acme, {"payments": "Alpha"})
     sources = load_sources(acme)
 
-    found = teams_with_costs(acme, sources, date(2026, 3, 19))
+    costs = teams_with_costs(acme, sources, date(2026, 3, 19))
 
-    alpha = next(line for line in found.lines if line.name == "Alpha")
+    alpha = next(line for line in costs.lines if line.name == "Alpha")
     usd, eur = alpha.costs
     assert (usd.currency, usd.this_month, usd.last_month, usd.share) == (
         "USD",
@@ -236,9 +238,9 @@ def test_the_list_has_this_month_the_last_and_the_share(acme: Account, source: C
     assert usd.change is not None
     assert (usd.change.previous_amount, usd.change.change) == (Decimal(20), Decimal(10))
     assert (eur.currency, eur.this_month, eur.share) == ("EUR", Decimal(8), Decimal(1))
-    assert [line.name for line in found.lines] == ["Alpha", "Beta", "Gamma", NO_TEAM]
-    assert found.lines[1].costs == ()
-    assert found.lines[-1].costs[0].this_month == 10
+    assert [line.name for line in costs.lines] == ["Alpha", "Beta", "Gamma", NO_TEAM]
+    assert costs.lines[1].costs == ()
+    assert costs.lines[-1].costs[0].this_month == 10
 
 
 def test_values_are_listed_by_cost_with_and_without_a_team(acme: Account, source: CostSource) -> None:

@@ -63,10 +63,10 @@ def test_one_click_gives_a_value_to_a_team(cast: Cast, billed: Account) -> None:
     client, team = signed_in(cast.member), the_team(billed)
     assert 'aria-label="Team that owns search"' in client.get(PAGE).content.decode()
 
-    said = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
+    text = text_of(client.post(f"{PAGE}assign/", {"team": team.pk, "value": "search"}, follow=True))
 
-    assert "Cost of “search” belongs to Payments from now on, in the past too." in said
-    assert re.search(r"Payments Checkout .*100\.0 % — 2 ", said)
+    assert "Cost of “search” belongs to Payments from now on, in the past too." in text
+    assert re.search(r"Payments Checkout .*100\.0 % — 2 ", text)
     again = text_of(
         client.post(f"{PAGE}assign/", {"team": team.pk, "value": "SEARCH", "next": "team"}, follow=True)
     )
@@ -92,8 +92,8 @@ def test_people_and_values_come_and_go(cast: Cast, billed: Account) -> None:
     client, team = signed_in(cast.member), the_team(billed)
     url = f"{PAGE}{team.pk}/"
 
-    said = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
-    assert "Viewer is in Payments." in said
+    text = text_of(client.post(f"{url}members/", {"email": "VIEWER@example.com"}, follow=True))
+    assert "Viewer is in Payments." in text
     refused = text_of(client.post(f"{url}members/", {"email": "stranger@example.com"}, follow=True))
     assert "Nobody in this account has the e-mail" in refused
 
@@ -157,8 +157,8 @@ def test_higher_rooms_show_panels_on_a_team(
         return team_panels.TeamPanel("_warnings.html", {"warnings": [team.name]})
 
     with account_scope(billed):
-        found = team_panels.panels_of(billed, the_team(billed))
-    assert [panel.context for panel in found] == [{"warnings": ["Payments"]}]
+        panels = team_panels.panels_of(billed, the_team(billed))
+    assert [panel.context for panel in panels] == [{"warnings": ["Payments"]}]
     with pytest.raises(ValueError, match="registered twice"):
         team_panels.register("words")(_words)
     assert signed_in(cast.viewer).get(f"{PAGE}{the_team(billed).pk}/").status_code == 200

@@ -102,8 +102,8 @@ def test_of_many_creates_at_once_as_many_win_as_there_are_places(settings: LazyS
     account = make_cast().account
 
     with threads(4) as call:
-        asked = [call(make, account, f"Budget {number}") for number in range(12)]
-        problems = [each.exception() for each in asked]
+        calls = [call(make, account, f"Budget {number}") for number in range(12)]
+        problems = [each.exception() for each in calls]
 
     assert sum(problem is None for problem in problems) == 5
     assert all(isinstance(problem, UserError) for problem in problems if problem)
@@ -165,14 +165,14 @@ def test_a_row_of_another_account_answers_as_one_that_does_not_exist(
     nowhere = theirs + 1_000_000
     value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
 
-    said = []
+    messages = []
     for reference in (theirs, nowhere):
         with pytest.raises(UserError) as problem:
             make(acme, scope=ScopeDraft(scope=scope, **{scope: reference}, **value))
-        said.append(problem.value.message.replace(str(reference), "…"))
+        messages.append(problem.value.message.replace(str(reference), "…"))
 
-    assert said[0] == said[1]
-    assert "Theirs" not in said[0]
+    assert messages[0] == messages[1]
+    assert "Theirs" not in messages[0]
 
 
 @pytest.mark.django_db

@@ -28,25 +28,27 @@ def test_a_budget_within_its_amount_is_ok(acme: Account) -> None:
     add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
     make(acme, "Everything", 1000)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert (found.status, found.spent, found.spent_percent) == ("ok", Decimal(190), Decimal(19))
-    assert (found.start_date, found.end_date, found.days_left) == (date(2026, 3, 1), date(2026, 3, 31), 11)
-    assert found.forecast == Decimal(310)
-    assert found.status_reason == ("Spent 190.00 USD (19.0 %); forecast for 2026-03-31: 310.00 USD (31.0 %).")
-    assert found.crosses_on is None
-    assert found.data_through == YESTERDAY
+    assert (status.status, status.spent, status.spent_percent) == ("ok", Decimal(190), Decimal(19))
+    assert (status.start_date, status.end_date, status.days_left) == (date(2026, 3, 1), date(2026, 3, 31), 11)
+    assert status.forecast == Decimal(310)
+    assert status.status_reason == (
+        "Spent 190.00 USD (19.0 %); forecast for 2026-03-31: 310.00 USD (31.0 %)."
+    )
+    assert status.crosses_on is None
+    assert status.data_through == YESTERDAY
 
 
 def test_a_forecast_that_reaches_the_amount_warns_and_says_when(acme: Account) -> None:
     add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
     make(acme, "Everything", 300)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert found.status == "warning"
-    assert found.crosses_on == date(2026, 3, 30)
-    assert found.status_reason == (
+    assert status.status == "warning"
+    assert status.crosses_on == date(2026, 3, 30)
+    assert status.status_reason == (
         "Forecast for 2026-03-31: 310.00 USD (103.3 %), at or above the amount, reached about 2026-03-30."
     )
 
@@ -55,42 +57,42 @@ def test_reaching_the_amount_exactly_exceeds_it(acme: Account) -> None:
     add_source(acme, daily(date(2026, 1, 1), YESTERDAY, 10))
     make(acme, "Everything", 190)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert found.status == "exceeded"
-    assert found.crosses_on == YESTERDAY
-    assert found.status_reason == "Spent 190.00 USD (100.0 %), at or above the amount since 2026-03-19."
+    assert status.status == "exceeded"
+    assert status.crosses_on == YESTERDAY
+    assert status.status_reason == "Spent 190.00 USD (100.0 %), at or above the amount since 2026-03-19."
 
 
 def test_cost_in_another_currency_is_named_and_not_counted(acme: Account) -> None:
     add_source(acme, [cost(date(2026, 3, 2), 5), cost(date(2026, 3, 2), 900, currency="EUR")])
     make(acme, "Everything", 100)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert found.spent == 5
-    assert found.other_currencies == [MoneyAmount(amount=Decimal(900), currency="EUR")]
+    assert status.spent == 5
+    assert status.other_currencies == [MoneyAmount(amount=Decimal(900), currency="EUR")]
 
 
 def test_a_budget_in_a_currency_without_cost_warns(acme: Account) -> None:
     make(acme, "Everything", 100)
     add_source(acme, [cost(date(2026, 3, 2), 900, currency="EUR")])
 
-    found = only(acme)
+    status = only(acme)
 
-    assert (found.spent, found.status) == (Decimal(0), "ok")
-    assert found.warnings == ["Whole account has no cost in USD, only in EUR, which does not count."]
+    assert (status.spent, status.status) == (Decimal(0), "ok")
+    assert status.warnings == ["Whole account has no cost in USD, only in EUR, which does not count."]
 
 
 def test_an_account_without_data_has_no_figures_and_says_why(acme: Account) -> None:
     make(acme, "Everything", 100)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert (found.spent, found.spent_reason) == (None, "There is no cost data yet.")
-    assert found.forecast is None
-    assert found.forecast_reason
-    assert (found.status, found.status_reason) == ("ok", "No cost of this period is known yet.")
+    assert (status.spent, status.spent_reason) == (None, "There is no cost data yet.")
+    assert status.forecast is None
+    assert status.forecast_reason
+    assert (status.status, status.status_reason) == ("ok", "No cost of this period is known yet.")
 
 
 def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
@@ -99,22 +101,26 @@ def test_a_source_has_its_own_last_day_of_data(acme: Account) -> None:
     late = add_source(acme, daily(date(2026, 1, 1), date(2026, 3, 9), 20), name="Late")
     make(acme, "Late", 1000, scope=of_source(late.pk))
 
-    found = only(acme)
+    status = only(acme)
 
-    assert (found.data_through, found.spent, found.forecast) == (date(2026, 3, 9), Decimal(180), Decimal(620))
+    assert (status.data_through, status.spent, status.forecast) == (
+        date(2026, 3, 9),
+        Decimal(180),
+        Decimal(620),
+    )
 
 
 def test_a_period_that_data_has_not_reached_is_unknown_not_zero(acme: Account) -> None:
     add_source(acme, daily(date(2026, 1, 1), date(2026, 2, 28), 10))
     make(acme, "Everything", 300)
 
-    found = only(acme)
+    status = only(acme)
 
-    assert found.spent is None
+    assert status.spent is None
     assert (
-        found.spent_reason == "There is no cost data of 2026-03-01 to 2026-03-20 yet; it ends on 2026-02-28."
+        status.spent_reason == "There is no cost data of 2026-03-01 to 2026-03-20 yet; it ends on 2026-02-28."
     )
-    assert (found.forecast, found.status) == (Decimal(310), "warning")
+    assert (status.forecast, status.status) == (Decimal(310), "warning")
 
 
 def test_earlier_periods_are_told_with_what_they_spent(acme: Account) -> None:

@@ -104,18 +104,18 @@ def _allocation(account: Account) -> None:
 
 
 def raw_lines(account: Account) -> list[dict[str, Any]]:
-    found = []
+    lines_read = []
     for segment in LakeSegment.objects.unscoped().filter(account=account, kind="cost", retired_at=None):
         table = pq.read_table(storage().local(segment.path, segment.checksum))
-        found += table.to_pylist()
-    return found
+        lines_read += table.to_pylist()
+    return lines_read
 
 
 def is_of(line: dict[str, Any], budget: Budget) -> bool:
     """Whether a line is in a budget's scope, said again in a few words."""
     kind = budget.name.split()[0]
     env, team = (line.get("tag:env") or "").lower(), (line.get("tag:team") or "").lower()
-    found: dict[str, bool] = {
+    by_scope: dict[str, bool] = {
         "all": True,
         "one": line["source"] == str(budget.cost_source_id),
         "two": line["source"] == str(budget.cost_source_id),
@@ -124,7 +124,7 @@ def is_of(line: dict[str, Any], budget: Budget) -> bool:
         "production": env == "prod",
         "untagged": env in ("", "test"),
     }
-    return found[kind]
+    return by_scope[kind]
 
 
 def plainly(
@@ -148,10 +148,10 @@ def test_spent_is_the_sum_of_the_scopes_lines_to_the_last_digit(account: Account
     with localcontext(prec=60):
         whole = sum(row["billed_cost"] for row in rows)
 
-    found = budget_figures(account, budgets, with_past=True)
+    computed_figures = budget_figures(account, budgets, with_past=True)
 
     assert whole
-    for figures in found:
+    for figures in computed_figures:
         first = STARTS[account.fiscal_start_month, figures.budget.period]
         assert figures.status.start_date == first
         assert figures.status.spent == plainly(figures.budget, rows, first, TODAY), figures.budget.name

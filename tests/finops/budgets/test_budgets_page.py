@@ -94,10 +94,10 @@ def test_the_whole_list_asks_the_lake_once_for_each_grouping(cast: Cast, spendin
         make(spending, f"Account {number}", 1000)
         make(spending, f"Source {number}", 1000, scope=of_source("Clouds"))
 
-    with patch.object(engine, "run", wraps=engine.run) as asked:
+    with patch.object(engine, "run", wraps=engine.run) as run:
         text_of(signed_in(cast.viewer), PAGE)
 
-    assert asked.call_count == 1
+    assert run.call_count == 1
 
 
 def test_an_account_without_budgets_is_offered_one_from_what_it_spent(cast: Cast, spending: Account) -> None:
@@ -162,7 +162,7 @@ def test_the_overview_brings_the_budgets_at_risk(cast: Cast, spending: Account) 
 
 def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, spending: Account) -> None:
     source = CostSource.objects.get()
-    said = {
+    form = {
         **FORM,
         "scope": "cost_source",
         "cost_source": source.pk,
@@ -172,7 +172,7 @@ def test_a_member_makes_a_budget_with_amounts_of_single_periods(cast: Cast, spen
         "amount_2026-05-01": "",
     }
 
-    answer = signed_in(cast.member).post(f"{PAGE}new/", said)
+    answer = signed_in(cast.member).post(f"{PAGE}new/", form)
 
     budget = Budget.objects.get()
     assert answer.headers["Location"] == f"{PAGE}{budget.pk}/"
@@ -214,13 +214,13 @@ def test_a_taken_name_and_a_full_account_are_said_on_the_page(
     cast: Cast, spending: Account, settings: Any
 ) -> None:
     settings.BUDGETS_PER_ACCOUNT = 1
-    made = make(spending, "Everything")
+    budget = make(spending, "Everything")
     client = signed_in(cast.member)
 
-    taken = client.post(f"{PAGE}new/", FORM).content.decode()
+    name_page = client.post(f"{PAGE}new/", FORM).content.decode()
     full = client.post(f"{PAGE}new/", {**FORM, "name": "Another"}).content.decode()
 
-    assert f"exists already, with id {made.pk}" in taken
+    assert f"exists already, with id {budget.pk}" in name_page
     assert "at most 1 budgets, and this one has 1" in full
 
 
@@ -246,10 +246,10 @@ def test_what_the_form_suggested_follows_the_period_and_what_a_person_said_stays
     cast: Cast, spending: Account
 ) -> None:
     client = signed_in(cast.member)
-    said = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
+    query = {"scope": "account", "period": "monthly", "currency": "EUR", "suggested": "300.00 USD"}
 
-    follows = client.get(f"{PAGE}new/", {**said, "amount": "300.00"}).content.decode()
-    stays = client.get(f"{PAGE}new/", {**said, "amount": "777", "currency": "USD"}).content.decode()
+    follows = client.get(f"{PAGE}new/", {**query, "amount": "300.00"}).content.decode()
+    stays = client.get(f"{PAGE}new/", {**query, "amount": "777", "currency": "USD"}).content.decode()
 
     assert 'name="amount" value="300.00"' not in follows
     assert re.search(r'name="amount" value="777"', stays)

@@ -28,7 +28,7 @@ FIRST, YESTERDAY = date(2025, 10, 1), date(2026, 3, 19)
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Iterator[Cast]:
+def account_with_costs(cast: Cast) -> Iterator[Cast]:
     with account_scope(cast.account):
         add_source(
             cast.account,
@@ -55,8 +55,8 @@ def rows_of(answer: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
 
 
-def test_the_page_says_what_the_month_will_cost_in_each_currency(filled: Cast) -> None:
-    answer = get(filled)
+def test_the_page_says_what_the_month_will_cost_in_each_currency(account_with_costs: Cast) -> None:
+    answer = get(account_with_costs)
     text = text_of(answer)
 
     assert "465.00 USD in 4 of 5 cases 464.10 USD to 465.90 USD Spent so far 285.00 USD" in text
@@ -65,9 +65,9 @@ def test_the_page_says_what_the_month_will_cost_in_each_currency(filled: Cast) -
     assert "&lt;b&gt;Compute" in answer.content.decode()
 
 
-def test_the_chart_joins_what_was_spent_and_what_is_expected(filled: Cast) -> None:
-    page = get(filled).content.decode()
-    charts = [json.loads(unescape(found)) for found in re.findall(r'data-chart="([^"]+)"', page)]
+def test_the_chart_joins_what_was_spent_and_what_is_expected(account_with_costs: Cast) -> None:
+    page = get(account_with_costs).content.decode()
+    charts = [json.loads(unescape(chart_text)) for chart_text in re.findall(r'data-chart="([^"]+)"', page)]
 
     chart = next(each for each in charts if each["currency"] == "USD")
     spent, expected = (series["values"] for series in chart["series"])
@@ -78,30 +78,30 @@ def test_the_chart_joins_what_was_spent_and_what_is_expected(filled: Cast) -> No
     assert chart["labels"][-1] == "2026-03-31"
 
 
-def test_a_year_is_drawn_by_month(filled: Cast) -> None:
-    page = get(filled, {"period": "year"}).content.decode()
+def test_a_year_is_drawn_by_month(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, {"period": "year"}).content.decode()
 
     chart = json.loads(unescape(re.findall(r'data-chart="([^"]+)"', page)[0]))
     assert chart["labels"][-1] == "2026-12"
     assert dict(zip(chart["labels"], chart["series"][1]["values"], strict=True))["2026-04"] == 450
 
 
-def test_the_url_is_the_whole_state(filled: Cast) -> None:
+def test_the_url_is_the_whole_state(account_with_costs: Cast) -> None:
     query = {"period": "next_days", "days": "7", "group_by": "service", "f0": "service", "f0v": "Storage"}
 
-    page = get(filled, query).content.decode()
+    page = get(account_with_costs, query).content.decode()
 
     assert re.search(r'value="next_days"\s+data-custom\s+selected', page)
     assert 'value="7"' in page
     assert "35.00" in page
-    assert get(filled, query, **{"HX-Request": "true"})["HX-Push-Url"].startswith(
+    assert get(account_with_costs, query, **{"HX-Request": "true"})["HX-Push-Url"].startswith(
         URL + "?period=next_days&days=7"
     )
 
 
-def test_groups_and_days_come_as_csv(filled: Cast) -> None:
-    groups = rows_of(get(filled, {"group_by": "service", "format": "csv"}))
-    days = rows_of(get(filled, {"group_by": "", "format": "csv"}))
+def test_groups_and_days_come_as_csv(account_with_costs: Cast) -> None:
+    groups = rows_of(get(account_with_costs, {"group_by": "service", "format": "csv"}))
+    days = rows_of(get(account_with_costs, {"group_by": "", "format": "csv"}))
 
     assert {row["service"]: Decimal(row["expected"]) for row in groups} == {
         "<b>Compute</b>": 310,
@@ -123,9 +123,9 @@ def test_groups_and_days_come_as_csv(filled: Cast) -> None:
     ids=["period", "days", "dimension"],
 )
 def test_a_bad_question_is_a_400_that_says_what_to_mend(
-    filled: Cast, query: dict[str, str], problem: str
+    account_with_costs: Cast, query: dict[str, str], problem: str
 ) -> None:
-    answer = get(filled, query)
+    answer = get(account_with_costs, query)
 
     assert answer.status_code == 400
     assert problem in answer.content.decode()
@@ -135,11 +135,11 @@ def test_an_account_without_cost_is_sent_to_connections(cast: Cast) -> None:
     assert "No cost to forecast from" in text_of(get(cast))
 
 
-def test_the_overview_brings_the_end_of_the_month_after_it(filled: Cast) -> None:
+def test_the_overview_brings_the_end_of_the_month_after_it(account_with_costs: Cast) -> None:
     month_end = f"{URL}month-end/"
 
-    assert f'hx-get="{month_end}"' in get(filled, url="/a/acme/").content.decode()
-    text = text_of(get(filled, url=month_end))
+    assert f'hx-get="{month_end}"' in get(account_with_costs, url="/a/acme/").content.decode()
+    text = text_of(get(account_with_costs, url=month_end))
     assert "Forecast to 2026-03-31" in text
     assert "465.00 USD" in text
 

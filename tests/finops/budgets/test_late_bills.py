@@ -15,26 +15,26 @@ from finops.budgets.answers import BudgetStatus
 from finops.budgets.budgets_query import BudgetsQuery
 from finops.budgets.forecast_answers import ForecastAnswer
 from finops.budgets.forecast_query import ForecastQuery
-from finops.budgets.projection import projected
+from finops.budgets.projection import project_period
 from finops.budgets.queries import budget_statuses, forecast_spend, list_budgets
 from finops.costs.answers import Series
 from finops.costs.queries import query_spend
-from finops.costs.services.closing import close_month
+from finops.costs.services.closed_months import close_month
 from finops.costs.spend_query import CostFilter, SpendQuery
 from finops.insights.anomalies_query import AnomaliesQuery
 from finops.insights.data_health.queries import data_health
 from finops.insights.models import Anomaly
 from finops.insights.queries import list_anomalies
-from finops.insights.services.detecting import detect_if_due
+from finops.insights.services.detection import detect_if_due
 from finops.insights.spend_change.answers import SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 from finops.lib.periods import DateRange, Period
 from finops.unitcosts.queries.unit_cost import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast, signed_in
 from tests.finops.budgets.world import make, of_source
-from tests.finops.costs.billed import Bills, at, days, line, usage
+from tests.finops.costs.bill_builder import Bills, at, days, line, usage
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)
@@ -142,10 +142,10 @@ def test_three_services_whose_newest_days_are_at_10_and_55_percent(
     changes = [spend.totals[0].change, *(row.change for row in spend.rows)]
     assert [change.ratio and round(change.ratio, 4) for change in changes if change] == [Decimal("0.007")] * 4
     partial = sum((of_day(day) for of_day in late.values() for day in LATE), Decimal(0))
-    said = f"of which {partial:,.2f} USD on 2026-11-19 to 2026-11-20 is not final"
-    assert said in spend.summary
+    clause = f"of which {partial:,.2f} USD on 2026-11-19 to 2026-11-20 is not final"
+    assert clause in spend.summary
     assert off(expected, truth) < Decimal("0.01")
-    assert said in expected.summary
+    assert clause in expected.summary
     assert anomalies.total_anomalies == 0
     assert anomalies.summary == (
         "'Acme' has no open anomaly of that kind; no day is complete from 2026-11-19 on."
@@ -231,11 +231,11 @@ def test_a_purchase_dated_ahead_counts_once_on_its_day(bills: Bills, amount: int
     ahead = line(on, amount, "Reserved", ChargeCategory="Purchase", ChargeFrequency="One-Time")
     bills.bring("AWS", [*flat, ahead], on=TODAY)
 
-    found = by_day(bills)
+    series = by_day(bills)
 
-    assert found == {**bare, on.isoformat(): (bare[on.isoformat()] or 0) + amount}
+    assert series == {**bare, on.isoformat(): (bare[on.isoformat()] or 0) + amount}
     (total,), (status,) = forecast(bills).totals, statuses(bills)
-    assert total.expected == sum(cost or 0 for cost in found.values()) == 30_000 + amount
+    assert total.expected == sum(cost or 0 for cost in series.values()) == 30_000 + amount
     assert status.forecast == total.expected
 
 
@@ -260,10 +260,12 @@ def test_a_fee_of_every_month_that_is_expected_already_counts_once() -> None:
     costs[on] = Decimal(900)
     covered = days(first, NEWEST)
 
-    found, _ = projected(costs, covered, period, as_of=TODAY, through=NEWEST, one_time={on: Decimal(900)})
+    projection, _ = project_period(
+        costs, covered, period, as_of=TODAY, through=NEWEST, one_time={on: Decimal(900)}
+    )
 
-    assert found is not None
-    assert found.total.mean == 30_000 + 900
+    assert projection is not None
+    assert projection.total.mean == 30_000 + 900
 
 
 def test_anomalies_say_in_which_days_of_which_source_nobody_looked(bills: Bills) -> None:
@@ -291,9 +293,9 @@ def test_a_service_that_really_ends_is_a_drop_after_the_settle_time(bills: Bills
 
     with account_scope(bills.account), at(TODAY):
         detect_if_due(bills.account)
-        (found,) = Anomaly.objects.all()
+        (anomaly,) = Anomaly.objects.all()
 
-    assert (found.value, found.kind, found.first_day) == ("Storage", "drop", date(2026, 11, 14))
+    assert (anomaly.value, anomaly.kind, anomaly.first_day) == ("Storage", "drop", date(2026, 11, 14))
 
 
 def test_a_budget_says_what_of_it_is_not_final_and_stays_exceeded(bills: Bills) -> None:
@@ -384,12 +386,12 @@ def test_what_changed_names_a_closed_month_of_either_side_that_was_restated(bill
         with account_scope(bills.account), at(TODAY):
             return explain_spend_change(bills.account, SpendChangeQuery(period=period)).summary
 
-    said = "; 2026-10 was closed and is restated since: +31.00 USD in the whole account"
+    clause = "; 2026-10 was closed and is restated since: +31.00 USD in the whole account"
     assert "restated" not in summary("month_to_date")
     bills.bring("AWS", usage({"Compute": lambda day: 101}, date(2026, 10, 1), date(2026, 10, 31)), on=TODAY)
 
-    assert said in summary("month_to_date").partition("; most moved")[0]
-    assert said in summary("last_month").partition("; most moved")[0]
+    assert clause in summary("month_to_date").partition("; most moved")[0]
+    assert clause in summary("last_month").partition("; most moved")[0]
     assert "restated" not in summary("last_7_days")
 
 

@@ -25,9 +25,9 @@ def team(cast: Cast) -> Team:
             [cost(yesterday - timedelta(days=back), 3, tags={"team": "p"}) for back in range(40)],
         )
         TeamKey.objects.create(account=cast.account, dimension="tag:team")
-        made = Team.objects.create(account=cast.account, name="Payments & co")
-        TeamValue.objects.create(account=cast.account, team=made, value="p")
-    return made
+        row = Team.objects.create(account=cast.account, name="Payments & co")
+        TeamValue.objects.create(account=cast.account, team=row, value="p")
+    return row
 
 
 def page_of(cast: Cast, team: Team) -> str:

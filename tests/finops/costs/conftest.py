@@ -25,6 +25,6 @@ def acme(cast: Cast) -> Iterator[Account]:
 @pytest.fixture
 def source(cast: Cast) -> Iterator[CostSource]:
     """An empty cost source of Acme, in scope, for importing into."""
-    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    row = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
     with account_scope(cast.account):
-        yield made
+        yield row

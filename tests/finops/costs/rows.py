@@ -34,18 +34,18 @@ def put(account: Account, source: CostSource, lines: Sequence[Line]) -> None:
     months: dict[date, list[Line]] = defaultdict(list)
     for one in lines:
         months[one["charge_date"].replace(day=1)].append({**one, "source": str(source.pk)})
-    for month, found in months.items():
-        store(account, found, source_id=source.pk, month=month)
+    for month, lines_of_month in months.items():
+        store(account, lines_of_month, source_id=source.pk, month=month)
 
 
 def key_of(one: Mapping[str, Any], dimension: str) -> str:
     """What a line's value in a dimension is shown as."""
     if dimension.startswith("tag:"):
-        found = one.get(schema.tag_column(dimension.removeprefix("tag:")))
-        return found if found is not None else "(untagged)"
+        value = one.get(schema.tag_column(dimension.removeprefix("tag:")))
+        return value if value is not None else "(untagged)"
     absent = "(unknown)" if dimension == "actor" else "(none)"
-    found = one.get(COLUMN.get(dimension, dimension))
-    return found if found is not None else absent
+    value = one.get(COLUMN.get(dimension, dimension))
+    return value if value is not None else absent
 
 
 def add_up(

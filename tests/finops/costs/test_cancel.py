@@ -17,7 +17,7 @@ from finops.costs.services import progress
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs.importing import imported, total, written
+from tests.finops.costs.import_helpers import import_bill, total, write_bill
 from tests.finops.costs.test_imports import MAY, MAY_AND_JUNE, MAY_RESTATED
 
 
@@ -35,7 +35,7 @@ def queued(cast: Cast, source: CostSource, text: str = MAY_AND_JUNE) -> CostImpo
 def test_one_that_runs_stops_between_two_batches_and_what_was_there_counts(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    imported(cast, source, written(tmp_path, MAY))
+    import_bill(cast, source, write_bill(tmp_path, MAY))
     job = queued(cast, source, MAY_RESTATED + MAY_AND_JUNE.splitlines()[-1])
     stages = []
 

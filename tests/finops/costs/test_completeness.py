@@ -24,7 +24,7 @@ from finops.costs.queries import query_spend
 from finops.costs.queries.sources import Sources, load_sources
 from finops.costs.spend_query import SpendQuery
 from tests.cast import Cast
-from tests.finops.costs.billed import Bills, at, days, line, usage
+from tests.finops.costs.bill_builder import Bills, at, days, line, usage
 
 TODAY = date(2026, 11, 21)
 NEWEST = date(2026, 11, 20)
@@ -56,7 +56,7 @@ def weekly(base: int) -> Callable[[date], Decimal]:
     return lambda day: Decimal(base) * (Decimal("0.7") if day.weekday() > 4 else 1)
 
 
-def filled(base: int, shares: dict[date, str]) -> Callable[[date], Decimal]:
+def daily_amounts(base: int, shares: dict[date, str]) -> Callable[[date], Decimal]:
     return lambda day: weekly(base)(day) * Decimal(shares.get(day, "1"))
 
 
@@ -65,7 +65,7 @@ THREE = {"Compute": 5000, "Storage": 2000, "Database": 1500}
 
 
 def three_services(shares: dict[date, str]) -> dict[str, Callable[[date], Decimal]]:
-    return {name: filled(base, shares) for name, base in THREE.items()}
+    return {name: daily_amounts(base, shares) for name, base in THREE.items()}
 
 
 # What a source's days say
@@ -229,7 +229,7 @@ def test_a_source_that_is_invoiced_by_the_month_covers_the_month(bills: Bills) -
 
     sources = known(bills.account)
 
-    assert of(sources, "SaaS").by_the_month
+    assert of(sources, "SaaS").is_billed_monthly
     assert sources.coverage.complete_through == NEWEST
     assert sources.coverage.days_with_data(sources.coverage.covered[-1]) >= 20
     assert {each.status for each in sources.health.values()} == {"healthy"}
@@ -271,7 +271,7 @@ def test_two_currencies_are_each_looked_at_alone(bills: Bills) -> None:
 # What answers say
 
 
-def asked(account: Account, query: SpendQuery, today: date = TODAY) -> SpendAnswer:
+def spend_of(account: Account, query: SpendQuery, today: date = TODAY) -> SpendAnswer:
     with account_scope(account), at(today):
         return query_spend(account, query)
 
@@ -283,7 +283,7 @@ def test_a_week_whose_newest_days_are_partly_there_compares_the_complete_ones(bi
     """Today it would be 17.9 % less, where nothing has changed."""
     bills.bring("AWS", usage(three_services(LATE), BEGIN, NEWEST), on=TODAY)
 
-    answer = asked(bills.account, WEEK)
+    answer = spend_of(bills.account, WEEK)
 
     (total,) = answer.totals
     assert total.change is not None
@@ -304,7 +304,7 @@ def test_a_stale_source_with_a_purchase_ahead_is_not_a_saving(bills: Bills) -> N
     ahead = line(TODAY + timedelta(days=7), 900, ChargeCategory="Purchase", ChargeFrequency="One-Time")
     bills.bring("AWS", [*usage(three_services({}), BEGIN, date(2026, 11, 10)), ahead], on=TODAY)
 
-    answer = asked(bills.account, WEEK)
+    answer = spend_of(bills.account, WEEK)
 
     assert answer.summary == (
         "'Acme' has no cost from 2026-11-14 to 2026-11-20; no day is complete from 2026-11-14 on."
@@ -323,7 +323,7 @@ def test_sources_of_different_lateness_compare_their_own_days(bills: Bills) -> N
     bills.source("Slow SaaS", settle_days=1)
     query = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["source"])
 
-    answer = asked(bills.account, query)
+    answer = spend_of(bills.account, query)
 
     (total,) = answer.totals
     assert total.change is not None
@@ -346,7 +346,7 @@ def test_a_source_without_a_complete_day_in_the_period_is_on_neither_side(bills:
     bills.bring("Stopped", usage({"Seats": weekly(500)}, BEGIN, date(2026, 11, 9)), on=TODAY)
     bills.source("AWS", settle_days=1)
 
-    answer = asked(bills.account, WEEK)
+    answer = spend_of(bills.account, WEEK)
 
     (total,) = answer.totals
     assert total.change is not None
@@ -375,7 +375,7 @@ def test_splits_move_the_same_days_as_the_bills(bills: Bills) -> None:
         )
     before = SpendQuery(period="last_7_days", compare_to="previous_period", group_by=["service"])
 
-    plain, split = asked(bills.account, before), asked(bills.account, replace(before, splits="after"))
+    plain, split = spend_of(bills.account, before), spend_of(bills.account, replace(before, splits="after"))
 
     assert split.applied_splits
     assert split.totals[0].change == plain.totals[0].change

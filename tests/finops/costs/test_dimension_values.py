@@ -18,7 +18,7 @@ DAY = date(2026, 3, 2)
 
 
 def values(account: Account, dimension: str, **more: str) -> list[str]:
-    return [found.value for found in list_dimension_values(account, dimension, **more).values]  # type: ignore[arg-type]
+    return [each.value for each in list_dimension_values(account, dimension, **more).values]  # type: ignore[arg-type]
 
 
 def test_values_come_by_size_of_cost_whatever_the_sign(acme: Account) -> None:
@@ -31,9 +31,9 @@ def test_values_come_by_size_of_cost_whatever_the_sign(acme: Account) -> None:
 def test_each_value_has_an_amount_for_each_currency(acme: Account) -> None:
     add_source(acme, [cost(DAY, 1, service="a"), cost(DAY, 2, service="a", currency="EUR")])
 
-    (found,) = list_dimension_values(acme, "service").values
+    (value,) = list_dimension_values(acme, "service").values
 
-    assert found.amounts == [
+    assert value.amounts == [
         MoneyAmount(amount=Decimal(2), currency="EUR"),
         MoneyAmount(amount=Decimal(1), currency="USD"),
     ]
@@ -59,13 +59,13 @@ def test_search_looks_into_values_labels_and_aliases(acme: Account) -> None:
 def test_paging_shows_every_value_once(acme: Account) -> None:
     add_source(acme, [cost(DAY, 1, service=f"s{n:02}") for n in range(23)])
 
-    seen, cursor, pages = [], "", 0
+    listed, cursor, pages = [], "", 0
     while pages == 0 or cursor:
         answer = list_dimension_values(acme, "service", limit=5, cursor=cursor)
-        seen += [found.value for found in answer.values]
+        listed += [each.value for each in answer.values]
         cursor, pages = answer.cursor, pages + 1
 
-    assert seen == [f"s{n:02}" for n in range(23)]
+    assert listed == [f"s{n:02}" for n in range(23)]
     assert pages == 5
     assert answer.truncated == ""
 
@@ -91,9 +91,9 @@ def test_amounts_follow_the_accounts_cost_view(acme: Account, cast: Cast) -> Non
     add_source(acme, lines)
     change_cost_view(account=acme, actor=cast.actor, basis="billed", charge_categories=["Usage"])
 
-    (found,) = list_dimension_values(acme, "service").values
+    (value,) = list_dimension_values(acme, "service").values
 
-    assert found.amounts == [MoneyAmount(amount=Decimal(5), currency="USD")]
+    assert value.amounts == [MoneyAmount(amount=Decimal(5), currency="USD")]
 
 
 def test_only_days_that_are_asked_for_count(acme: Account) -> None:
@@ -101,7 +101,7 @@ def test_only_days_that_are_asked_for_count(acme: Account) -> None:
 
     assert values(acme, "service") == ["a"]
     long_ago = list_dimension_values(acme, "service", days=DateRange(date(2025, 1, 1), date(2025, 1, 31)))
-    assert [found.value for found in long_ago.values] == ["old"]
+    assert [each.value for each in long_ago.values] == ["old"]
 
 
 def test_nothing_found_says_what_to_do(acme: Account) -> None:

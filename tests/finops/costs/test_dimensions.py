@@ -146,7 +146,7 @@ def test_two_groups_at_most_and_never_the_same_twice(acme: Account) -> None:
 
 def test_the_context_lists_every_dimension(acme: Account) -> None:
     assert [info.name for info in account_context(acme).dimensions] == [
-        kind.shown_name for kind in registry.kinds()
+        kind.display_name for kind in registry.kinds()
     ]
 
 

@@ -145,9 +145,9 @@ def test_a_query_that_cannot_be_is_answered_with_what_to_mend(
 def test_the_question_for_an_assistant_is_the_same(filled: Cast) -> None:
     page = get(filled, {**JANUARY, "group_by": "service", "f0": "region", "f0v": "us"}).content.decode()
 
-    said = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.S)
-    assert said
-    arguments = json.loads(said.group(1).replace("&quot;", '"'))
+    match = re.search(r'id="mcp-arguments"[^>]*>(.*?)</pre>', page, re.S)
+    assert match
+    arguments = json.loads(match.group(1).replace("&quot;", '"'))
     assert arguments == {
         **JANUARY,
         "group_by": ["service"],

@@ -13,8 +13,8 @@ import pytest
 
 from finops.costs.focus.parquetfile import ParquetFile
 from finops.lib.errors import UserError
-from tests.finops.costs.hostile import ROWS, as_parquet, read_in_child, same
-from tests.finops.costs.reading import ROW, Read, as_csv
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
+from tests.finops.costs.hostile_files import ROWS, as_parquet, read_in_child, same
 
 BOUND = 800 * 2**20
 LONG = "x" * 65_536
@@ -74,11 +74,11 @@ def test_a_value_longer_than_its_column_may_have_is_refused_with_its_row() -> No
     )
     rows: list[dict[str, str]] = [{}, {"x_Notes": "é" * 33_000}]
     with pytest.raises(UserError, match="row 3, column x_Notes: the value has 66,000 bytes"):
-        Read(as_csv(*rows))
+        FocusRead(as_csv(*rows))
     tags = json.dumps({"a": "b" * 2**20})
     with pytest.raises(UserError, match=r"row 2, column Tags: the value has 1,048,\d+ bytes"):
-        Read(as_csv({"Tags": tags}))
-    assert Read(as_csv({"ResourceId": LONG, "Tags": json.dumps({"a": "b" * 2**19})})).count == 1
+        FocusRead(as_csv({"Tags": tags}))
+    assert FocusRead(as_csv({"ResourceId": LONG, "Tags": json.dumps({"a": "b" * 2**19})})).count == 1
 
 
 def test_tags_without_end_are_refused_with_their_row() -> None:
@@ -86,16 +86,16 @@ def test_tags_without_end_are_refused_with_their_row() -> None:
     with pytest.raises(
         UserError, match=r"row 3, column Tags: .* has 2,001 tags, and a row has 2,000 at most"
     ):
-        Read(as_csv({}, {"Tags": many}))
-    assert Read(as_csv({"Tags": "[" * 500_000})).finding("tags_unreadable").rows == 1
+        FocusRead(as_csv({}, {"Tags": many}))
+    assert FocusRead(as_csv({"Tags": "[" * 500_000})).finding("tags_unreadable").rows == 1
 
 
 def test_keys_of_tags_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("finops.costs.focus.tags.MAX_KEYS_SEEN", 100)
     rows = [{"Tags": json.dumps({f"k{place}": "v"})} for place in range(101)]
     with pytest.raises(UserError, match="column Tags has more than 100 different keys"):
-        Read(as_csv(*rows))
-    assert Read(as_csv(*rows[1:])).count == 100
+        FocusRead(as_csv(*rows))
+    assert FocusRead(as_csv(*rows[1:])).count == 100
 
 
 def test_a_map_of_long_tags_is_refused_before_it_is_decoded() -> None:
@@ -125,8 +125,8 @@ def test_more_rows_than_its_bytes_can_hold_are_refused(monkeypatch: pytest.Monke
     with pytest.raises(
         UserError, match=rf"has 200,000 rows in {len(data):,} bytes; at most {100_000 + len(data):,}"
     ):
-        Read(data)
-    assert Read(as_parquet({}, 100_000)).count == 100_000
+        FocusRead(data)
+    assert FocusRead(as_parquet({}, 100_000)).count == 100_000
 
 
 @pytest.mark.parametrize(("stated", "count"), [(2, "more"), (4, "3")])
@@ -156,7 +156,7 @@ def test_a_gzip_file_that_unpacks_to_a_thousand_times_its_size_is_refused(
     line = as_csv({}).split(b"\n")[1] + b"\n"
     blown = gzip.compress(as_csv({}) + line * (4 * 2**20 // len(line)))
     with pytest.raises(UserError, match=r"\d+ times its size. A file may unpack to 200 times its size"):
-        Read(blown)
+        FocusRead(blown)
 
 
 def test_rows_of_megabytes_are_taken_a_few_at_a_time() -> None:
@@ -183,4 +183,4 @@ def test_delta_encoded_texts_are_read() -> None:
     data = as_parquet(
         {"ResourceId": ids, "ServiceName": ids}, 3_000, use_dictionary=False, column_encoding=encodings
     )
-    assert Read(data).column("service") == ids.to_pylist()
+    assert FocusRead(data).column("service") == ids.to_pylist()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from finops.costs.focus import columns as spec
-from finops.costs.focus.header import needed, read_header
+from finops.costs.focus.header import import_columns, read_header
 from finops.lake.schema import COST_SCHEMA
-from tests.finops.costs import plain
+from tests.finops.costs import reference_model
 
-MODEL: dict[str, Any] = json.loads((plain.DATA / "schema/focus_1_4_model.json").read_text())
+MODEL: dict[str, Any] = json.loads((reference_model.DATA / "schema/focus_1_4_model.json").read_text())
 COST_AND_USAGE: dict[str, Any] = MODEL["datasets"]["Cost and Usage"]["columns"]
 
 
@@ -51,12 +51,12 @@ def test_each_dataset_is_recognised_by_its_columns(dataset: str) -> None:
 
 
 def test_every_cost_column_is_filled_from_somewhere() -> None:
-    made = {"charge_date", "billing_period", "source", "actor"}
-    assert {*spec.TEXTS, *spec.AMOUNTS, *spec.TIMES, *made} == set(COST_SCHEMA.names)
+    computed = {"charge_date", "billing_period", "source", "actor"}
+    assert {*spec.TEXTS, *spec.AMOUNTS, *spec.TIMES, *computed} == set(COST_SCHEMA.names)
 
 
 def test_every_focus_column_fills_a_cost_column() -> None:
-    assert set(needed()) == set(spec.KNOWN)
+    assert set(import_columns()) == set(spec.KNOWN)
 
 
 NOT_IN_MICROSOFTS = {
@@ -71,7 +71,7 @@ NOT_IN_MICROSOFTS = {
     ("file", "version"), [("azure_FocusCost_1.0.json", "1.0"), ("azure_FocusCost_1.2-preview.json", "1.2")]
 )
 def test_microsofts_exports_are_recognised_whole(file: str, version: str) -> None:
-    described = json.loads((plain.DATA / "schema" / file).read_text())
+    described = json.loads((reference_model.DATA / "schema" / file).read_text())
     header = read_header(file, [column["ColumnName"] for column in described["Columns"]], {})
     assert (header.version, header.stray) == (version, ())
     assert set(header.missing) <= NOT_IN_MICROSOFTS

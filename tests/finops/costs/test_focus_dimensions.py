@@ -18,13 +18,13 @@ import pytest
 from accounts.models import Account
 from finops.costs.dimensions import DimensionContext, registry
 from finops.costs.models import CostSource
-from finops.costs.queries import account_context, list_dimension_values, query_spend, shortened
+from finops.costs.queries import account_context, fit_to_size, list_dimension_values, query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs import plain
-from tests.finops.costs.importing import imported
-from tests.finops.costs.reading import as_csv
+from tests.finops.costs import reference_model
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.import_helpers import import_bill
 from tests.finops.costs.rows import add_source, cost
 
 FILE = "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
@@ -48,26 +48,26 @@ DAY = date(2026, 3, 2)
 def sums(
     rows: list[dict[str, str]], keys: Callable[[dict[str, str]], Any], column: str
 ) -> dict[Any, Decimal]:
-    found: dict[Any, Decimal] = defaultdict(Decimal)
+    totals: dict[Any, Decimal] = defaultdict(Decimal)
     for row in rows:
-        if row[column] not in plain.NOTHING:
-            found[keys(row)] += plain.amount(row[column])
-    return dict(found)
+        if row[column] not in reference_model.NOTHING:
+            totals[keys(row)] += reference_model.amount(row[column])
+    return dict(totals)
 
 
 def text(row: dict[str, str], column: str) -> str:
     value = row[column]
     if column == "BillingPeriodStart":
         return value[:7]
-    return "(none)" if value in plain.NOTHING else value
+    return "(none)" if value in reference_model.NOTHING else value
 
 
 @pytest.fixture
 def bill(acme: Account, cast: Cast) -> list[dict[str, str]]:
     """The rows of a real-shaped file that has just been imported."""
     source = CostSource.objects.create(account=acme, name="AWS")
-    imported(cast, source, plain.DATA / FILE)
-    return plain.read_rows(FILE)
+    import_bill(cast, source, reference_model.DATA / FILE)
+    return reference_model.read_rows(FILE)
 
 
 def test_every_dimension_of_a_bill_adds_up_as_the_file_does(
@@ -75,9 +75,9 @@ def test_every_dimension_of_a_bill_adds_up_as_the_file_does(
 ) -> None:
     for dimension, column in COLUMNS.items():
         answer = query_spend(acme, SpendQuery(group_by=[dimension], top=50, basis="billed", **EVER))
-        wanted = sums(bill, partial(text, column=column), "BilledCost")
-        assert {row.group[dimension]: row.amount for row in answer.rows} == wanted, dimension
-        value, amount = max(wanted.items(), key=lambda item: item[1])
+        expected = sums(bill, partial(text, column=column), "BilledCost")
+        assert {row.group[dimension]: row.amount for row in answer.rows} == expected, dimension
+        value, amount = max(expected.items(), key=lambda item: item[1])
         chosen = query_spend(
             acme,
             SpendQuery(filters=[Filter(dimension=dimension, values=[value])], basis="billed", **EVER),
@@ -86,8 +86,8 @@ def test_every_dimension_of_a_bill_adds_up_as_the_file_does(
 
 
 def test_a_billing_account_goes_by_its_name(acme: Account, bill: list[dict[str, str]]) -> None:
-    found = list_dimension_values(acme, "billing account", search="secondary")
-    assert [(each.value, each.label) for each in found.values] == [
+    values = list_dimension_values(acme, "billing account", search="secondary")
+    assert [(each.value, each.label) for each in values.values] == [
         ("100000000002", "ExampleCorp Secondary Payer")
     ]
     assert "billing_account" in {each.name for each in account_context(acme).dimensions}
@@ -212,11 +212,11 @@ def test_a_folded_answer_of_quantities_keeps_its_units(acme: Account) -> None:
         compare_to="previous_period",
         top=20,
     )
-    answer = shortened(query_spend(acme, query), lambda one: len(one.rows) <= 3)
-    found = msgspec.to_builtins(answer, builtin_types=(Decimal, date))
-    assert [row["unit"] for row in found["rows"]] == ["GB"] * 3
-    assert sum(row["quantity"] for row in found["rows"]) == sum(range(1, 21))
-    assert "currency" not in repr(found["rows"])
+    answer = fit_to_size(query_spend(acme, query), lambda one: len(one.rows) <= 3)
+    document = msgspec.to_builtins(answer, builtin_types=(Decimal, date))
+    assert [row["unit"] for row in document["rows"]] == ["GB"] * 3
+    assert sum(row["quantity"] for row in document["rows"]) == sum(range(1, 21))
+    assert "currency" not in repr(document["rows"])
 
 
 def test_cost_only_is_split_and_spread(acme: Account) -> None:
@@ -229,11 +229,11 @@ def test_cost_only_is_split_and_spread(acme: Account) -> None:
 
 def test_the_explorer_shows_and_writes_a_quantity_with_its_unit(acme: Account, cast: Cast) -> None:
     add_source(acme, lines())
-    asked = {"period": "month_to_date", "measure": "consumed_quantity", "group_by": "service"}
-    page = signed_in(cast.viewer).get("/a/acme/cost-explorer/", asked)
+    params = {"period": "month_to_date", "measure": "consumed_quantity", "group_by": "service"}
+    page = signed_in(cast.viewer).get("/a/acme/cost-explorer/", params)
     assert '<option value="consumed_quantity" selected>' in page.content.decode()
     assert "Consumed quantity</th>" in page.content.decode()
-    answer = signed_in(cast.viewer).get("/a/acme/cost-explorer/", {**asked, "format": "csv"})
+    answer = signed_in(cast.viewer).get("/a/acme/cost-explorer/", {**params, "format": "csv"})
     rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
     assert {(row["service"], row["unit"], Decimal(row["quantity"])) for row in rows} == {
         ("Mail", "(no unit)", Decimal(7)),
@@ -252,7 +252,7 @@ def test_a_providers_own_column_is_a_dimension(acme: Account, cast: Cast, tmp_pa
     ]
     path = tmp_path / "own.csv"
     path.write_bytes(as_csv(*({"ChargePeriodStart": "2026-05-03T00:00:00Z", **row} for row in rows)))
-    imported(cast, source, path)
+    import_bill(cast, source, path)
 
     def by(dimension: str, **more: Any) -> dict[str, Decimal]:
         query = SpendQuery(group_by=[dimension], basis="billed", **EVER, **more)

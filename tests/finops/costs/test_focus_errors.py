@@ -13,12 +13,12 @@ import pytest
 
 from finops.costs.focus.errors import FocusFileError
 from finops.lib.errors import UserError
-from tests.finops.costs.reading import ROW, Read, as_csv, without
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv, without_columns
 
 
 def message(*files: bytes, **defaults: str) -> str:
     with pytest.raises(UserError) as caught:
-        Read(*files, defaults=defaults)
+        FocusRead(*files, defaults=defaults)
     return caught.value.message
 
 
@@ -121,7 +121,7 @@ def test_a_bad_value_far_into_a_file_is_found_at_its_row() -> None:
 
 
 def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_them() -> None:
-    says = message(without(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
+    says = message(without_columns(as_csv({}), "EffectiveCost", "BillingCurrency", "ProviderName"))
     assert (
         "lacks 3 columns that an import cannot do without: EffectiveCost, BillingCurrency, ProviderName"
         in says
@@ -149,7 +149,7 @@ def test_all_missing_mandatory_columns_are_named_together_with_the_way_to_give_t
     ],
 )
 def test_a_given_value_that_does_not_fit_is_refused(given: dict[str, str], says: str) -> None:
-    assert says in message(without(as_csv({}), *ROW.keys() & {*given, "BillingCurrency"}), **given)
+    assert says in message(without_columns(as_csv({}), *ROW.keys() & {*given, "BillingCurrency"}), **given)
 
 
 def test_a_column_twice_is_refused_with_both_places() -> None:
@@ -158,7 +158,7 @@ def test_a_column_twice_is_refused_with_both_places() -> None:
 
 
 def test_a_stray_column_twice_is_no_problem() -> None:
-    assert len(Read(as_csv({"Id": "1"}).replace(b"Id", b"Id,Id").replace(b",1\n", b",1,1\n")).rows) == 1
+    assert len(FocusRead(as_csv({"Id": "1"}).replace(b"Id", b"Id,Id").replace(b",1\n", b",1,1\n")).rows) == 1
 
 
 @pytest.mark.parametrize(("tail", "fields"), [(b",extra", 12), (b"", 10)])
@@ -211,7 +211,7 @@ def test_an_amount_beyond_the_type_is_an_error_and_no_other_amount(value: str) -
 
 @pytest.mark.parametrize("value", WRAPPING)
 def test_a_quantity_beyond_the_type_is_null_and_counted(value: str) -> None:
-    read = Read(as_csv({"ConsumedQuantity": value}, {"ConsumedQuantity": "1.5e3"}))
+    read = FocusRead(as_csv({"ConsumedQuantity": value}, {"ConsumedQuantity": "1.5e3"}))
     assert read.column("consumed_quantity") == [None, Decimal(1500)]
     assert read.finding("quantity_too_large").rows == 1
 
@@ -252,7 +252,7 @@ def test_parquet_columns_of_types_that_make_no_sense_are_refused(
     columns: dict[str, object], says: str | None
 ) -> None:
     if says is None:
-        assert Read(parquet(**columns)).kinds == {"tags_unreadable"}
+        assert FocusRead(parquet(**columns)).kinds == {"tags_unreadable"}
     else:
         assert says in message(parquet(**columns))
 
@@ -296,4 +296,4 @@ def test_more_than_ten_years_of_months_is_taken_for_a_wrong_column() -> None:
 
 def test_the_second_file_of_an_import_is_named_when_it_is_the_bad_one() -> None:
     with pytest.raises(FocusFileError, match="row 2, column BilledCost: 'bad'"):
-        Read(as_csv({}), as_csv({"BilledCost": "bad"}))
+        FocusRead(as_csv({}), as_csv({"BilledCost": "bad"}))

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.finops.costs import plain
-from tests.finops.costs.reading import Read, as_csv
+from tests.finops.costs import reference_model
+from tests.finops.costs.focus_reader import FocusRead, as_csv
 
-MODEL: dict[str, Any] = json.loads((plain.DATA / "schema/focus_1_4_model.json").read_text())
+MODEL: dict[str, Any] = json.loads((reference_model.DATA / "schema/focus_1_4_model.json").read_text())
 COLUMNS: dict[str, Any] = MODEL["datasets"]["Cost and Usage"]["columns"]
 
 # FOCUS column -> the cost column that has it; Tags and the columns that only have another name stand apart.
@@ -100,26 +100,26 @@ def test_the_table_has_every_column_of_the_model() -> None:
     assert {*KEPT, "Tags"} == {*COLUMNS, "PublisherName"}
 
 
-def kept_in(file: Mapping[str, str]) -> dict[str, str]:
+def columns_in(file: Mapping[str, str]) -> dict[str, str]:
     """Cost column by FOCUS column of a file; a provider's or meter's own column only stands beside another."""
-    kept = {name: column for name, column in KEPT.items() if name in file}
+    columns = {name: column for name, column in KEPT.items() if name in file}
     if "ServiceProviderName" not in file:
-        kept["ProviderName"] = "provider"
+        columns["ProviderName"] = "provider"
     elif "ProviderName" in file:
-        kept["ProviderName"] = "provider_name"
+        columns["ProviderName"] = "provider_name"
     if "SkuId" not in file:
-        kept |= {"SkuMeter": "usage_type"} if "SkuMeter" in file else {}
-    return kept
+        columns |= {"SkuMeter": "usage_type"} if "SkuMeter" in file else {}
+    return columns
 
 
 def as_read(name: str, text: str) -> Any:
     """What a cell of a column means, by the types of the FOCUS model."""
-    if text in plain.NOTHING:
+    if text in reference_model.NOTHING:
         return None
     column = COLUMNS.get(name, {"data_type": "String", "allowed_values": None})
     kind = column["data_type"]
     if kind == "Decimal":
-        return plain.amount(text)
+        return reference_model.amount(text)
     if column["allowed_values"]:  # in FOCUS's spelling
         return next(right for right in column["allowed_values"] if right.casefold() == text.casefold())
     if kind == "Date/Time":
@@ -128,24 +128,29 @@ def as_read(name: str, text: str) -> Any:
     return text
 
 
-def compared(read: Read, rows: list[dict[str, str]]) -> None:
-    kept = kept_in(rows[0])
-    wanted = [{kept[name]: as_read(name, row[name]) for name in kept} for row in rows]
-    found = [{column: row[column] for column in kept.values()} for row in read.rows]
+def compare_rows(read: FocusRead, rows: list[dict[str, str]]) -> None:
+    columns = columns_in(rows[0])
+    expected = [{columns[name]: as_read(name, row[name]) for name in columns} for row in rows]
+    actual = [{column: row[column] for column in columns.values()} for row in read.rows]
     # Rows come by billing month, and in the file's order within one.
-    wanted.sort(key=lambda row: row["billing_period_start"].replace(day=1))
-    assert len(found) == len(wanted)
-    assert [different(*pair) for pair in zip(found, wanted, strict=True) if pair[0] != pair[1]] == []
+    expected.sort(key=lambda row: row["billing_period_start"].replace(day=1))
+    assert len(actual) == len(expected)
+    assert [differences(*pair) for pair in zip(actual, expected, strict=True) if pair[0] != pair[1]] == []
 
 
-def different(found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    return {name: (found[name], wanted[name]) for name in wanted if found[name] != wanted[name]}
+def differences(actual: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    return {name: (actual[name], expected[name]) for name in expected if actual[name] != expected[name]}
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_column_of_a_file_reads_back_as_the_file_has_it(file: str) -> None:
-    rows = plain.read_rows(file)
-    compared(Read((plain.DATA / file).read_bytes(), defaults=plain.needed_defaults(file)), rows)
+    rows = reference_model.read_rows(file)
+    compare_rows(
+        FocusRead(
+            (reference_model.DATA / file).read_bytes(), defaults=reference_model.missing_defaults(file)
+        ),
+        rows,
+    )
 
 
 def row_of_all_columns(number: int) -> dict[str, str]:
@@ -174,9 +179,9 @@ def test_every_column_of_1_4_reads_back_from_csv() -> None:
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-    read = Read(text.getvalue().encode())
+    read = FocusRead(text.getvalue().encode())
     assert (read.report.files[0].focus_version, read.report.files[0].missing) == ("1.4", [])
-    compared(read, rows)
+    compare_rows(read, rows)
     assert read.column("tag:key") == [f"Tags {number}" for number in range(5)]
 
 
@@ -187,7 +192,7 @@ def test_every_column_of_1_4_reads_back_from_parquet_with_maps_and_moments() -> 
     }
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer)
-    compared(Read(buffer.getvalue()), rows)
+    compare_rows(FocusRead(buffer.getvalue()), rows)
 
 
 def type_of(name: str) -> pa.DataType:
@@ -224,12 +229,14 @@ def test_nested_details_become_json(details: pa.Array, text: str) -> None:
     columns = {name: pa.array([row[name] for row in rows]) for name in COLUMNS}
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns | {"SkuPriceDetails": details}), buffer)
-    assert Read(buffer.getvalue()).column("sku_price_details") == [text, None]
+    assert FocusRead(buffer.getvalue()).column("sku_price_details") == [text, None]
 
 
 def test_a_value_that_no_sum_rests_on_is_left_out_when_it_cannot_be_read() -> None:
     good = {"ListUnitPrice": "0.5", "ChargePeriodEnd": "2026-05-04", "PricingQuantity": "2"}
-    read = Read(as_csv(good, {"ListUnitPrice": "free", "ChargePeriodEnd": "soon", "PricingQuantity": "1e15"}))
+    read = FocusRead(
+        as_csv(good, {"ListUnitPrice": "free", "ChargePeriodEnd": "soon", "PricingQuantity": "1e15"})
+    )
     assert read.column("list_unit_price") == [Decimal("0.5"), None]
     assert read.column("charge_period_end") == [datetime(2026, 5, 4, tzinfo=UTC), None]
     assert read.column("pricing_quantity") == [Decimal(2), None]
@@ -242,7 +249,7 @@ def test_times_of_day_and_zones_are_kept() -> None:
     starts |= {"2026-05-03 07:15:00": datetime(2026, 5, 3, 7, 15, tzinfo=UTC)}
     starts |= {"5/13/26 7:15": datetime(2026, 5, 13, 7, 15, tzinfo=UTC)}
     starts |= {"5/13/2026": datetime(2026, 5, 13, tzinfo=UTC)}
-    read = Read(as_csv(*({"ChargePeriodStart": start} for start in starts)))
+    read = FocusRead(as_csv(*({"ChargePeriodStart": start} for start in starts)))
     assert read.column("charge_period_start") == list(starts.values())
 
 
@@ -259,7 +266,7 @@ def test_providers_own_columns_are_kept_as_text_whatever_their_type() -> None:
     }
     buffer = io.BytesIO()
     pq.write_table(pa.table({name: pa.array([row[name] for row in rows]) for name in COLUMNS} | own), buffer)
-    read = Read(buffer.getvalue())
+    read = FocusRead(buffer.getvalue())
     assert [{name: value for name, value in row.items() if name.startswith("x:")} for row in read.rows] == [
         {
             "x:^cost^center": "R&D",
@@ -282,6 +289,6 @@ def test_own_columns_that_differ_in_case_stay_apart_and_one_there_twice_is_named
     row = row_of_all_columns(0)
     text = io.StringIO()
     csv.writer(text).writerows([header, [*row.values(), "1", "2", "3"]])
-    read = Read(text.getvalue().encode())
+    read = FocusRead(text.getvalue().encode())
     assert (read.row["x:a"], read.row["x:^a"]) == ("1", "2")
     assert read.finding("extension_left_out").columns == {"X_a": 0}

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from finops.costs.focus.errors import FocusFileError
-from finops.costs.focus.foreign import foreign
+from finops.costs.focus.foreign_formats import detect_foreign_format
 from finops.costs.models import CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.importing import imported, total
-from tests.finops.costs.reading import Read, as_csv
+from tests.finops.costs.focus_reader import FocusRead, as_csv
+from tests.finops.costs.import_helpers import import_bill, total
 
 NATIVE = Path(__file__).parents[2] / "data" / "native"
 
@@ -33,7 +33,7 @@ ORACLE = (
 
 def refusal(data: bytes, **defaults: str) -> str:
     with pytest.raises(FocusFileError) as refused:
-        Read(data, defaults=defaults)
+        FocusRead(data, defaults=defaults)
     return refused.value.message
 
 
@@ -98,7 +98,7 @@ def test_a_bill_that_is_not_focus_imports_nothing_even_with_columns_given(
     cast: Cast, source: CostSource
 ) -> None:
     with pytest.raises(UserError, match="Microsoft Customer Agreement, not FOCUS"):
-        imported(
+        import_bill(
             cast,
             source,
             NATIVE / "azure/EnterpriseCamel.csv",
@@ -112,5 +112,5 @@ def test_a_bill_that_is_not_focus_imports_nothing_even_with_columns_given(
 
 def test_focus_with_the_columns_of_its_provider_is_no_foreign_bill() -> None:
     columns = {"x_MeterId": "1", "MeterCategory": "2", "lineItem/UsageType": "3", "sku_id": "4", "cost": "5"}
-    assert len(Read(as_csv(columns)).rows) == 1
-    assert foreign(["date", "team", "cost"]) is None
+    assert len(FocusRead(as_csv(columns)).rows) == 1
+    assert detect_foreign_format(["date", "team", "cost"]) is None

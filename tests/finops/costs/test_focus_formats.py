@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.costs.focus.errors import FocusFileError
-from finops.costs.focus.formats import Chosen
+from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.values import DateOrder, NumberFormat
 from finops.costs.models import CostImport, CostSource
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.importing import cost_by, imported, imported_as, total, written
-from tests.finops.costs.reading import ROW, Read, as_csv
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
+from tests.finops.costs.import_helpers import cost_by, import_bill, import_bill_as, total, write_bill
 
 NO_OTHERS = {"EffectiveCost": "1", "ListCost": "", "ContractedCost": ""}
 POINT, COMMA = NumberFormat.POINT, NumberFormat.COMMA
@@ -36,7 +36,7 @@ def bill(*amounts: str, delimiter: str = ";") -> bytes:
 
 def refusal(data: bytes, **chosen: Any) -> str:
     with pytest.raises(FocusFileError) as refused:
-        Read(data, **chosen)
+        FocusRead(data, **chosen)
     return refused.value.message
 
 
@@ -60,12 +60,12 @@ def refusal(data: bytes, **chosen: Any) -> str:
     ],
 )
 def test_the_number_format_of_a_file_is_that_of_all_its_numbers(amounts: list[str], meant: list[str]) -> None:
-    assert Read(bill(*amounts)).column("billed_cost") == [Decimal(amount) for amount in meant]
-    assert Read(bill(*amounts, delimiter=",")).column("billed_cost") == [Decimal(one) for one in meant]
+    assert FocusRead(bill(*amounts)).column("billed_cost") == [Decimal(amount) for amount in meant]
+    assert FocusRead(bill(*amounts, delimiter=",")).column("billed_cost") == [Decimal(one) for one in meant]
 
 
 def test_quantities_decide_and_are_read_alike() -> None:
-    read = Read(as_csv({**NO_OTHERS, "BilledCost": "12,345", "ConsumedQuantity": "0,5"}))
+    read = FocusRead(as_csv({**NO_OTHERS, "BilledCost": "12,345", "ConsumedQuantity": "0,5"}))
     assert (read.row["billed_cost"], read.row["consumed_quantity"]) == (Decimal("12.345"), Decimal("0.5"))
     report = read.report.files[0]
     assert report.number_format == "1.234,56"
@@ -82,8 +82,10 @@ def test_what_no_number_decides_is_refused_with_both_readings_and_both_totals() 
     )
     assert "BilledCost adds up to 13352 or 20.345 USD" in says
     assert "--decimal comma" in says
-    assert Read(bill("12,345", "1,000", "7"), numbers=COMMA).column("billed_cost")[0] == Decimal("12.345")
-    assert Read(bill("12,345", "1,000", "7"), numbers=POINT).column("billed_cost")[0] == Decimal(12345)
+    assert FocusRead(bill("12,345", "1,000", "7"), numbers=COMMA).column("billed_cost")[0] == Decimal(
+        "12.345"
+    )
+    assert FocusRead(bill("12,345", "1,000", "7"), numbers=POINT).column("billed_cost")[0] == Decimal(12345)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,10 @@ def test_a_dot_before_three_digits_is_ambiguous_only_in_files_unlike_focus() -> 
     assert "'1.234' is 1.234 with a decimal point and 1234 with a decimal comma" in refusal(
         bill("1.234", "5")
     )
-    assert Read(bill("1.234", "5", delimiter=",")).column("billed_cost") == [Decimal("1.234"), Decimal(5)]
+    assert FocusRead(bill("1.234", "5", delimiter=",")).column("billed_cost") == [
+        Decimal("1.234"),
+        Decimal(5),
+    ]
 
 
 def test_a_number_that_does_not_fit_what_was_set_is_refused() -> None:
@@ -119,7 +124,7 @@ def test_a_number_that_does_not_fit_what_was_set_is_refused() -> None:
 
 def test_rows_read_before_the_first_comma_are_read_again() -> None:
     many = ["1.234"] * 150_000
-    read = Read(bill(*many, "0,50"))
+    read = FocusRead(bill(*many, "0,50"))
     assert sum(read.column("billed_cost")) == Decimal(1234) * 150_000 + Decimal("0.5")
     assert (read.report.rows, read.report.files[0].rows) == (150_001, 150_001)
     assert read.finding("thousands_separator").rows == 150_000
@@ -128,7 +133,7 @@ def test_rows_read_before_the_first_comma_are_read_again() -> None:
 def test_each_file_of_an_import_has_its_own_format(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     (tmp_path / "point.csv").write_bytes(bill("1.234", "5", delimiter=","))
     (tmp_path / "comma.csv.gz").write_bytes(gzip.compress(bill("1.234", "0,5")))
-    job = imported(cast, source, tmp_path / "point.csv", tmp_path / "comma.csv.gz")
+    job = import_bill(cast, source, tmp_path / "point.csv", tmp_path / "comma.csv.gz")
     assert total(cast.account) == Decimal("1.234") + 5 + Decimal("1234.5")
     assert [file["number_format"] for file in job.report["files"]] == ["1,234.56", "1.234,56"]
 
@@ -139,7 +144,7 @@ def test_text_numbers_in_parquet_have_a_format_too(tmp_path: Path, months: list[
     table = pa.Table.from_pylist([*rows, {**rows[0], "BilledCost": "0,5"}])
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    read = Read(buffer.getvalue())
+    read = FocusRead(buffer.getvalue())
     assert sum(read.column("billed_cost")) == Decimal(1234) * len(months) + Decimal("0.5")
     assert read.report.files[0].number_format == "1.234,56"
 
@@ -152,19 +157,19 @@ def test_numbers_stored_as_such_have_no_format() -> None:
         ),
         buffer,
     )
-    assert Read(buffer.getvalue()).report.files[0].number_format == ""
+    assert FocusRead(buffer.getvalue()).report.files[0].number_format == ""
 
 
 def test_the_command_and_the_service_take_a_number_format(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, bill("12,345").decode())
+    path = write_bill(tmp_path, bill("12,345").decode())
     with pytest.raises(UserError, match=r"12345 with a decimal point and 12\.345 with a decimal comma"):
-        imported(cast, source, path)
+        import_bill(cast, source, path)
     assert total(cast.account) is None
     call_command("import_focus", "--account", "acme", "--source", "Bills", "--decimal", "comma", str(path))
     assert total(cast.account) == Decimal("12.345")
-    imported_as(Chosen(POINT), cast, source, path)
+    import_bill_as(FormatChoice(POINT), cast, source, path)
     assert total(cast.account) == Decimal(12345)
     assert list(CostImport.objects.values_list("number_format", flat=True)) == ["point", "comma", ""]
 
@@ -190,11 +195,11 @@ def dated(*rows: tuple[str, str], **more: str) -> bytes:
     ],
 )
 def test_the_billing_period_decides_the_order_of_dates(rows: list[tuple[str, str]], days: list[date]) -> None:
-    assert sorted(Read(dated(*rows)).column("charge_date")) == sorted(days)
+    assert sorted(FocusRead(dated(*rows)).column("charge_date")) == sorted(days)
 
 
 def test_the_report_says_which_order_was_decided_and_why() -> None:
-    read = Read(dated(("2026-09-01", "05/09/2026")))
+    read = FocusRead(dated(("2026-09-01", "05/09/2026")))
     report = read.report.files[0]
     assert report.date_order == "day/month/year"
     assert (
@@ -208,8 +213,8 @@ def test_dates_that_nothing_decides_are_refused_with_both_readings() -> None:
     says = refusal(data)
     assert "row 2, column ChargePeriodStart: '05/06/2026' is 6 May 2026 or 5 June 2026" in says
     assert "--dates day-first" in says
-    assert Read(data, dates=DateOrder.DAY_FIRST).row["charge_date"] == date(2026, 6, 5)
-    assert Read(data, dates=DateOrder.MONTH_FIRST).row["charge_date"] == date(2026, 5, 6)
+    assert FocusRead(data, dates=DateOrder.DAY_FIRST).row["charge_date"] == date(2026, 6, 5)
+    assert FocusRead(data, dates=DateOrder.MONTH_FIRST).row["charge_date"] == date(2026, 5, 6)
 
 
 def test_dates_in_two_orders_are_refused() -> None:
@@ -231,8 +236,8 @@ def test_a_zone_shifted_period_belongs_to_the_month_that_the_line_names(
     ]
     charges = ["2026-08-31T22:00:00Z", "2026-09-01T00:00:00+02:00", "", "2026-09-30T23:00:00-05:00"]
     rows = [(start, charge) for start, charge in zip(starts, charges, strict=True)]
-    path = written(tmp_path, dated(*rows, ("2026-08-15T10:00:00Z", "2026-08-31T23:00:00Z")).decode())
-    assert imported(cast, source, path).months == ["2026-08", "2026-09"]
+    path = write_bill(tmp_path, dated(*rows, ("2026-08-15T10:00:00Z", "2026-08-31T23:00:00Z")).decode())
+    assert import_bill(cast, source, path).months == ["2026-08", "2026-09"]
     assert cost_by(cast.account, "billing_period") == {
         "2026-08": (Decimal("1.5"), Decimal("1.25")),
         "2026-09": (Decimal(6), Decimal(5)),
@@ -251,7 +256,7 @@ def test_a_zone_shifted_period_in_parquet_is_the_same(zone: str | None) -> None:
     columns["BillingPeriodStart"] = pa.array(moments, pa.timestamp("s", tz=zone))
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer)
-    assert sorted(Read(buffer.getvalue()).column("billing_period")) == [
+    assert sorted(FocusRead(buffer.getvalue()).column("billing_period")) == [
         date(2026, 8, 1),
         date(2026, 9, 1),
         date(2026, 9, 1),
@@ -283,12 +288,12 @@ def test_a_bill_in_any_number_format_has_its_exact_sum_or_is_refused(
     decimal, thousands = marks
     data = bill(*(rendered(amount, decimal, thousands, places) for amount in amounts), delimiter=delimiter)
     right = COMMA if decimal == "," else POINT
-    assert sum(Read(data, numbers=right).column("billed_cost")) == sum(amounts)
+    assert sum(FocusRead(data, numbers=right).column("billed_cost")) == sum(amounts)
     written_ = [rendered(amount, *marks, places) for amount in amounts]
     if decimal == "," and delimiter == "," and not any("," in amount for amount in written_):
         return  # such as 1.234 alone in a file as FOCUS writes it
     with contextlib.suppress(FocusFileError):
-        assert sum(Read(data).column("billed_cost")) == sum(amounts)
+        assert sum(FocusRead(data).column("billed_cost")) == sum(amounts)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -304,6 +309,6 @@ def test_dates_of_a_month_in_any_order_are_its_days(
     start = date(2026, month, 1)
     charges = [date(2026, month, day) for day in days]
     period = start.strftime(form if period_form == "same" else period_form)
-    read = Read(dated(*((period, charge.strftime(form)) for charge in charges)))
+    read = FocusRead(dated(*((period, charge.strftime(form)) for charge in charges)))
     assert read.column("charge_date") == charges
     assert set(read.column("billing_period")) == {start}

@@ -23,7 +23,7 @@ from finops.costs.models import CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.reading import ROW, Read, as_csv
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 
 pytestmark = pytest.mark.soak
 SOAK = 100 if os.environ.get("SOAK") else 1
@@ -47,16 +47,16 @@ def parquet() -> bytes:
     return buffer.getvalue()
 
 
-def accepted(*files: bytes) -> bool:
-    said = refusal(*files)
+def is_accepted(*files: bytes) -> bool:
+    message = refusal(*files)
     # What a message repeats must fit a page and a PostgreSQL text.
-    assert said.isprintable()
-    return not said
+    assert message.isprintable()
+    return not message
 
 
 def refusal(*files: bytes) -> str:
     try:
-        Read(*files)
+        FocusRead(*files)
     except UserError as error:
         return error.message
     return ""
@@ -65,7 +65,7 @@ def refusal(*files: bytes) -> str:
 @settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.binary(max_size=400))
 def test_random_bytes(data: bytes) -> None:
-    accepted(data)
+    is_accepted(data)
 
 
 @settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
@@ -79,7 +79,7 @@ def test_damaged_files(form: str, data: st.DataObject) -> None:
         if not damaged:
             break
     cut = data.draw(st.integers(0, len(damaged)))
-    accepted(bytes(damaged[:cut]) if data.draw(st.booleans()) else bytes(damaged))
+    is_accepted(bytes(damaged[:cut]) if data.draw(st.booleans()) else bytes(damaged))
 
 
 @settings(max_examples=300 * SOAK, deadline=None, derandomize=SOAK == 1)
@@ -90,15 +90,15 @@ def test_damaged_files(form: str, data: st.DataObject) -> None:
 )
 def test_odd_cells(rows: list[dict[str, str]]) -> None:
     data = as_csv(*({name: cell.replace("\r", "") for name, cell in row.items()} for row in rows))
-    if accepted(data):
-        assert len(Read(data).rows) == len(rows)
+    if is_accepted(data):
+        assert len(FocusRead(data).rows) == len(rows)
 
 
 @settings(max_examples=100 * SOAK, deadline=None, derandomize=SOAK == 1)
 @given(st.lists(st.text(max_size=12), max_size=20), st.lists(st.text(max_size=12), max_size=40))
 def test_odd_headers(names: list[str], cells: list[str]) -> None:
-    accepted("\n".join([",".join(names), ",".join(cells)]).encode("utf-8", "surrogatepass"))
-    accepted(
+    is_accepted("\n".join([",".join(names), ",".join(cells)]).encode("utf-8", "surrogatepass"))
+    is_accepted(
         "\n".join([",".join([*ROW, *names]), ",".join([*ROW.values(), *cells])]).encode("utf-8", "replace")
     )
 
@@ -122,8 +122,8 @@ def test_amounts_days_and_tags_from_any_text(text: str) -> None:
     )
 )
 def test_tags_of_any_json(value: object) -> None:
-    found = read_tags(json.dumps(value))
-    for key, tag in pairs(found.flat):
+    tag_set = read_tags(json.dumps(value))
+    for key, tag in pairs(tag_set.flat):
         assert key.strip() == key != ""
         assert tag.strip()
 

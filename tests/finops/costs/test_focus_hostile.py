@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from finops.lib import children
-from finops.lib.children import End
-from tests.finops.costs import hostile
-from tests.finops.costs.hostile import as_parquet, same
-from tests.finops.costs.reading import ROW, as_csv
+from finops.lib import child_process
+from finops.lib.child_process import ChildOutcome
+from tests.finops.costs import hostile_files
+from tests.finops.costs.focus_reader import ROW, as_csv
+from tests.finops.costs.hostile_files import as_parquet, same
 
 pytestmark = pytest.mark.soak
 FILES: Final = 200 if os.environ.get("SOAK") else 5
@@ -73,7 +73,7 @@ def parquet(random: Random) -> bytes:
     data = as_parquet(columns, rows, store_schema=random.random() < 0.5)
     if random.random() < 0.1:
         data = twice(random.choice(COLUMNS))
-    return lied(random, data) if random.random() < 0.7 else data
+    return with_altered_count(random, data) if random.random() < 0.7 else data
 
 
 def twice(column: str) -> bytes:
@@ -83,16 +83,16 @@ def twice(column: str) -> bytes:
     return file.getvalue()
 
 
-def lied(random: Random, data: bytes) -> bytes:
+def with_altered_count(random: Random, data: bytes) -> bytes:
     """The file with other numbers in its footer, or anywhere."""
-    found = bytearray(data)
-    footer = int.from_bytes(found[-8:-4], "little")
+    altered = bytearray(data)
+    footer = int.from_bytes(altered[-8:-4], "little")
     for _ in range(random.randint(1, 3)):
-        first = len(found) - 8 - footer if random.random() < 0.7 else 0
-        place = random.randrange(max(first, 0), len(found))
+        first = len(altered) - 8 - footer if random.random() < 0.7 else 0
+        place = random.randrange(max(first, 0), len(altered))
         lie = random.choice([*LYING, random.randbytes(1)])
-        found[place : place + len(lie)] = lie
-    return bytes(found)
+        altered[place : place + len(lie)] = lie
+    return bytes(altered)
 
 
 def csv(random: Random) -> bytes:
@@ -158,9 +158,9 @@ def test_hostile_files_are_read_or_refused_in_bounded_memory(make: Callable[[Ran
         with tempfile.TemporaryDirectory() as folder:
             for seed in range(first, first + AT_ONCE):
                 Path(folder, f"{seed}.bill").write_bytes(make(Random(seed)))
-            ending = children.run(f"{__name__}.read_all", folder, name="hostile", memory=BOUND)
+            ending = child_process.run(f"{__name__}.read_all", folder, name="hostile", memory=BOUND)
             costs = {path.name: json.loads(path.read_text()) for path in Path(folder).glob("*.json")}
-        assert ending.end is End.DONE, (ending, sorted(costs))
+        assert ending.end is ChildOutcome.DONE, (ending, sorted(costs))
         assert len(costs) == AT_ONCE
         unlike = {
             name: cost for name, cost in costs.items() if cost["error"] or not cost["message"].isprintable()
@@ -179,7 +179,7 @@ def read_all(folder: str) -> None:
             Path(own, "bill").write_bytes(path.read_bytes())
             error = ""
             try:
-                hostile.read(str(Path(own, "bill")))
+                hostile_files.read(str(Path(own, "bill")))
                 cost = json.loads(Path(own, "cost").read_text())
             except Exception as found:  # noqa: BLE001 whatever it is, it is to be seen
                 error, cost = f"{type(found).__name__}: {found}"[:300], {"message": "", "peak": 0}

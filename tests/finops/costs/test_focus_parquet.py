@@ -12,8 +12,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from tests.finops.costs import plain
-from tests.finops.costs.reading import ROW, Read, as_csv
+from tests.finops.costs import reference_model
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 
 MOMENT = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
 PAIR = pa.struct([("key", pa.string()), ("value", pa.string())])
@@ -27,12 +27,12 @@ def parquet(rows: int = 1, row_group_size: int | None = None, **columns: pa.Arra
 
 
 def test_a_csv_file_and_the_same_as_parquet_give_the_same_rows() -> None:
-    data = plain.DATA / "focus-1.0-real/focus_sample.csv"
+    data = reference_model.DATA / "focus-1.0-real/focus_sample.csv"
     names = data.read_text().split("\n", 1)[0].replace('"', "").split(",")
     options = pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
     buffer = io.BytesIO()
     pq.write_table(pacsv.read_csv(data, convert_options=options), buffer, row_group_size=100)
-    by_csv, by_parquet = Read(data.read_bytes()), Read(buffer.getvalue())
+    by_csv, by_parquet = FocusRead(data.read_bytes()), FocusRead(buffer.getvalue())
     assert by_parquet.rows == by_csv.rows
     assert by_parquet.report.months == by_csv.report.months
 
@@ -50,18 +50,18 @@ def test_a_csv_file_and_the_same_as_parquet_give_the_same_rows() -> None:
     ],
 )
 def test_amounts_of_every_type_are_exact(amounts: pa.Array) -> None:
-    assert Read(parquet(BilledCost=amounts)).row["billed_cost"] == Decimal("0.1")
+    assert FocusRead(parquet(BilledCost=amounts)).row["billed_cost"] == Decimal("0.1")
 
 
 def test_amounts_in_floating_point_are_counted_and_whole_numbers_are_not() -> None:
-    read = Read(parquet(BilledCost=pa.array([1e-7]), ListCost=pa.array([3])))
+    read = FocusRead(parquet(BilledCost=pa.array([1e-7]), ListCost=pa.array([3])))
     assert (read.row["billed_cost"], read.row["list_cost"]) == (Decimal("1e-7"), Decimal(3))
     assert read.finding("floating_point").columns == {"BilledCost": 1}
 
 
 def test_amounts_of_more_places_than_18_are_rounded_half_even_and_counted() -> None:
     long = pa.array([Decimal("1.00000000000000000050")], pa.decimal128(38, 20))
-    read = Read(parquet(BilledCost=long))
+    read = FocusRead(parquet(BilledCost=long))
     assert (read.row["billed_cost"], read.finding("rounded").rows) == (Decimal(1), 1)
 
 
@@ -82,7 +82,7 @@ def test_amounts_of_more_places_than_18_are_rounded_half_even_and_counted() -> N
     ],
 )
 def test_times_of_every_type_are_utc_days(times: pa.Array, day: date, kinds: set[str]) -> None:
-    read = Read(parquet(ChargePeriodStart=times))
+    read = FocusRead(parquet(ChargePeriodStart=times))
     assert (read.row["charge_date"], read.kinds - {"empty_expected"}) == (day, kinds)
 
 
@@ -98,7 +98,7 @@ def test_times_of_every_type_are_utc_days(times: pa.Array, day: date, kinds: set
     ],
 )
 def test_tags_in_every_form_are_the_same(tags: pa.Array) -> None:
-    read = Read(parquet(Tags=tags))
+    read = FocusRead(parquet(Tags=tags))
     assert {name: value for name, value in read.row.items() if name.startswith("tag:")} == {
         "tag:env": "prod",
         "tag:a": "1",
@@ -108,7 +108,7 @@ def test_tags_in_every_form_are_the_same(tags: pa.Array) -> None:
 
 def test_rows_without_tags_among_rows_with_maps_have_none() -> None:
     maps: Any = [[("env", "a")], None, [], [("env", "b"), ("x", "1")]]
-    read = Read(parquet(4, 2, Tags=pa.array(maps, pa.map_(pa.string(), pa.string()))))
+    read = FocusRead(parquet(4, 2, Tags=pa.array(maps, pa.map_(pa.string(), pa.string()))))
     assert (read.column("tag:env"), read.column("tag:x")) == (["a", None, None, "b"], [None, None, None, "1"])
 
 
@@ -116,13 +116,13 @@ def test_many_small_row_groups_give_the_same_rows() -> None:
     costs = [Decimal(place) for place in range(5_000)]
     names = pa.array([f"service {place % 7}" for place in range(5_000)])
     amounts = pa.array(costs, pa.decimal128(20, 4))
-    read = Read(parquet(5_000, 50, BilledCost=amounts, ServiceName=names))
+    read = FocusRead(parquet(5_000, 50, BilledCost=amounts, ServiceName=names))
     assert (read.column("billed_cost"), read.column("service")) == (costs, names.to_pylist())
 
 
 def test_files_of_several_months_or_of_both_formats_come_out_together() -> None:
     months = pa.array(["2026-05-01", "2026-06-01", "2026-05-01"])
-    both = Read(parquet(3, BillingPeriodStart=months), as_csv({}, {"BillingPeriodStart": "2026-07-01"}))
+    both = FocusRead(parquet(3, BillingPeriodStart=months), as_csv({}, {"BillingPeriodStart": "2026-07-01"}))
     assert {month.month: month.rows for month in both.report.months} == {
         "2026-05": 3,
         "2026-06": 1,
@@ -133,10 +133,10 @@ def test_files_of_several_months_or_of_both_formats_come_out_together() -> None:
 
 def test_several_parquet_files_of_one_month_come_out_together() -> None:
     tags = [pa.array(['{"a": "1"}']), pa.array(['{"b": "2"}'])]
-    read = Read(*(parquet(Tags=one) for one in tags))
+    read = FocusRead(*(parquet(Tags=one) for one in tags))
     assert [(row["tag:a"], row["tag:b"]) for row in read.rows] == [("1", None), (None, "2")]
 
 
 def test_a_parquet_file_without_rows_is_refused() -> None:
     with pytest.raises(Exception, match="has a header and no rows"):
-        Read(parquet(0))
+        FocusRead(parquet(0))

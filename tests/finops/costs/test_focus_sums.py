@@ -7,8 +7,8 @@ import pytest
 from finops.costs.models import CostSource
 from finops.lake.schema import tag_column
 from tests.cast import Cast
-from tests.finops.costs import plain
-from tests.finops.costs.importing import cost_by, imported
+from tests.finops.costs import reference_model
+from tests.finops.costs.import_helpers import cost_by, import_bill
 
 COLUMNS = {
     "all": None,
@@ -19,20 +19,22 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("file", plain.COST_FILES)
+@pytest.mark.parametrize("file", reference_model.COST_FILES)
 def test_sums_equal_a_plain_computation(file: str, cast: Cast, source: CostSource) -> None:
-    imported(cast, source, plain.DATA / file, **plain.needed_defaults(file))
-    found = {by: cost_by(cast.account, column) for by, column in COLUMNS.items()}
-    assert found == {by: plain.sums(file, by) for by in COLUMNS}
+    import_bill(cast, source, reference_model.DATA / file, **reference_model.missing_defaults(file))
+    actual = {by: cost_by(cast.account, column) for by, column in COLUMNS.items()}
+    assert actual == {by: reference_model.sums(file, by) for by in COLUMNS}
 
 
-@pytest.mark.parametrize("file", [file for file in plain.COST_FILES if plain.tag_keys(file)])
+@pytest.mark.parametrize(
+    "file", [file for file in reference_model.COST_FILES if reference_model.tag_keys(file)]
+)
 def test_sums_by_every_tag_equal_a_plain_computation(file: str, cast: Cast, source: CostSource) -> None:
-    imported(cast, source, plain.DATA / file, **plain.needed_defaults(file))
-    keys = sorted(plain.tag_keys(file))
-    found = {key: cost_by(cast.account, tag_column(key), tuple(keys)) for key in keys}
-    assert found == {key: plain.sums(file, f"tag:{key}") for key in keys}
+    import_bill(cast, source, reference_model.DATA / file, **reference_model.missing_defaults(file))
+    keys = sorted(reference_model.tag_keys(file))
+    actual = {key: cost_by(cast.account, tag_column(key), tuple(keys)) for key in keys}
+    assert actual == {key: reference_model.sums(file, f"tag:{key}") for key in keys}
 
 
 def test_every_file_we_have_is_tested() -> None:
-    assert len(plain.COST_FILES) == 34
+    assert len(reference_model.COST_FILES) == 34

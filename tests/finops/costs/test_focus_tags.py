@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from finops.costs.focus.tags import pairs, read_tags
-from tests.finops.costs.reading import ROW, Read, as_csv
+from tests.finops.costs.focus_reader import ROW, FocusRead, as_csv
 
 
 def tags(raw: str) -> dict[str, str]:
@@ -42,18 +42,18 @@ def test_values_of_every_json_type_become_text(raw: str, found: dict[str, str]) 
     "raw", ["owner=bob", '{"a": ', "[1, 2]", '"just text"', "12", '{"a": "\\ud800"}', "[" * 9999]
 )
 def test_what_are_no_tags_leaves_the_row_without_and_is_counted(raw: str) -> None:
-    read = Read(as_csv({"Tags": raw}, {"Tags": '{"a": "b"}'}))
+    read = FocusRead(as_csv({"Tags": raw}, {"Tags": '{"a": "b"}'}))
     assert read.column("tag:a") == [None, "b"]
     assert read.finding("tags_unreadable").rows == 1
 
 
 def test_keys_that_differ_only_in_case_stay_apart() -> None:
-    row = Read(as_csv({"Tags": '{"env": "a", "Env": "b", "ENV": "c"}'})).row
+    row = FocusRead(as_csv({"Tags": '{"env": "a", "Env": "b", "ENV": "c"}'})).row
     assert (row["tag:env"], row["tag:^env"], row["tag:^e^n^v"]) == ("a", "b", "c")
 
 
 def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
-    read = Read(as_csv({"Tags": '{"org ": null, " org": "x", "org": "y"}'}))
+    read = FocusRead(as_csv({"Tags": '{"org ": null, " org": "x", "org": "y"}'}))
     assert read.row["tag:org"] == "x"
     assert read.finding("tag_key_collision").rows == 1
 
@@ -69,7 +69,7 @@ def test_keys_that_become_the_same_keep_the_first_with_a_value() -> None:
     ],
 )
 def test_a_key_twice_in_a_line_keeps_the_first_value_and_is_counted(raw: str, found: dict[str, str]) -> None:
-    read = Read(as_csv({"Tags": raw}, {"Tags": '{"env": "z"}'}))
+    read = FocusRead(as_csv({"Tags": raw}, {"Tags": '{"env": "z"}'}))
     assert tags(raw) == found
     assert read.kinds == {"tag_key_repeated"}
     assert read.finding("tag_key_repeated").rows == 1
@@ -81,24 +81,24 @@ def test_a_key_twice_in_a_parquet_map_is_counted() -> None:
     tags_ = pa.array([[("env", "a"), ("env", "b")]], pa.map_(pa.string(), pa.string()))
     buffer = io.BytesIO()
     pq.write_table(pa.table({**columns, "Tags": tags_}), buffer)
-    read = Read(buffer.getvalue())
+    read = FocusRead(buffer.getvalue())
     assert (read.row["tag:env"], read.finding("tag_key_repeated").rows) == ("a", 1)
 
 
 @pytest.mark.parametrize("raw", ['{"a": "x\\": y", "b": "c"}', '{"n": {"a": 1, "b": 2}}'])
 def test_colons_and_objects_in_values_are_no_key_twice(raw: str) -> None:
-    assert Read(as_csv({"Tags": raw})).kinds == set()
+    assert FocusRead(as_csv({"Tags": raw})).kinds == set()
 
 
 def test_of_more_than_a_thousand_keys_the_least_used_are_left_out() -> None:
     many = json.dumps({f"k{place:04d}": "x" for place in range(1_005)})
     few = json.dumps({f"k{place:04d}": "x" for place in range(5, 1_005)})
-    read = Read(as_csv({"Tags": many}, {"Tags": few}), actor_tag_keys=("k0000",))
+    read = FocusRead(as_csv({"Tags": many}, {"Tags": few}), actor_tag_keys=("k0000",))
     assert len([name for name in read.rows[0] if name.startswith("tag:")]) == 1_000
     assert read.report.tag_keys_dropped == ["k0000", "k0001", "k0002", "k0003", "k0004"]
     assert (read.finding("tags_over_limit").rows, read.column("actor")) == (5, ["x", None])
 
 
 def test_the_report_lists_keys_by_the_rows_that_have_them() -> None:
-    read = Read(as_csv({"Tags": '{"a": "1"}'}, {"Tags": '{"a": "1", "b": "2"}'}, {"Tags": '{"a": "1"}'}))
+    read = FocusRead(as_csv({"Tags": '{"a": "1"}'}, {"Tags": '{"a": "1", "b": "2"}'}, {"Tags": '{"a": "1"}'}))
     assert read.report.tag_keys == {"a": 3, "b": 1}

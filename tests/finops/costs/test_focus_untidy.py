@@ -10,20 +10,20 @@ import pytest
 
 from finops.costs.focus.values import parse_amount, parse_day
 from finops.lake.schema import COST_SCHEMA, OPTIONAL
-from tests.finops.costs import plain
-from tests.finops.costs.reading import Read, as_csv, without
+from tests.finops.costs import reference_model
+from tests.finops.costs.focus_reader import FocusRead, as_csv, without_columns
 
 
 def test_a_tidy_file_has_no_findings() -> None:
-    read = Read(as_csv({}))
+    read = FocusRead(as_csv({}))
     assert read.kinds == set()
     assert (read.row["billed_cost"], read.row["charge_date"]) == (Decimal("1.5"), date(2026, 5, 3))
     assert (read.row["billing_period"], read.row["source"]) == (date(2026, 5, 1), "7")
 
 
 def test_the_real_sample_reports_every_liberty_with_its_rows() -> None:
-    read = Read((plain.DATA / "focus-1.0-real/focus_sample.csv").read_bytes())
-    counted = {found.kind: found.rows for found in read.report.findings}
+    read = FocusRead((reference_model.DATA / "focus-1.0-real/focus_sample.csv").read_bytes())
+    counted = {each.kind: each.rows for each in read.report.findings}
     assert counted == {
         "null_text": 1000,
         "empty_expected": 7,
@@ -38,16 +38,18 @@ def test_the_real_sample_reports_every_liberty_with_its_rows() -> None:
 
 @pytest.mark.parametrize("word", ["NULL", "null", "", "  "])
 def test_missing_values_in_any_spelling_are_null(word: str) -> None:
-    read = Read(as_csv({"RegionId": word, "ConsumedQuantity": word, "Tags": word}, {"RegionId": "eu-west-1"}))
+    read = FocusRead(
+        as_csv({"RegionId": word, "ConsumedQuantity": word, "Tags": word}, {"RegionId": "eu-west-1"})
+    )
     assert read.column("region") == [None, "eu-west-1"]
     assert read.column("consumed_quantity") == [None, None]
 
 
 def test_null_text_is_counted_by_rows_and_by_cells() -> None:
-    read = Read(as_csv({"RegionId": "NULL", "SkuId": "null"}, {"RegionId": "NULL"}, {"RegionId": "x"}))
-    found = read.finding("null_text")
-    assert (found.rows, found.columns) == (2, {"RegionId": 2, "SkuId": 1})
-    assert found.first == "focus.csv row 2, RegionId: 'NULL'"
+    read = FocusRead(as_csv({"RegionId": "NULL", "SkuId": "null"}, {"RegionId": "NULL"}, {"RegionId": "x"}))
+    finding = read.finding("null_text")
+    assert (finding.rows, finding.columns) == (2, {"RegionId": 2, "SkuId": 1})
+    assert finding.first == "focus.csv row 2, RegionId: 'NULL'"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_null_text_is_counted_by_rows_and_by_cells() -> None:
     ],
 )
 def test_amounts_as_people_write_them(written: str, meant: str, kinds: set[str]) -> None:
-    read = Read(as_csv({"BilledCost": written}))
+    read = FocusRead(as_csv({"BilledCost": written}))
     assert (read.row["billed_cost"], read.kinds) == (Decimal(meant), kinds)
 
 
@@ -123,17 +125,19 @@ def test_what_is_no_day_is_refused(written: str) -> None:
 
 
 def test_times_without_zone_and_us_dates_are_counted() -> None:
-    read = Read(as_csv({"ChargePeriodStart": "5/3/26"}, {"ChargePeriodStart": "2026-05-04 00:00:00"}, {}))
+    read = FocusRead(
+        as_csv({"ChargePeriodStart": "5/3/26"}, {"ChargePeriodStart": "2026-05-04 00:00:00"}, {})
+    )
     assert (read.finding("us_date").rows, read.finding("no_zone").rows) == (1, 2)
 
 
 def test_column_names_in_another_case_or_with_spaces_are_recognised() -> None:
     data = as_csv({}).replace(b"BilledCost", b" billed_cost ").replace(b"EffectiveCost", b"Effective Cost")
-    assert Read(data).row["billed_cost"] == Decimal("1.5")
+    assert FocusRead(data).row["billed_cost"] == Decimal("1.5")
 
 
 def test_values_of_fixed_lists_get_their_spelling() -> None:
-    read = Read(
+    read = FocusRead(
         as_csv({"ChargeFrequency": "usage-based", "ChargeCategory": "USAGE", "BillingCurrency": "usd"})
     )
     assert (read.row["charge_frequency"], read.row["charge_category"], read.row["currency"]) == (
@@ -145,21 +149,21 @@ def test_values_of_fixed_lists_get_their_spelling() -> None:
 
 
 def test_a_value_that_focus_does_not_list_is_kept_and_counted() -> None:
-    read = Read(as_csv({"ChargeCategory": "Refund"}, {}))
+    read = FocusRead(as_csv({"ChargeCategory": "Refund"}, {}))
     assert read.column("charge_category") == ["Refund", "Usage"]
     assert read.finding("unknown_value").columns == {"ChargeCategory": 1}
 
 
 def test_stray_and_extension_columns_are_listed_apart() -> None:
-    report = Read(as_csv({"Id": "1", "x_CostCenter": "2", "X_Other": "3"})).report.files[0]
+    report = FocusRead(as_csv({"Id": "1", "x_CostCenter": "2", "X_Other": "3"})).report.files[0]
     assert (report.stray, report.extensions) == (["Id"], ["x_CostCenter", "X_Other"])
 
 
 def test_a_charge_without_its_period_gets_the_billing_periods_first_day() -> None:
-    read = Read(as_csv({"ChargePeriodStart": ""}, {}))
+    read = FocusRead(as_csv({"ChargePeriodStart": ""}, {}))
     assert read.column("charge_date") == [date(2026, 5, 1), date(2026, 5, 3)]
     assert read.finding("charge_period_from_billing_period").rows == 1
-    read = Read(without(as_csv({}), "ChargePeriodStart"))
+    read = FocusRead(without_columns(as_csv({}), "ChargePeriodStart"))
     assert (read.row["charge_date"], read.report.files[0].missing[-3:]) == (
         date(2026, 5, 1),
         ["ChargePeriodStart", "ChargePeriodEnd", "Tags"],
@@ -167,12 +171,12 @@ def test_a_charge_without_its_period_gets_the_billing_periods_first_day() -> Non
 
 
 def test_what_focus_expects_and_a_row_lacks_is_counted() -> None:
-    read = Read(as_csv({"ServiceName": "", "ListCost": ""}, {}))
+    read = FocusRead(as_csv({"ServiceName": "", "ListCost": ""}, {}))
     assert read.finding("empty_expected").columns == {"ServiceName": 1, "ListCost": 1}
 
 
 def test_a_quantity_too_large_to_add_up_is_left_out_and_its_cost_stays() -> None:
-    read = Read(
+    read = FocusRead(
         as_csv({"ConsumedQuantity": "1e15"}, {"ConsumedQuantity": "1e30"}, {"ConsumedQuantity": "9e14"})
     )
     assert read.column("consumed_quantity") == [None, None, Decimal("9e14")]
@@ -182,7 +186,7 @@ def test_a_quantity_too_large_to_add_up_is_left_out_and_its_cost_stays() -> None
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_other_delimiters_are_found(delimiter: str) -> None:
-    assert Read(as_csv({}, delimiter=delimiter)).row["billed_cost"] == Decimal("1.5")
+    assert FocusRead(as_csv({}, delimiter=delimiter)).row["billed_cost"] == Decimal("1.5")
 
 
 @pytest.mark.parametrize(
@@ -208,40 +212,40 @@ def test_other_delimiters_are_found(delimiter: str) -> None:
 def test_byte_order_marks_line_ends_blank_lines_and_gzip_are_all_one(change: object) -> None:
     assert callable(change)
     data = change(as_csv({"Tags": '{"a": "x"}'}, {"Tags": '{"a": "y"}'}))
-    assert Read(data).column("tag:a") == ["x", "y"]
+    assert FocusRead(data).column("tag:a") == ["x", "y"]
 
 
 def test_text_in_utf_16_is_read_piece_by_piece() -> None:
     rows = [{"ServiceName": f"Dienst \N{GRINNING FACE} {place}", "Tags": "{}"} for place in range(3_000)]
     data = as_csv(*rows, delimiter="\t").decode()
-    read = Read(data.encode("utf-16"), data.encode())
+    read = FocusRead(data.encode("utf-16"), data.encode())
     assert read.column("service") == [row["ServiceName"] for row in rows] * 2
 
 
 def test_a_line_break_inside_quotes_is_part_of_the_value() -> None:
-    read = Read(as_csv({"ChargeDescription": 'two\nlines, "quoted"'}, {}))
+    read = FocusRead(as_csv({"ChargeDescription": 'two\nlines, "quoted"'}, {}))
     assert read.column("charge_description") == ['two\nlines, "quoted"', None]
 
 
 def test_quotes_inside_plain_text_are_no_torn_end() -> None:
     data = as_csv({"ChargeDescription": "disk"}).replace(b",disk", b',5" disk')
-    assert Read(data).row["charge_description"] == '5" disk'
+    assert FocusRead(data).row["charge_description"] == '5" disk'
 
 
 def test_currencies_and_months_are_summed_apart_in_the_report() -> None:
     june = {"BillingPeriodStart": "2026-06-01T00:00:00Z"}
-    report = Read(as_csv({}, {"BillingCurrency": "EUR"}, {"BillingCurrency": "EUR"}, june)).report
-    found = {
+    report = FocusRead(as_csv({}, {"BillingCurrency": "EUR"}, {"BillingCurrency": "EUR"}, june)).report
+    totals = {
         month.month: {total.currency: total.billed_cost for total in month.totals} for month in report.months
     }
-    assert found == {
+    assert totals == {
         "2026-05": {"EUR": Decimal(3), "USD": Decimal("1.5")},
         "2026-06": {"USD": Decimal("1.5")},
     }
 
 
 def test_provider_and_usage_type_come_from_the_newest_column_with_a_value() -> None:
-    read = Read(
+    read = FocusRead(
         as_csv(
             {"ServiceProviderName": "Amazon", "SkuMeter": "Compute", "SkuId": "S1"},
             {"ServiceProviderName": "", "SkuMeter": "", "SkuId": "S2"},
@@ -263,17 +267,17 @@ def test_provider_and_usage_type_come_from_the_newest_column_with_a_value() -> N
     ],
 )
 def test_the_version_is_told_by_the_columns(columns: dict[str, str], version: str) -> None:
-    assert Read(as_csv(columns)).report.files[0].focus_version == version
+    assert FocusRead(as_csv(columns)).report.files[0].focus_version == version
 
 
 def test_without_provider_name_but_with_service_provider_name_it_is_1_4() -> None:
-    data = without(as_csv({"ServiceProviderName": "AWS"}), "ProviderName")
-    report = Read(data).report.files[0]
+    data = without_columns(as_csv({"ServiceProviderName": "AWS"}), "ProviderName")
+    report = FocusRead(data).report.files[0]
     assert (report.focus_version, "ProviderName" in report.missing) == ("1.4", False)
 
 
 def test_an_actor_column_wins_over_the_actor_tags_in_their_order() -> None:
-    read = Read(
+    read = FocusRead(
         as_csv(
             {"x_User": "ada", "Tags": '{"owner": "bob"}'},
             {"x_User": "", "Tags": '{"owner": "bob", "aws:createdBy": "eve"}'},
@@ -285,8 +289,8 @@ def test_an_actor_column_wins_over_the_actor_tags_in_their_order() -> None:
 
 
 def test_values_given_for_missing_columns_hold_for_every_row() -> None:
-    data = without(as_csv({}, {"BilledCost": "7"}), "BillingCurrency", "EffectiveCost")
-    read = Read(data, defaults={"billingcurrency": "EUR", "EffectiveCost": "@BilledCost"})
+    data = without_columns(as_csv({}, {"BilledCost": "7"}), "BillingCurrency", "EffectiveCost")
+    read = FocusRead(data, defaults={"billingcurrency": "EUR", "EffectiveCost": "@BilledCost"})
     assert read.column("currency") == ["EUR", "EUR"]
     assert read.column("effective_cost") == [Decimal("1.5"), Decimal(7)]
     assert read.report.files[0].supplied == {"BillingCurrency": "EUR", "EffectiveCost": "@BilledCost"}
@@ -294,26 +298,26 @@ def test_values_given_for_missing_columns_hold_for_every_row() -> None:
 
 @pytest.mark.parametrize("given", ["@Kosten", "@ kosten ", "@x_net cost", "@X_NetCost"])
 def test_any_column_of_the_file_fills_one_that_it_lacks(given: str) -> None:
-    data = without(as_csv({"Kosten": "3.5", "x_NetCost": "3.5", "Id": "1"}), "BilledCost")
-    read = Read(data, defaults={"BilledCost": given})
+    data = without_columns(as_csv({"Kosten": "3.5", "x_NetCost": "3.5", "Id": "1"}), "BilledCost")
+    read = FocusRead(data, defaults={"BilledCost": given})
     assert (read.row["billed_cost"], read.row["effective_cost"]) == (Decimal("3.5"), Decimal("1.25"))
     assert read.report.files[0].supplied["BilledCost"] in ("@Kosten", "@x_NetCost")
 
 
 def test_a_column_that_fills_a_text_and_an_amount_is_read_for_both() -> None:
-    data = without(as_csv({"Id": "7"}), "EffectiveCost", "ServiceName")
-    read = Read(data, defaults={"EffectiveCost": "@Id", "ServiceName": "@Id"})
+    data = without_columns(as_csv({"Id": "7"}), "EffectiveCost", "ServiceName")
+    read = FocusRead(data, defaults={"EffectiveCost": "@Id", "ServiceName": "@Id"})
     assert (read.row["effective_cost"], read.row["service"]) == (Decimal(7), "7")
 
 
 def test_a_given_value_never_replaces_what_the_file_has() -> None:
-    read = Read(as_csv({}), defaults={"BillingCurrency": "EUR"})
+    read = FocusRead(as_csv({}), defaults={"BillingCurrency": "EUR"})
     assert (read.row["currency"], read.finding("value_not_needed").columns) == ("USD", {"BillingCurrency": 0})
 
 
 def test_columns_of_split_cost_allocation_are_kept() -> None:
     details = '{"Elements": [{"AllocatedRatio": 0.5}]}'
-    read = Read(
+    read = FocusRead(
         as_csv({"AllocatedMethodId": "split", "AllocatedMethodDetails": details, "AllocatedResourceId": "r"})
     )
     row = read.row
@@ -324,12 +328,12 @@ def test_columns_of_split_cost_allocation_are_kept() -> None:
 def test_many_rows_come_out_in_row_groups_of_one_size() -> None:
     rows = 250_000
     data = as_csv({}).split(b"\n")
-    read = Read(b"\n".join([data[0], *([data[1]] * rows)]))
+    read = FocusRead(b"\n".join([data[0], *([data[1]] * rows)]))
     assert (read.count, sum(read.column("billed_cost"))) == (rows, Decimal("1.5") * rows)
 
 
 def test_a_row_has_the_columns_of_every_bill_those_of_its_file_and_its_tags() -> None:
     of_every_bill = [name for name in COST_SCHEMA.names if name not in OPTIONAL]
     of_file = ["billing_period_start", "charge_period_start", "invoice_id"]
-    read = Read(as_csv({"Tags": '{"b": "1", "A": "2"}', "InvoiceId": "7"}))
+    read = FocusRead(as_csv({"Tags": '{"b": "1", "A": "2"}', "InvoiceId": "7"}))
     assert list(read.row) == [*of_every_bill, *of_file, "tag:^a", "tag:b"]

@@ -23,11 +23,11 @@ from accounts.scoping import account_scope
 from finops.costs import services, tasks
 from finops.costs.models import CostImport, CostSource
 from finops.costs.services import claims
-from finops.lib import children
-from finops.lib.children import End
+from finops.lib import child_process
+from finops.lib.child_process import ChildOutcome
 from tests.cast import Cast
-from tests.finops.costs.importing import total
-from tests.finops.costs.reading import ROW, as_csv
+from tests.finops.costs.focus_reader import ROW, as_csv
+from tests.finops.costs.import_helpers import total
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,9 +36,9 @@ MEMORY = 700 * 2**20
 
 @pytest.fixture
 def bills(cast: Cast) -> Iterator[CostSource]:
-    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    row = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
     with account_scope(cast.account):
-        yield made
+        yield row
 
 
 def queued(cast: Cast, source: CostSource, data: bytes) -> CostImport:
@@ -86,40 +86,45 @@ def test_a_command_imports_in_a_child_too_and_tries_again_where_that_dies(
     path.write_bytes(as_csv({}))
     command = ("import_focus", "--account", cast.account.slug, "--source", bills.name, str(path))
     with monkeypatch.context() as patched:
-        found = endings_of_children(patched, "die")
+        endings = endings_of_children(patched, "die")
         with pytest.raises(CommandError, match=r"ended three times by itself, .* \(signal 11\)"):
             call_command(*command)
-        assert len(found) == 3
-    found = endings_of_children(monkeypatch)
+        assert len(endings) == 3
+    endings = endings_of_children(monkeypatch)
     call_command(*command, stdout=io.StringIO())
-    assert ([ending.end for ending in found], total(cast.account)) == ([End.DONE], Decimal("1.5"))
+    assert ([ending.end for ending in endings], total(cast.account)) == ([ChildOutcome.DONE], Decimal("1.5"))
 
 
 def test_a_child_that_takes_too_much_memory_ends_and_no_other_process() -> None:
-    ending = children.run(f"{__name__}.take_memory", 4_000, name="greedy", memory=MEMORY)
-    assert ending.end is End.MEMORY
+    ending = child_process.run(f"{__name__}.take_memory", 4_000, name="greedy", memory=MEMORY)
+    assert ending.end is ChildOutcome.MEMORY
     assert ending.peak_bytes < MEMORY * 1.3
-    ending = children.run(f"{__name__}.take_much_memory_at_once", name="greedy", memory=MEMORY)
-    assert (ending.end, ending.code) == (End.DIED, 7)
+    ending = child_process.run(f"{__name__}.take_much_memory_at_once", name="greedy", memory=MEMORY)
+    assert (ending.end, ending.code) == (ChildOutcome.DIED, 7)
 
 
 def test_a_child_that_dies_says_by_what_and_one_that_is_not_wanted_ends() -> None:
-    assert children.run(f"{__name__}.die", name="dies").cause == "signal 11"
-    assert children.run(f"{__name__}.wait_for_ever", name="waits", is_wanted=lambda: False).end is End.ENDED
+    assert child_process.run(f"{__name__}.die", name="dies").cause == "signal 11"
+    assert (
+        child_process.run(f"{__name__}.wait_for_ever", name="waits", is_wanted=lambda: False).end
+        is ChildOutcome.CANCELED
+    )
 
 
-def endings_of_children(monkeypatch: pytest.MonkeyPatch, function: str = "") -> list[children.Ending]:
+def endings_of_children(
+    monkeypatch: pytest.MonkeyPatch, function: str = ""
+) -> list[child_process.ChildResult]:
     """How the children of imports end from now on; instead of importing they do `function`."""
-    found: list[children.Ending] = []
-    real = children.run
+    endings: list[child_process.ChildResult] = []
+    real = child_process.run
 
-    def replaced(path: str, *arguments: Any, **options: Any) -> children.Ending:
+    def replaced(path: str, *arguments: Any, **options: Any) -> child_process.ChildResult:
         path, arguments = (f"{__name__}.{function}", ()) if function else (path, arguments)
-        found.append(real(path, *arguments, **options))
-        return found[-1]
+        endings.append(real(path, *arguments, **options))
+        return endings[-1]
 
-    monkeypatch.setattr(children, "run", replaced)
-    return found
+    monkeypatch.setattr(child_process, "run", replaced)
+    return endings
 
 
 def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sentence(
@@ -127,12 +132,12 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
 ) -> None:
     job = queued(cast, bills, as_csv({}))
     with monkeypatch.context() as patched:
-        found = endings_of_children(patched, "die")
+        endings = endings_of_children(patched, "die")
         assert run(job).status == "running"
         for _ in range(4):
             run(job)
     job.refresh_from_db()
-    assert (job.status, len(found)) == ("failed", 3)
+    assert (job.status, len(endings)) == ("failed", 3)
     assert job.error == (
         "The process of the import ended three times by itself, the last time while reading (signal 11). "
         "Nothing was changed."
@@ -143,9 +148,9 @@ def test_an_import_whose_child_dies_is_retried_twice_and_then_failed_with_a_sent
 def test_an_import_whose_child_hangs_is_canceled_from_outside(
     cast: Cast, bills: CostSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "SEES_CANCEL", timedelta(0))
+    monkeypatch.setattr(claims, "CANCEL_GRACE_PERIOD", timedelta(0))
     job = queued(cast, bills, as_csv({}))
-    found = endings_of_children(monkeypatch, "wait_for_ever")
+    endings = endings_of_children(monkeypatch, "wait_for_ever")
 
     def cancel() -> None:
         rows = CostImport.objects.unscoped().filter(pk=job.pk)
@@ -158,7 +163,7 @@ def test_an_import_whose_child_hangs_is_canceled_from_outside(
     thread.start()
     assert run(job).status == "canceled"
     thread.join()
-    assert [ending.end for ending in found] == [End.ENDED]
+    assert [ending.end for ending in endings] == [ChildOutcome.CANCELED]
 
 
 def test_an_import_whose_child_hangs_fails_when_its_time_is_over(

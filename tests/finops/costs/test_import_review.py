@@ -17,13 +17,13 @@ from accounts.models import AuditEntry
 from finops.costs import services, tasks
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries.sources import load_sources
-from finops.costs.services.reviews import WAITING_STAYS
+from finops.costs.services.reviews import WAITING_RETENTION
 from finops.lib import clock
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.due import run_due
 from tests.finops.costs.bills import bill, line, month_of
-from tests.finops.costs.importing import cost_by, imported, total, written
+from tests.finops.costs.import_helpers import cost_by, import_bill, total, write_bill
 
 SEPTEMBER = month_of("2026-09", "15.5")  # 30 days, 465.00
 OCTOBER = month_of("2026-10", "10")  # 31 days, 310.00
@@ -162,15 +162,15 @@ def test_the_files_of_a_waiting_import_stay_for_a_month(cast: Cast, source: Cost
     os.utime(job.files[0]["path"], (0, 0))
     tasks.remove_forgotten_uploads()
     assert Path(job.files[0]["path"]).exists()
-    with clock.frozen(job.created_at + WAITING_STAYS * 2):
+    with clock.frozen(job.created_at + WAITING_RETENTION * 2):
         tasks.remove_forgotten_uploads()
     job.refresh_from_db()
     assert job.status == "discarded"
 
 
 def test_a_sync_goes_on_and_warns(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
-    job = imported(cast, source, written(tmp_path, bill(month_of("2026-09", "5"))))
+    import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
+    job = import_bill(cast, source, write_bill(tmp_path, bill(month_of("2026-09", "5"))))
     assert (job.status, job.origin, total(cast.account)) == ("done", "sync", Decimal(150))
     assert len(job.report["reviews"]) == 1
 
@@ -178,8 +178,8 @@ def test_a_sync_goes_on_and_warns(cast: Cast, source: CostSource, tmp_path: Path
 def test_the_command_refuses_with_a_table_and_goes_on_when_told(
     cast: Cast, source: CostSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
-    path = str(written(tmp_path, bill(month_of("2026-09", "5"))))
+    import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
+    path = str(write_bill(tmp_path, bill(month_of("2026-09", "5"))))
     with pytest.raises(CommandError, match=r"falls by 67.7 %.*add --confirm") as refused:
         call_command("import_focus", path, "--account", "acme", "--source", "Bills")
     assert (refused.value.returncode, total(cast.account)) == (3, Decimal(465))
@@ -191,8 +191,8 @@ def test_the_command_refuses_with_a_table_and_goes_on_when_told(
 
 
 def test_the_command_adds_as_corrections_when_told(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    imported(cast, source, written(tmp_path, bill(SEPTEMBER)))
-    path = str(written(tmp_path, bill(month_of("2026-09", "5", days=12), OCTOBER)))
+    import_bill(cast, source, write_bill(tmp_path, bill(SEPTEMBER)))
+    path = str(write_bill(tmp_path, bill(month_of("2026-09", "5", days=12), OCTOBER)))
     with pytest.raises(CommandError, match=r"12 lines of 2026-09 on 12 days where the source has 30"):
         call_command("import_focus", path, "--account", "acme", "--source", "Bills")
     call_command(
@@ -298,18 +298,18 @@ def test_a_file_of_another_provider_is_said(cast: Cast, source: CostSource) -> N
 def test_corrections_do_not_make_a_month_look_covered(cast: Cast, source: CostSource) -> None:
     busy = [line("2026-10", day % 31 + 1, "1") for day in range(60)]
     uploaded(cast, source, busy, line("2026-08", 3, "-1"))
-    found = load_sources(cast.account).coverage
-    assert (str(found.first_day), found.sources[source.pk].rows) == ("2026-10-01", 61)
+    coverage = load_sources(cast.account).coverage
+    assert (str(coverage.first_day), coverage.sources[source.pk].rows) == ("2026-10-01", 61)
 
 
 def test_the_same_content_twice_in_one_import_is_refused_naming_both(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    first = written(tmp_path, bill(SEPTEMBER), "a.csv")
+    first = write_bill(tmp_path, bill(SEPTEMBER), "a.csv")
     second = tmp_path / "b.csv.gz"
     second.write_bytes(gzip.compress(first.read_bytes()))
     with pytest.raises(UserError, match=r"a\.csv and b\.csv\.gz have the same content"):
-        imported(cast, source, first, second)
+        import_bill(cast, source, first, second)
     assert total(cast.account) is None
 
 
@@ -347,7 +347,7 @@ def test_the_same_content_again_in_its_source_changes_nothing(cast: Cast, source
 def test_the_command_refuses_a_copy_and_takes_it_when_told(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    path = str(written(tmp_path, bill(SEPTEMBER)))
+    path = str(write_bill(tmp_path, bill(SEPTEMBER)))
     call_command("import_focus", path, "--account", "acme", "--source", "Bills")
     with pytest.raises(CommandError, match="is in Bills already"):
         call_command("import_focus", path, "--account", "acme", "--source", "Other")

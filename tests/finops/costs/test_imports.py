@@ -25,8 +25,8 @@ from finops.lake.schema import Kind
 from finops.lib.errors import UserError
 from tests.cast import Cast
 from tests.due import run_due
-from tests.finops.costs import plain
-from tests.finops.costs.importing import cost_by, imported, total, written
+from tests.finops.costs import reference_model
+from tests.finops.costs.import_helpers import cost_by, import_bill, total, write_bill
 
 HEADER = "BillingPeriodStart,ChargePeriodStart,ProviderName,ServiceName,ChargeCategory,BillingCurrency,BilledCost,EffectiveCost"
 MAY = f"{HEADER}\n2026-05-01T00:00:00Z,2026-05-03T00:00:00Z,AWS,S3,Usage,USD,1.50,1.25\n"
@@ -37,8 +37,8 @@ MAY_AND_JUNE = f"{MAY}2026-06-01T00:00:00Z,2026-06-03T00:00:00Z,AWS,S3,Usage,USD
 def test_importing_a_month_again_replaces_it_and_leaves_the_others(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    imported(cast, source, written(tmp_path, MAY_AND_JUNE))
-    again = imported(cast, source, written(tmp_path, MAY_RESTATED))
+    import_bill(cast, source, write_bill(tmp_path, MAY_AND_JUNE))
+    again = import_bill(cast, source, write_bill(tmp_path, MAY_RESTATED))
     assert (again.months, again.rows) == (["2026-05"], 1)
     assert cost_by(cast.account, "billing_period") == {
         "2026-05": (Decimal(7), Decimal(7)),
@@ -49,8 +49,8 @@ def test_importing_a_month_again_replaces_it_and_leaves_the_others(
 def test_files_of_one_import_that_share_a_month_form_it_together(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    first, second = written(tmp_path, MAY, "a.csv"), written(tmp_path, MAY_RESTATED, "b.csv")
-    assert imported(cast, source, first, second).rows == 2
+    first, second = write_bill(tmp_path, MAY, "a.csv"), write_bill(tmp_path, MAY_RESTATED, "b.csv")
+    assert import_bill(cast, source, first, second).rows == 2
     assert total(cast.account) == Decimal("8.5")
 
 
@@ -58,18 +58,18 @@ def test_a_month_of_one_source_does_not_replace_that_of_another(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     other = services.create_cost_source(account=cast.account, name="Other", actor=cast.actor)
-    imported(cast, source, written(tmp_path, MAY))
-    imported(cast, other, written(tmp_path, MAY))
+    import_bill(cast, source, write_bill(tmp_path, MAY))
+    import_bill(cast, other, write_bill(tmp_path, MAY))
     assert total(cast.account) == Decimal(3)
 
 
 def test_a_bad_row_after_good_ones_leaves_everything_as_it_was(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    imported(cast, source, written(tmp_path, MAY))
+    import_bill(cast, source, write_bill(tmp_path, MAY))
     bad = MAY_RESTATED + MAY_AND_JUNE.splitlines()[2].replace(",2,2", ",two,2") + "\n"
     with pytest.raises(UserError, match=r"focus\.csv, row 3, column BilledCost: 'two' is not a number"):
-        imported(cast, source, written(tmp_path, bad))
+        import_bill(cast, source, write_bill(tmp_path, bad))
     assert total(cast.account) == Decimal("1.5")
     assert [job.status for job in CostImport.objects.all()] == ["failed", "done"]
 
@@ -82,11 +82,11 @@ def test_an_upload_is_queued_run_by_the_task_and_removed(
         upload.flush()
         with django_capture_on_commit_callbacks(execute=True):
             job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-    kept = Path(job.files[0]["path"])
-    assert (job.status, job.percent, kept.exists()) == ("queued", 0, True)
+    path = Path(job.files[0]["path"])
+    assert (job.status, job.percent, path.exists()) == ("queued", 0, True)
     tasks.run_cost_import(cast.account.pk, job.pk)
     job.refresh_from_db()
-    assert (job.status, job.percent, job.rows, kept.exists()) == ("done", 100, 1, False)
+    assert (job.status, job.percent, job.rows, path.exists()) == ("done", 100, 1, False)
     assert total(cast.account) == Decimal("1.5")
 
 
@@ -100,7 +100,7 @@ def test_a_failed_upload_says_why_and_is_removed(cast: Cast, source: CostSource)
 
 
 def test_an_import_that_is_done_is_not_run_again(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    job = imported(cast, source, written(tmp_path, MAY))
+    job = import_bill(cast, source, write_bill(tmp_path, MAY))
     assert services.run_import(job.pk) is False
     assert total(cast.account) == Decimal("1.5")
 
@@ -126,10 +126,10 @@ def test_an_import_that_was_interrupted_three_times_is_given_up(cast: Cast, sour
 def test_an_attempt_that_lost_its_import_leaves_no_effect(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-    with claims.claimed(job.pk) as running:
+    with claims.claim(job.pk) as running:
         assert running is not None
         CostImport.objects.filter(pk=job.pk).update(attempts=2)
-        with pytest.raises(claims.Lost):
+        with pytest.raises(claims.ClaimLost):
             claims.update(running, rows=1)
 
 
@@ -148,11 +148,11 @@ def test_imports_into_a_source_run_in_the_order_they_were_asked(cast: Cast, sour
 
 def test_contract_commitments_replace_those_of_their_source(cast: Cast, source: CostSource) -> None:
     for _ in range(2):
-        job = imported(cast, source, plain.DATA / plain.COMMITMENT_FILE)
+        job = import_bill(cast, source, reference_model.DATA / reference_model.COMMITMENT_FILE)
     assert (job.rows, job.report["commitments"], ContractCommitment.objects.count()) == (0, 278, 278)
-    rows = plain.read_rows(plain.COMMITMENT_FILE)
-    found = {row.commitment_id: (row.cost, row.quantity) for row in ContractCommitment.objects.all()}
-    assert found == {
+    rows = reference_model.read_rows(reference_model.COMMITMENT_FILE)
+    amounts_by_id = {row.commitment_id: (row.cost, row.quantity) for row in ContractCommitment.objects.all()}
+    assert amounts_by_id == {
         row["ContractCommitmentId"]: (
             Decimal(row["ContractCommitmentCost"]) if row["ContractCommitmentCost"] else None,
             Decimal(row["ContractCommitmentQuantity"]) if row["ContractCommitmentQuantity"] else None,
@@ -162,8 +162,8 @@ def test_contract_commitments_replace_those_of_their_source(cast: Cast, source: 
 
 
 def test_contract_commitments_come_with_the_costs_of_one_import(cast: Cast, source: CostSource) -> None:
-    costs = plain.DATA / "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
-    job = imported(cast, source, costs, plain.DATA / plain.COMMITMENT_FILE)
+    costs = reference_model.DATA / "synthetic/focus_1_3_cost_and_usage_aws.csv.gz"
+    job = import_bill(cast, source, costs, reference_model.DATA / reference_model.COMMITMENT_FILE)
     assert (job.rows, job.report["commitments"]) == (4000, 278)
 
 
@@ -172,7 +172,7 @@ def test_a_parquet_upload_in_several_row_groups_is_imported(
 ) -> None:
     table = pa.csv.read_csv(io.BytesIO(MAY_AND_JUNE.encode()))
     pq.write_table(table, tmp_path / "focus.bin", row_group_size=1)
-    assert imported(cast, source, tmp_path / "focus.bin").report["files"][0]["format"] == "Parquet"
+    assert import_bill(cast, source, tmp_path / "focus.bin").report["files"][0]["format"] == "Parquet"
     assert total(cast.account) == Decimal("3.5")
 
 
@@ -182,13 +182,13 @@ def test_a_taken_source_name_is_refused(cast: Cast, source: CostSource) -> None:
 
 
 def test_a_deleted_source_takes_its_costs_along(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    imported(cast, source, written(tmp_path, MAY))
+    import_bill(cast, source, write_bill(tmp_path, MAY))
     services.delete_cost_source(source=source, actor=cast.actor)
     assert queries.data_range(cast.account, Kind.COST) is None
 
 
 def test_every_write_is_in_the_audit_log(cast: Cast, source: CostSource, tmp_path: Path) -> None:
-    imported(cast, source, written(tmp_path, MAY))
+    import_bill(cast, source, write_bill(tmp_path, MAY))
     services.change_cost_view(account=cast.account, actor=cast.actor, basis="amortized", charge_categories=())
     services.rename_cost_source(source=source, name="Invoices", actor=cast.actor)
     services.delete_cost_source(source=source, actor=cast.actor)
@@ -212,20 +212,20 @@ def test_a_value_for_a_column_that_focus_does_not_know_is_refused(cast: Cast, so
 def test_uploads_that_nothing_names_go_after_a_day(cast: Cast, source: CostSource) -> None:
     upload = SimpleUploadedFile("focus.csv", MAY.encode())
     job = services.queue_import(source=source, uploads=[upload], actor=cast.actor)
-    kept = Path(job.files[0]["path"])
-    orphan = kept.with_name("orphan")
+    stored_path = Path(job.files[0]["path"])
+    orphan = stored_path.with_name("orphan")
     orphan.write_bytes(b"x")
-    for path in (kept, orphan):
+    for path in (stored_path, orphan):
         os.utime(path, (0, 0))
     tasks.remove_forgotten_uploads()
-    assert (kept.exists(), orphan.exists()) == (True, False)
+    assert (stored_path.exists(), orphan.exists()) == (True, False)
 
 
 def test_the_command_makes_the_source_and_prints_what_it_imported(
     cast: Cast, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = MAY.replace("BillingCurrency,", "").replace("USD,", "")
-    path = str(written(tmp_path, text))
+    path = str(write_bill(tmp_path, text))
     call_command("import_focus", path, "--account", "acme", "--source", "New", "--set", "BillingCurrency=EUR")
     out = capsys.readouterr().out
     assert "2026-05: 1 rows, EUR 1.500000000000000000 billed, 1.250000000000000000 effective" in out
@@ -245,7 +245,7 @@ def test_the_command_says_what_is_wrong(
     arguments: list[str], message: str, cast: Cast, tmp_path: Path
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        call_command("import_focus", str(written(tmp_path, MAY)), *arguments)
+        call_command("import_focus", str(write_bill(tmp_path, MAY)), *arguments)
 
 
 def test_the_task_leaves_the_import_of_another_account_alone(cast: Cast, source: CostSource) -> None:

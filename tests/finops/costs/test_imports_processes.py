@@ -26,8 +26,8 @@ from finops.costs.models import CostImport, CostSource
 from finops.lake.models import LakeSegment
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.importing import total
-from tests.finops.costs.reading import as_csv
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.import_helpers import total
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,9 +37,9 @@ WAIT_SECONDS = 60.0
 
 @pytest.fixture
 def bills(cast: Cast) -> Iterator[CostSource]:
-    made = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
+    row = services.create_cost_source(account=cast.account, name="Bills", actor=cast.actor)
     with account_scope(cast.account):
-        yield made
+        yield row
 
 
 def queued(cast: Cast, source: CostSource, cost: str = "1.5", rows: int = 3) -> CostImport:

@@ -13,8 +13,8 @@ import pytest
 from finops.costs.models import BillingPeriod, CostSource, InvoiceDetail
 from finops.lib.errors import UserError
 from tests.cast import Cast
-from tests.finops.costs.importing import imported, total, written
-from tests.finops.costs.reading import as_csv
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.import_helpers import import_bill, total, write_bill
 
 DETAIL = {
     "InvoiceId": "INV-1",
@@ -69,12 +69,14 @@ def kept() -> list[tuple[str, str, Decimal]]:
 def test_an_invoice_and_its_period_come_beside_the_costs(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
-    job = imported(
+    job = import_bill(
         cast,
         source,
-        written(tmp_path, as_csv({}).decode(), "costs.csv"),
-        written(tmp_path, details({}, {"InvoiceDetailId": "D2", "BilledCost": "-0.000001"}), "invoice.csv"),
-        written(tmp_path, text_of(PERIOD), "periods.csv"),
+        write_bill(tmp_path, as_csv({}).decode(), "costs.csv"),
+        write_bill(
+            tmp_path, details({}, {"InvoiceDetailId": "D2", "BilledCost": "-0.000001"}), "invoice.csv"
+        ),
+        write_bill(tmp_path, text_of(PERIOD), "periods.csv"),
     )
     assert (job.rows, job.report["invoice_details"], job.report["billing_periods"]) == (1, 2, 1)
     assert total(cast.account) == Decimal("1.5")
@@ -100,12 +102,16 @@ def test_rows_replace_those_of_the_same_invoice_and_period(
 ) -> None:
     june = {"BillingPeriodStart": "2026-06-01T00:00:00Z", "BillingPeriodEnd": "2026-07-01T00:00:00Z"}
     first = details({}, {"InvoiceDetailId": "D2"}, {"InvoiceId": "INV-2", **june})
-    imported(cast, source, written(tmp_path, first, "1.csv"))
-    imported(cast, source, written(tmp_path, details({"BilledCost": "99", "InvoiceDetailId": "D3"}), "2.csv"))
+    import_bill(cast, source, write_bill(tmp_path, first, "1.csv"))
+    import_bill(
+        cast, source, write_bill(tmp_path, details({"BilledCost": "99", "InvoiceDetailId": "D3"}), "2.csv")
+    )
     assert kept() == [("INV-1", "D3", Decimal(99)), ("INV-2", "D1", Decimal("120.45"))]
 
-    imported(cast, source, written(tmp_path, text_of({**PERIOD, "BillingPeriodStatus": "open"}), "3.csv"))
-    imported(cast, source, written(tmp_path, text_of(PERIOD), "4.csv"))
+    import_bill(
+        cast, source, write_bill(tmp_path, text_of({**PERIOD, "BillingPeriodStatus": "open"}), "3.csv")
+    )
+    import_bill(cast, source, write_bill(tmp_path, text_of(PERIOD), "4.csv"))
     assert [row.status for row in BillingPeriod.objects.all()] == ["Closed"]
 
 
@@ -113,14 +119,14 @@ def test_a_period_of_local_time_is_of_the_month_that_it_names(
     cast: Cast, source: CostSource, tmp_path: Path
 ) -> None:
     text = details({"BillingPeriodStart": "2026-04-30T22:00:00Z"})
-    imported(cast, source, written(tmp_path, text))
+    import_bill(cast, source, write_bill(tmp_path, text))
     assert InvoiceDetail.objects.get().billing_period == date(2026, 5, 1)
 
 
 def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource, tmp_path: Path) -> None:
     half = {**DETAIL, "PaymentCurrencyBilledCost": "0,5"}
     rows = [{**half, "BilledCost": "1.234,56"}, {**half, "BilledCost": "0,5", "InvoiceDetailId": "D2"}]
-    imported(cast, source, written(tmp_path, text_of(*rows, delimiter=";")))
+    import_bill(cast, source, write_bill(tmp_path, text_of(*rows, delimiter=";")))
     assert kept() == [("INV-1", "D1", Decimal("1234.56")), ("INV-1", "D2", Decimal("0.5"))]
 
 
@@ -138,10 +144,12 @@ def test_decimal_commas_are_read_as_in_cost_files(cast: Cast, source: CostSource
 def test_a_bad_value_changes_nothing_and_is_named(
     cast: Cast, source: CostSource, tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
-    imported(cast, source, written(tmp_path, details({"BilledCost": "7"}), "before.csv"))
+    import_bill(cast, source, write_bill(tmp_path, details({"BilledCost": "7"}), "before.csv"))
     with pytest.raises(UserError) as refused:
-        imported(
-            cast, source, written(tmp_path, details({}, {"InvoiceDetailId": "D2", **change}), "invoice.csv")
+        import_bill(
+            cast,
+            source,
+            write_bill(tmp_path, details({}, {"InvoiceDetailId": "D2", **change}), "invoice.csv"),
         )
     assert says in str(refused.value)
     assert kept() == [("INV-1", "D1", Decimal(7))]

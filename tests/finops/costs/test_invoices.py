@@ -16,8 +16,8 @@ from finops.costs.queries.invoices import invoice_reconciliation
 from finops.costs.reconciliation import DetailSum, EnteredTotal, InvoiceData, Key, LineSum, reconcile
 from finops.lib.errors import UserError
 from tests.cast import Cast, signed_in
-from tests.finops.costs.importing import imported, written
-from tests.finops.costs.reading import as_csv
+from tests.finops.costs.focus_reader import as_csv
+from tests.finops.costs.import_helpers import import_bill, write_bill
 from tests.finops.costs.rows import add_source, cost
 from tests.finops.costs.test_invoice_files import DETAIL, PERIOD, text_of
 
@@ -32,25 +32,25 @@ LINE = {
 
 
 def bill(folder: Path, *rows: dict[str, str]) -> Path:
-    return written(folder, as_csv(*({**LINE, **row} for row in rows)).decode(), "bill.csv")
+    return write_bill(folder, as_csv(*({**LINE, **row} for row in rows)).decode(), "bill.csv")
 
 
 def details(folder: Path, *rows: dict[str, str]) -> Path:
-    return written(folder, text_of(*({**DETAIL, **row} for row in rows)), "details.csv")
+    return write_bill(folder, text_of(*({**DETAIL, **row} for row in rows)), "details.csv")
 
 
 def answer(cast: Cast, *, month: str = "", invoice: str = "") -> InvoiceAnswer:
     return invoice_reconciliation(cast.account, InvoiceQuery(month=month, invoice=invoice))
 
 
-def by_invoice(found: InvoiceAnswer) -> dict[tuple[str, str], InvoiceRow]:
-    return {(row.invoice, row.currency): row for row in found.invoices}
+def by_invoice(invoice_answer: InvoiceAnswer) -> dict[tuple[str, str], InvoiceRow]:
+    return {(row.invoice, row.currency): row for row in invoice_answer.invoices}
 
 
 @pytest.fixture
 def months(cast: Cast, source: CostSource, tmp_path: Path) -> CostSource:
     """INV-1 lacks 12.34 of its lines in the invoice, INV-2 matches, INV-3 has no lines, two lines have no invoice."""
-    imported(
+    import_bill(
         cast,
         source,
         bill(
@@ -69,18 +69,18 @@ def months(cast: Cast, source: CostSource, tmp_path: Path) -> CostSource:
             {"InvoiceId": "INV-2", "BilledCost": "50"},
             {"InvoiceId": "INV-3", "BilledCost": "7.5", "InvoiceIssueStatus": "Open"},
         ),
-        written(tmp_path, text_of(PERIOD), "periods.csv"),
+        write_bill(tmp_path, text_of(PERIOD), "periods.csv"),
     )
     return source
 
 
 def test_each_invoice_is_held_against_its_lines(cast: Cast, months: CostSource) -> None:
-    found = answer(cast, month="2026-05")
-    rows = by_invoice(found)
-    said = {
+    result = answer(cast, month="2026-05")
+    rows = by_invoice(result)
+    statuses = {
         key: (row.status, row.lines_amount, row.invoiced_amount, row.difference) for key, row in rows.items()
     }
-    assert said == {
+    assert statuses == {
         ("INV-1", "USD"): ("differs", Decimal("132.79"), Decimal("120.45"), Decimal("-12.34")),
         ("INV-2", "USD"): ("matches", Decimal(50), Decimal(50), Decimal(0)),
         ("INV-3", "USD"): ("no_lines", None, Decimal("7.5"), Decimal("7.5")),
@@ -89,12 +89,12 @@ def test_each_invoice_is_held_against_its_lines(cast: Cast, months: CostSource) 
     }
     assert rows["INV-1", "USD"].period_status == "Closed"
     assert rows["INV-3", "USD"].not_final == "The invoice is not issued yet."
-    assert found.summary == (
+    assert result.summary == (
         "'Acme', billing month 2026-05: 2 invoices differ from the lines: 'INV-1' was invoiced 12.34 USD less (2026-05), "
         "'INV-3' was invoiced 7.50 USD more (2026-05, no lines); 1 invoice matches exactly; 9.00 USD and 4.00 EUR on no "
         "invoice. 1 invoice not final: the invoice or its billing period is open."
     )
-    totals = {each.currency: each for each in found.totals}
+    totals = {each.currency: each for each in result.totals}
     assert (totals["USD"].lines_amount, totals["USD"].compared_amount, totals["USD"].uncompared_amount) == (
         Decimal("191.79"),
         Decimal("182.79"),
@@ -128,8 +128,8 @@ def test_one_invoice_has_the_parts_of_its_difference(cast: Cast, months: CostSou
 
 
 def key(**changes: str) -> Key:
-    known = {"issuer": "A", "invoice": "1", "billing_account": "b", "currency": "USD", **changes}
-    return Key(MAY, **known)
+    fields = {"issuer": "A", "invoice": "1", "billing_account": "b", "currency": "USD", **changes}
+    return Key(MAY, **fields)
 
 
 def only(rows: list[InvoiceRow]) -> InvoiceRow:
@@ -154,8 +154,8 @@ def test_files_that_name_no_issuer_or_account_meet_those_that_do() -> None:
 
 def test_less_than_a_cent_is_rounding_and_never_a_match() -> None:
     for difference, status in (("0.00999", "rounding"), ("-0.0000001", "rounding"), ("0.01", "differs")):
-        known = InvoiceData([LineSum(key(), Decimal(5))], [DetailSum(key(), 5 + Decimal(difference))], [], {})
-        row = only(reconcile(known))
+        data = InvoiceData([LineSum(key(), Decimal(5))], [DetailSum(key(), 5 + Decimal(difference))], [], {})
+        row = only(reconcile(data))
         assert (row.status, row.difference) == (status, Decimal(difference))
 
 
@@ -166,18 +166,18 @@ def test_a_voided_invoice_counts_nothing() -> None:
 
 
 def test_invoice_detail_counts_before_what_was_entered() -> None:
-    known = InvoiceData(
+    data = InvoiceData(
         [LineSum(key(), Decimal(5))], [DetailSum(key(), Decimal(5))], [EnteredTotal(key(), Decimal(6))], {}
     )
-    assert only(reconcile(known)).invoiced_by == "invoice_detail"
+    assert only(reconcile(data)).invoiced_by == "invoice_detail"
 
 
 def test_an_invoice_of_two_sources_counts_once(cast: Cast, months: CostSource, tmp_path: Path) -> None:
     other = CostSource.objects.create(account=cast.account, name="Finance")
-    imported(cast, other, details(tmp_path, {"InvoiceId": "INV-2", "BilledCost": "51"}))
-    found = answer(cast, month="2026-05")
-    assert by_invoice(found)["INV-2", "USD"].invoiced_amount == Decimal(51)
-    assert found.warnings == [
+    import_bill(cast, other, details(tmp_path, {"InvoiceId": "INV-2", "BilledCost": "51"}))
+    result = answer(cast, month="2026-05")
+    assert by_invoice(result)["INV-2", "USD"].invoiced_amount == Decimal(51)
+    assert result.warnings == [
         "Two sources have Invoice Detail of 'INV-2': it counts once, from the one imported last."
     ]
 
@@ -200,8 +200,8 @@ def test_a_member_enters_and_removes_the_total_of_an_invoice(cast: Cast, months:
         member.post("/a/acme/invoices/totals/", {**row, "amount": "9.25", "note": "PDF"}).status_code == 302
     )
     assert member.post("/a/acme/invoices/totals/", {**row, "amount": "9.5", "note": "PDF"}).status_code == 302
-    found = by_invoice(answer(cast, month="2026-05"))["", "USD"]
-    assert (found.status, found.invoiced_by, found.difference, found.note) == (
+    invoice_row = by_invoice(answer(cast, month="2026-05"))["", "USD"]
+    assert (invoice_row.status, invoice_row.invoiced_by, invoice_row.difference, invoice_row.note) == (
         "differs",
         "entered",
         Decimal("0.5"),

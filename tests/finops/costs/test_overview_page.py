@@ -63,10 +63,10 @@ def test_an_account_without_cost_is_told_how_to_begin(cast: Cast) -> None:
 
 
 def test_only_who_may_add_colleagues_is_told_to(cast: Cast) -> None:
-    told = "Add your colleagues"
+    advice = "Add your colleagues"
 
-    assert told in page_of_nothing(cast.admin)
-    assert told not in page_of_nothing(cast.member)
+    assert advice in page_of_nothing(cast.admin)
+    assert advice not in page_of_nothing(cast.member)
 
 
 def test_the_month_so_far_stands_against_the_same_days_of_the_last(cast: Cast, source: CostSource) -> None:

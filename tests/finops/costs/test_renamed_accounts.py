@@ -19,9 +19,9 @@ from finops.costs.queries.values import list_dimension_values
 from finops.costs.spend_query import CostFilter, SpendQuery
 from finops.insights.cost_scope import CostScope, resolve_scope
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 from tests.finops.costs.rows import cost, put
-from tests.finops.lake.test_summaries import summarise
+from tests.finops.lake.test_rollups import summarise
 
 pytestmark = pytest.mark.django_db
 TWO_DAYS = {
@@ -31,8 +31,8 @@ TWO_DAYS = {
 MARCH: dict[str, Any] = {"start_date": date(2026, 3, 1), "end_date": date(2026, 3, 19)}
 
 
-def spend(acme: Account, **asked: Any) -> Any:
-    query = SpendQuery(**MARCH, group_by=["account"], granularity="day", **asked)
+def spend(acme: Account, **fields: Any) -> Any:
+    query = SpendQuery(**MARCH, group_by=["account"], granularity="day", **fields)
     (row,) = query_spend(acme, query).rows
     return row.labels["account"]
 
@@ -129,8 +129,8 @@ def test_what_else_is_narrowed_by_account_takes_an_earlier_name_too(
 
     scope, warnings = resolve_scope(acme, load_sources(acme), CostScope(account="Zenith"))
     assert sentence in warnings
-    assert scope[0].takes("1", "Aurora")
-    assert not scope[0].takes("3", "Corona")
+    assert scope[0].matches_value("1", "Aurora")
+    assert not scope[0].matches_value("3", "Corona")
 
     forecast = forecast_spend(acme, ForecastQuery(filters=[item]))
     assert sentence in forecast.warnings

@@ -14,7 +14,7 @@ from finops.costs.queries.import_notices import import_notices
 from finops.insights.data_health.queries import data_health
 from tests.cast import Cast, signed_in
 from tests.finops.costs.bills import bill, month_of
-from tests.finops.costs.importing import imported, written
+from tests.finops.costs.import_helpers import import_bill, write_bill
 from tests.finops.costs.test_connections_page import text_of
 
 SEPTEMBER = month_of("2026-09", "15.5", account="123", resource="bucket")
@@ -26,7 +26,7 @@ def other_source(cast: Cast) -> CostSource:
 
 
 def brought(cast: Cast, source: CostSource, folder: Path, *lines: Sequence[str]) -> CostImport:
-    return imported(cast, source, written(folder, bill(*lines)))
+    return import_bill(cast, source, write_bill(folder, bill(*lines)))
 
 
 def overlaps() -> list[tuple[str, Decimal, Decimal]]:
@@ -42,10 +42,10 @@ def test_the_same_lines_in_two_sources_are_named_with_their_amount(
     brought(cast, other_source(cast), tmp_path, SEPTEMBER)
     assert overlaps() == [("2026-09", Decimal(465), Decimal(1))]
     health = data_health(cast.account)
-    said = "465.00 USD of 2026-09 may be counted twice: Bills and Other have the same cost"
-    assert said in health.warnings[0]
+    sentence = "465.00 USD of 2026-09 may be counted twice: Bills and Other have the same cost"
+    assert sentence in health.warnings[0]
     assert "465.00 USD may be counted twice" in health.summary
-    assert said in text_of(signed_in(cast.viewer).get("/a/acme/connections/"))
+    assert sentence in text_of(signed_in(cast.viewer).get("/a/acme/connections/"))
 
 
 def test_an_overlap_goes_when_the_month_is_restated_or_the_source_deleted(
@@ -119,13 +119,13 @@ def test_other_billing_accounts_are_no_overlap(cast: Cast, source: CostSource, t
     def of(payer: str) -> Path:
         rows = bill(SEPTEMBER).splitlines()
         text = "\n".join([rows[0] + ",BillingAccountId", *(f"{row},{payer}" for row in rows[1:])])
-        return written(tmp_path, text + "\n")
+        return write_bill(tmp_path, text + "\n")
 
-    imported(cast, source, of("payer-1"))
+    import_bill(cast, source, of("payer-1"))
     other = other_source(cast)
-    imported(cast, other, of("payer-2"))
+    import_bill(cast, other, of("payer-2"))
     assert overlaps() == []
-    imported(cast, other, of("payer-1"))
+    import_bill(cast, other, of("payer-1"))
     assert len(overlaps()) == 1
 
 

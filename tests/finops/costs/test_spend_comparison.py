@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from accounts.models import Account
 from finops.costs.answers import Change
-from finops.costs.comparison import compared_days
+from finops.costs.comparison import comparison_ranges
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import CompareTo, Period, SpendQuery
 from finops.lib.errors import UserError
@@ -128,9 +128,9 @@ def test_without_earlier_data_the_change_is_null_with_its_reason(acme: Account) 
 
 def test_a_few_earlier_days_are_no_comparison(acme: Account) -> None:
     add_source(acme, [cost(day, 1) for day in days(date(2026, 2, 10), date(2026, 3, 19))])
-    asked = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["service"])
+    query = SpendQuery(period="month_to_date", compare_to="previous_period", group_by=["service"])
 
-    answer = query_spend(acme, asked)
+    answer = query_spend(acme, query)
 
     assert answer.totals[0].change == Change(
         current_amount=Decimal(19),
@@ -186,13 +186,13 @@ def test_without_a_complete_day_nothing_is_compared(acme: Account) -> None:
 def test_a_year_against_the_year_before_counts_overlapping_days_twice(acme: Account) -> None:
     add_source(acme, [cost(day, 1) for day in days(date(2024, 3, 1), date(2026, 3, 19))])
 
-    asked = SpendQuery(
+    query = SpendQuery(
         start_date=date(2024, 9, 1),
         end_date=date(2026, 2, 28),
         compare_to="previous_year",
         granularity="month",
     )
-    answer = query_spend(acme, asked)
+    answer = query_spend(acme, query)
 
     change = answer.totals[0].change
     assert answer.totals[0].amount == len(days(date(2024, 9, 1), date(2026, 2, 28)))
@@ -212,18 +212,18 @@ def test_a_year_against_the_year_before_counts_overlapping_days_twice(acme: Acco
 def test_both_sides_lie_apart_and_inside_what_they_should(
     start: date, length: int, through: date, compare_to: str
 ) -> None:
-    asked = DateRange(start, start + timedelta(days=length))
+    days = DateRange(start, start + timedelta(days=length))
 
-    found = compared_days(compare_to=compare_to, days=asked, period="", complete_through=through)
+    compared = comparison_ranges(compare_to=compare_to, days=days, period="", complete_through=through)
 
-    if found.current is None or found.previous is None:
+    if compared.current is None or compared.previous is None:
         assert through < start
         return
-    assert asked.start == found.current.start <= found.current.end <= min(asked.end, through)
-    assert found.previous.start <= found.previous.end
+    assert days.start == compared.current.start <= compared.current.end <= min(days.end, through)
+    assert compared.previous.start <= compared.previous.end
     if compare_to == "previous_period":
-        assert found.previous.end < asked.start
-        assert found.previous.days <= found.current.days + 3
+        assert compared.previous.end < days.start
+        assert compared.previous.days <= compared.current.days + 3
 
 
 def test_the_largest_changes_are_listed_and_not_the_largest_amounts(acme: Account) -> None:
@@ -238,8 +238,11 @@ def test_the_largest_changes_are_listed_and_not_the_largest_amounts(acme: Accoun
         ]
         + [cost(day, 1, service="daily") for day in days(date(2026, 1, 1), date(2026, 3, 18))],
     )
-    asked = SpendQuery(period="last_month", group_by=["service"], compare_to="previous_period", top=2)
-    pages = (asked, replace(asked, group_by=["service", "region"]))  # ranked after and before the sum
+    spend_query = SpendQuery(period="last_month", group_by=["service"], compare_to="previous_period", top=2)
+    pages = (
+        spend_query,
+        replace(spend_query, group_by=["service", "region"]),
+    )  # ranked after and before the sum
 
     for splits in ("before", "after"):
         for query in pages:

@@ -9,7 +9,7 @@ import pytest
 
 from accounts.models import Account
 from finops.costs.answers import SpendAnswer, SpendRow
-from finops.costs.queries import query_spend, shortened
+from finops.costs.queries import fit_to_size, query_spend
 from finops.costs.spend_query import SpendQuery
 from tests.finops.costs.rows import add_source, cost
 
@@ -40,7 +40,7 @@ def rows_of(answer: SpendAnswer, currency: str) -> list[SpendRow]:
 
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 11])
 def test_folding_keeps_every_sum(answer: SpendAnswer, most: int) -> None:
-    short = shortened(answer, lambda tried: len(rows_of(tried, "USD")) <= most + 1)
+    short = fit_to_size(answer, lambda tried: len(rows_of(tried, "USD")) <= most + 1)
 
     for total in answer.totals:
         rows = rows_of(short, total.currency)
@@ -55,18 +55,18 @@ def test_folding_keeps_every_sum(answer: SpendAnswer, most: int) -> None:
 
 
 def test_the_largest_stay_whatever_their_sign(answer: SpendAnswer) -> None:
-    short = shortened(answer, lambda tried: len(tried.rows) <= 6)
+    short = fit_to_size(answer, lambda tried: len(tried.rows) <= 6)
 
     assert {row.group["service"] for row in short.rows} == {"s50", "s40", "other"}
     assert "20 groups are summed in the row other" in short.truncated
 
 
 def test_what_fits_stays_as_it_is(answer: SpendAnswer) -> None:
-    assert shortened(answer, lambda _tried: True) is answer
+    assert fit_to_size(answer, lambda _tried: True) is answer
 
 
 def test_the_series_goes_last(answer: SpendAnswer) -> None:
-    short = shortened(answer, lambda tried: not tried.totals[0].series)
+    short = fit_to_size(answer, lambda tried: not tried.totals[0].series)
 
     assert short.rows
     assert not any(row.series for row in short.rows)

@@ -29,26 +29,26 @@ def plan(account: Account, days: DateRange, previous: DateRange | None = None) -
     )
 
 
-def compiled(asked: SpendPlan) -> Query:
-    return compile_query(Kind.COST, SpendBuild.of(asked), asked.tag_keys)
+def compile_plan(spend_plan: SpendPlan) -> Query:
+    return compile_query(Kind.COST, SpendBuild.of(spend_plan), spend_plan.tag_keys)
 
 
 def test_the_same_question_about_other_days_is_compiled_once(acme: Account) -> None:
     add_source(acme, [cost(date(2026, 3, 2), 1, tags={"env": "prod"})])
     march, april = (DateRange(date(2026, month, 1), date(2026, month, 28)) for month in (3, 4))
 
-    assert compiled(plan(acme, march)) is compiled(plan(acme, april))
+    assert compile_plan(plan(acme, march)) is compile_plan(plan(acme, april))
 
 
 def test_a_comparison_is_compiled_for_its_days(acme: Account) -> None:
     february, march, april = (DateRange(date(2026, month, 1), date(2026, month, 28)) for month in (2, 3, 4))
 
-    assert compiled(plan(acme, march, february)) is compiled(plan(acme, march, february))
-    assert compiled(plan(acme, march, february)) is not compiled(plan(acme, april, february))
+    assert compile_plan(plan(acme, march, february)) is compile_plan(plan(acme, march, february))
+    assert compile_plan(plan(acme, march, february)) is not compile_plan(plan(acme, april, february))
 
 
 def test_only_the_columns_that_a_question_needs_are_read(acme: Account) -> None:
-    assert set(compiled(plan(acme, DateRange(date(2026, 3, 1), date(2026, 3, 2)))).needed) == {
+    assert set(compile_plan(plan(acme, DateRange(date(2026, 3, 1), date(2026, 3, 2)))).needed) == {
         "charge_date",
         "source",
         "service",

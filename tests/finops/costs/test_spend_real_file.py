@@ -15,7 +15,7 @@ from finops.costs import services
 from finops.costs.queries import account_context, list_dimension_values, query_spend
 from finops.costs.spend_query import Filter, SpendQuery
 from tests.cast import Cast
-from tests.finops.costs import plain
+from tests.finops.costs import reference_model
 
 FILE = "focus-1.0-real/focus_sample.csv"
 
@@ -24,7 +24,7 @@ FILE = "focus-1.0-real/focus_sample.csv"
 def sample(acme: Account, cast: Cast) -> Account:
     source = services.create_cost_source(account=acme, name="Sample", actor=cast.actor)
     services.import_files(
-        account=acme, source=source, paths=[plain.DATA / FILE], actor=cast.actor, defaults={}
+        account=acme, source=source, paths=[reference_model.DATA / FILE], actor=cast.actor, defaults={}
     )
     return acme
 
@@ -42,20 +42,21 @@ def test_services_tags_and_totals_are_those_of_the_raw_file(sample: Account, bas
     for dimension, by in (("service", "service"), ("tag:environment", "tag:environment")):
         answer = query_spend(sample, september(group_by=[dimension], basis=basis, top=50))
 
-        found = {row.group[dimension]: row.amount for row in answer.rows}
+        amounts = {row.group[dimension]: row.amount for row in answer.rows}
         absent = "(untagged)" if dimension.startswith("tag:") else "(none)"
         expected = {
-            key if key is not None else absent: sums[index] for key, sums in plain.sums(FILE, by).items()
+            key if key is not None else absent: sums[index]
+            for key, sums in reference_model.sums(FILE, by).items()
         }
-        assert found == expected
+        assert amounts == expected
         assert answer.truncated == ""
-        assert [total.amount for total in answer.totals] == [plain.sums(FILE, "all")[None][index]]
+        assert [total.amount for total in answer.totals] == [reference_model.sums(FILE, "all")[None][index]]
 
 
 def test_days_are_those_of_the_raw_file(sample: Account) -> None:
     answer = query_spend(sample, september(granularity="day"))
 
-    expected = {day: billed for day, (billed, _) in plain.sums(FILE, "day").items()}
+    expected = {day: billed for day, (billed, _) in reference_model.sums(FILE, "day").items()}
     assert {day: amount for day, amount in answer.totals[0].series.items() if amount} == {
         day: amount for day, amount in expected.items() if amount
     }
@@ -67,7 +68,7 @@ def test_ec2_is_found_under_the_name_that_the_bill_has(sample: Account) -> None:
     assert [(used.values, used.asked) for used in answer.resolved_filters] == [
         (["Amazon Elastic Compute Cloud"], ["ec2"])
     ]
-    assert answer.totals[0].amount == plain.sums(FILE, "service")["Amazon Elastic Compute Cloud"][0]
+    assert answer.totals[0].amount == reference_model.sums(FILE, "service")["Amazon Elastic Compute Cloud"][0]
 
 
 def test_the_number_of_database_queries_is_small_and_fixed(sample: Account) -> None:
@@ -106,21 +107,21 @@ def test_the_context_names_the_currencies_days_and_keys_of_the_file(sample: Acco
 
     assert context.currencies == ["USD"]
     assert str(context.data_from)[:7] == "2024-09"
-    assert {info.key for info in context.tag_keys} <= plain.tag_keys(FILE)
+    assert {info.key for info in context.tag_keys} <= reference_model.tag_keys(FILE)
     assert all(0 <= (info.coverage or Decimal(0)) <= 1 for info in context.tag_keys)
     assert [source.status for source in context.sources] == ["stale"]
 
 
 def test_values_page_through_every_service_once(sample: Account) -> None:
-    seen: list[str] = []
+    listed: list[str] = []
     cursor = ""
-    while not seen or cursor:
+    while not listed or cursor:
         answer = list_dimension_values(sample, "service", limit=10, cursor=cursor)
-        seen += [value.value for value in answer.values]
+        listed += [value.value for value in answer.values]
         cursor = answer.cursor
 
-    assert len(seen) == len(set(seen)) == answer.total_values
-    assert set(seen) == {name for name in plain.sums(FILE, "service") if name is not None}
+    assert len(listed) == len(set(listed)) == answer.total_values
+    assert set(listed) == {name for name in reference_model.sums(FILE, "service") if name is not None}
 
 
 def test_a_filter_on_an_account_takes_its_name_or_its_id(sample: Account) -> None:

@@ -89,27 +89,27 @@ def _check_rows(answer: SpendAnswer, plain: _Plain, query: SpendQuery) -> None:
     for total in answer.totals:
         rows = [row for row in answer.rows if row.currency == total.currency]
         listed = [row for row in rows if not row.other_groups]
-        known = plain.groups(total.currency)
-        assert len(listed) == min(query.top, len(known))
-        assert sum(row.other_groups for row in rows) == len(known) - len(listed)
+        expected = plain.groups(total.currency)
+        assert len(listed) == min(query.top, len(expected))
+        assert sum(row.other_groups for row in rows) == len(expected) - len(listed)
         assert exact(row.amount for row in rows) == total.amount
         for row in listed:
-            assert row.amount == known[tuple(row.group.values())]
+            assert row.amount == expected[tuple(row.group.values())]
         listed_keys = {tuple(row.group.values()) for row in listed}
         smallest = min((row.amount.copy_abs() for row in listed), default=Decimal(0))
-        assert all(known[key].copy_abs() <= smallest for key in known.keys() - listed_keys)
+        assert all(expected[key].copy_abs() <= smallest for key in expected.keys() - listed_keys)
         for row in rows:
             assert not row.series or exact(amount or 0 for amount in row.series.values()) == row.amount
 
 
 def _check_series(
-    series: dict[str, Decimal | None], amount: Decimal, known: dict[str, Decimal], query: SpendQuery
+    series: dict[str, Decimal | None], amount: Decimal, expected: dict[str, Decimal], query: SpendQuery
 ) -> None:
     if query.granularity == "none":
         assert series == {}
         return
     assert {start: amount for start, amount in series.items() if amount} == {
-        start: amount for start, amount in known.items() if amount
+        start: amount for start, amount in expected.items() if amount
     }
     assert exact(amount or 0 for amount in series.values()) == amount
 
@@ -134,9 +134,9 @@ class _Plain:
         assert query.start_date is not None
         assert query.end_date is not None
         self.all = [row for row in rows if query.start_date <= row["charge_date"] <= query.end_date]
-        wanted = set(query.charge_categories)
-        every = not wanted or wanted == set(CATEGORIES[:-1])
-        self.counted = [row for row in self.all if every or row["charge_category"] in wanted]
+        categories = set(query.charge_categories)
+        every = not categories or categories == set(CATEGORIES[:-1])
+        self.counted = [row for row in self.all if every or row["charge_category"] in categories]
 
     @property
     def whole(self) -> dict[str, Decimal]:
@@ -148,9 +148,9 @@ class _Plain:
         return {currency: counted.get(currency, Decimal(0)) for currency in self.whole}
 
     def inside(self, currency: str) -> dict[str, Decimal]:
-        found = add_up(self._in(currency), self._part, column=self.column)
+        sums = add_up(self._in(currency), self._part, column=self.column)
         names = ("credits", "refunds", "tax", "one_time_fees")
-        return {name: found.get(name, Decimal(0)) for name in names}
+        return {name: sums.get(name, Decimal(0)) for name in names}
 
     def _part(self, row: Mapping[str, Any]) -> str:
         category, correction = row.get("charge_category"), row.get("charge_class") == "Correction"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from finops.costs.queries import query_spend
+from finops.costs.queries.charge_spread import amount_in_range
 from finops.costs.queries.one_sided import one_sided_of
-from finops.costs.queries.spreading import amount_within
 from finops.costs.spend_query import Filter, SpendQuery
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
@@ -29,9 +29,14 @@ MARCH_1, MARCH_10 = date(2026, 3, 1), date(2026, 3, 10)
 def charged(day: date, amount: str, days: int, /, **columns: Any) -> Line:
     """A charge whose period is so many days from its day on."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    given = {"service": "Support", "charge_category": "Purchase", "charge_frequency": "Recurring", **columns}
+    defaults = {
+        "service": "Support",
+        "charge_category": "Purchase",
+        "charge_frequency": "Recurring",
+        **columns,
+    }
     return cost(
-        day, amount, **given, charge_period_start=start, charge_period_end=start + timedelta(days=days)
+        day, amount, **defaults, charge_period_start=start, charge_period_end=start + timedelta(days=days)
     )
 
 
@@ -46,9 +51,9 @@ def billed(acme: Account) -> Account:
     return acme
 
 
-def spread(account: Account, **asked: Any) -> Any:
-    given = {"start_date": MARCH_1, "end_date": MARCH_10, "spread": "charge_period", **asked}
-    return query_spend(account, SpendQuery(**given))
+def spread(account: Account, **fields: Any) -> Any:
+    defaults = {"start_date": MARCH_1, "end_date": MARCH_10, "spread": "charge_period", **fields}
+    return query_spend(account, SpendQuery(**defaults))
 
 
 def test_a_monthly_charge_counts_by_the_day(cast: Cast, billed: Account) -> None:
@@ -178,7 +183,7 @@ def test_the_days_of_a_charge_add_up_to_it_however_they_are_cut(
 ) -> None:
     edges = sorted({0, days, *(cut for cut in cuts if cut < days)})
     parts = [
-        amount_within(
+        amount_in_range(
             amount, MARCH_1, days, DateRange(MARCH_1 + timedelta(days=one), MARCH_1 + timedelta(days=two - 1))
         )
         for one, two in pairwise(edges)

@@ -73,9 +73,9 @@ def test_the_list_has_shared_boards_and_ones_own(acme: Account, cast: Cast, memb
 
 
 def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(spent: Account, member: Client) -> None:
-    made = member.post(f"{URL}new/", {"name": "Weekly", "who": "shared", "starter": "spend"})
+    response = member.post(f"{URL}new/", {"name": "Weekly", "who": "shared", "starter": "spend"})
     row = Dashboard.objects.get()
-    assert made["Location"] == f"{URL}{row.pk}/"
+    assert response["Location"] == f"{URL}{row.pk}/"
     assert {each.type for each in row.widgets.all()} >= {"total", "budget_status", "unit_cost", "usage"}
 
     again = member.post(f"{URL}new/", {"name": "weekly", "who": "shared", "starter": "empty"})
@@ -93,10 +93,10 @@ def test_a_board_is_made_with_the_spend_overview_renamed_and_deleted(spent: Acco
 def test_every_type_of_widget_answers_with_data_and_without(
     spent: Account, cast: Cast, member: Client, name: str
 ) -> None:
-    made = board(
+    dashboard = board(
         spent, "All", widget(name, **{"text": "Read <b>me</b>"} if name == "text" else LEAST.get(name, {}))
     )
-    url = f"{URL}widgets/{made.widgets.get().pk}/"
+    url = f"{URL}widgets/{dashboard.widgets.get().pk}/"
 
     page = text_of(member, url)
     narrowed = text_of(member, f"{url}?start_date=2026-03-01&end_date=2026-03-10&f0=region&f0v=eu")
@@ -120,36 +120,36 @@ def test_every_type_of_widget_answers_with_data_and_without(
 
 
 def test_the_days_and_filters_of_the_board_go_to_every_widget(spent: Account, member: Client) -> None:
-    made = board(spent, "Weekly", widget("total"), widget("text"))
+    dashboard = board(spent, "Weekly", widget("total"), widget("text"))
 
-    page = text_of(member, f"{URL}{made.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu&f1=service")
+    page = text_of(member, f"{URL}{dashboard.pk}/?period=last_7_days&f0=region&f0op=in&f0v=eu&f1=service")
 
-    asked = "?period=last_7_days&amp;f0=region&amp;f0op=in&amp;f0v=eu"
-    for each in made.widgets.all():
-        assert f'{URL}widgets/{each.pk}/{asked}"' in page
+    query_string = "?period=last_7_days&amp;f0=region&amp;f0op=in&amp;f0v=eu"
+    for each in dashboard.widgets.all():
+        assert f'{URL}widgets/{each.pk}/{query_string}"' in page
 
 
 def test_a_bad_question_says_what_to_mend(spent: Account, member: Client) -> None:
-    made = board(spent, "Weekly", widget("total"))
-    pk = made.widgets.get().pk
+    dashboard = board(spent, "Weekly", widget("total"))
+    pk = dashboard.widgets.get().pk
 
     assert "Nearest" in text_of(member, f"{URL}widgets/{pk}/?f0=regoin&f0v=eu")
-    text_of(member, f"{URL}{made.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
+    text_of(member, f"{URL}{dashboard.pk}/?start_date=2026-03-10&end_date=2026-03-01", 400)
 
 
 def test_a_viewer_reads_and_changes_nothing(spent: Account, cast: Cast) -> None:
-    made = board(spent, "Weekly", widget("total"))
-    pk = made.widgets.get().pk
+    dashboard = board(spent, "Weekly", widget("total"))
+    pk = dashboard.widgets.get().pk
     viewer = signed_in(cast.viewer)
 
-    page = text_of(viewer, f"{URL}{made.pk}/")
+    page = text_of(viewer, f"{URL}{dashboard.pk}/")
     assert "Weekly" in page
     assert "Add widget" not in page
     assert "arrange" not in page
     text_of(viewer, f"{URL}widgets/{pk}/")
-    for url in ("new/", f"{made.pk}/edit/", f"{made.pk}/widgets/new/", f"widgets/{pk}/edit/"):
+    for url in ("new/", f"{dashboard.pk}/edit/", f"{dashboard.pk}/widgets/new/", f"widgets/{pk}/edit/"):
         assert viewer.get(f"{URL}{url}").status_code == 403
-    for url in ("new/", f"{made.pk}/delete/", f"{made.pk}/layout/", f"widgets/{pk}/remove/"):
+    for url in ("new/", f"{dashboard.pk}/delete/", f"{dashboard.pk}/layout/", f"widgets/{pk}/remove/"):
         assert viewer.post(f"{URL}{url}").status_code == 403
 
 
@@ -172,12 +172,12 @@ def test_a_personal_board_of_another_is_not_there(acme: Account, cast: Cast) -> 
 
 
 def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client) -> None:
-    made = board(spent, "Weekly")
-    assert text_of(member, f"{URL}{made.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
+    dashboard = board(spent, "Weekly")
+    assert text_of(member, f"{URL}{dashboard.pk}/widgets/new/").count("?type=") == len(CATALOGUE)
     for name in CATALOGUE:
-        text_of(member, f"{URL}{made.pk}/widgets/new/?type={name}")
+        text_of(member, f"{URL}{dashboard.pk}/widgets/new/?type={name}")
 
-    said = {
+    form = {
         "title": "Costly",
         "period": "last_7_days",
         "group_by": "region",
@@ -186,9 +186,9 @@ def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client
         "splits": "before",
     }
     filters = {"f0": "service", "f0op": "in", "f0v": ["EC2", ""], "f1": "region", "f1op": "in", "f1v": ""}
-    added = member.post(f"{URL}{made.pk}/widgets/new/?type=spend_by", {**said, **filters})
-    assert added["Location"] == f"{URL}{made.pk}/"
-    row = made.widgets.get()
+    added = member.post(f"{URL}{dashboard.pk}/widgets/new/?type=spend_by", {**form, **filters})
+    assert added["Location"] == f"{URL}{dashboard.pk}/"
+    row = dashboard.widgets.get()
     assert (row.title, row.config) == (
         "Costly",
         {
@@ -199,9 +199,9 @@ def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client
         },
     )
 
-    bad = member.post(f"{URL}widgets/{row.pk}/edit/", {**said, "group_by": "regoin"})
+    bad = member.post(f"{URL}widgets/{row.pk}/edit/", {**form, "group_by": "regoin"})
     assert (bad.status_code, "Nearest: region" in bad.content.decode()) == (422, True)
-    member.post(f"{URL}widgets/{row.pk}/edit/", {**said, "title": ""})
+    member.post(f"{URL}widgets/{row.pk}/edit/", {**form, "title": ""})
     row.refresh_from_db()
     assert (row.title, "filters" in row.config) == ("", False)
 
@@ -236,34 +236,34 @@ def test_a_widget_is_added_configured_and_removed(spent: Account, member: Client
 def test_what_a_form_says_is_kept(
     spent: Account, member: Client, name: str, said: dict[str, Any], stored: dict[str, Any]
 ) -> None:
-    made = board(spent, "Weekly")
+    dashboard = board(spent, "Weekly")
 
-    answer = member.post(f"{URL}{made.pk}/widgets/new/?type={name}", said)
+    answer = member.post(f"{URL}{dashboard.pk}/widgets/new/?type={name}", said)
 
     assert answer.status_code == 302, answer.content.decode()
-    row = made.widgets.get()
+    row = dashboard.widgets.get()
     assert row.config == stored
     assert "alert-danger" not in text_of(member, f"{URL}widgets/{row.pk}/edit/")
 
 
 def test_an_arrangement_is_saved_or_refused_as_a_whole(acme: Account, member: Client) -> None:
-    made = board(acme, "Weekly", widget("total"), widget("text"))
-    one, other = (each.pk for each in made.widgets.all())
+    dashboard = board(acme, "Weekly", widget("total"), widget("text"))
+    one, other = (each.pk for each in dashboard.widgets.all())
 
     def arrange(*places: tuple[int, int, int, int, int]) -> str:
         moved = [dict(zip(("id", "x", "y", "w", "h"), place, strict=True)) for place in places]
         return member.post(
-            f"{URL}{made.pk}/layout/", {"layout": json.dumps(moved)}, follow=True
+            f"{URL}{dashboard.pk}/layout/", {"layout": json.dumps(moved)}, follow=True
         ).content.decode()
 
     assert "The arrangement is saved" in arrange((one, 6, 0, 6, 3), (other, 0, 0, 6, 3))
     assert "have the same position" in arrange((one, 0, 0, 6, 3), (other, 0, 0, 3, 3))
     assert "That widget is gone" in arrange((one, 0, 0, 6, 3), (other + 1, 6, 0, 3, 3))
     for unreadable in ("nonsense", '[{"a":' + "[" * 100_000):
-        answer = member.post(f"{URL}{made.pk}/layout/", {"layout": unreadable}, follow=True)
+        answer = member.post(f"{URL}{dashboard.pk}/layout/", {"layout": unreadable}, follow=True)
         assert "could not be read" in answer.content.decode()
 
-    assert [place_of(each) for each in made.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
+    assert [place_of(each) for each in dashboard.widgets.all()] == [Place(6, 0, 6, 3), Place(0, 0, 6, 3)]
 
 
 def test_a_cost_tag_that_a_board_uses_names_the_board(spent: Account, cast: Cast) -> None:

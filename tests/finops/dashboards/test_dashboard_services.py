@@ -32,10 +32,10 @@ def places(dashboard: Dashboard) -> list[tuple[int, int, int, int]]:
 
 
 def test_a_board_is_made_with_its_widgets_and_written_into_the_audit_log(acme: Account) -> None:
-    made = board(acme, " Weekly ", widget("total"), widget("spend_by", (6, 0, 6, 4), title="By service"))
+    dashboard = board(acme, " Weekly ", widget("total"), widget("spend_by", (6, 0, 6, 4), title="By service"))
 
-    assert (made.name, made.is_shared) == ("Weekly", True)
-    assert places(made) == [(0, 0, 3, 3), (6, 0, 6, 4)]
+    assert (dashboard.name, dashboard.is_shared) == ("Weekly", True)
+    assert places(dashboard) == [(0, 0, 3, 3), (6, 0, 6, 4)]
     entry = AuditEntry.objects.get(action="dashboard.create")
     assert entry.target == "Weekly"
     assert entry.detail["widgets"][1] == "By service (spend_by), 6 x 4 at 6, 0: {}"
@@ -45,9 +45,9 @@ def test_the_checks_of_every_type_pass_with_the_least_settings(acme: Account) ->
     UnitMetric.objects.create(name="Per request", usage_metric="requests")
     CostTag.objects.create(key="env")
 
-    made = board(acme, "All", *[widget(name, **LEAST.get(name, {})) for name in CATALOGUE])
+    dashboard = board(acme, "All", *[widget(name, **LEAST.get(name, {})) for name in CATALOGUE])
 
-    assert [each.type for each in made.widgets.all()] == list(CATALOGUE)
+    assert [each.type for each in dashboard.widgets.all()] == list(CATALOGUE)
 
 
 def test_a_name_that_is_taken_names_the_board_that_has_it(acme: Account, cast: Cast) -> None:
@@ -65,7 +65,7 @@ def test_a_name_that_is_taken_names_the_board_that_has_it(acme: Account, cast: C
 
 
 def test_the_cap_counts_shared_boards_of_the_account_alone(acme: Account, cast: Cast) -> None:
-    made = [board(acme, f"Board {number}") for number in range(20)]
+    dashboards = [board(acme, f"Board {number}") for number in range(20)]
     board(acme, "Mine", owner=cast.member)
     board(cast.other_account, "Theirs")
 
@@ -73,7 +73,7 @@ def test_the_cap_counts_shared_boards_of_the_account_alone(acme: Account, cast: 
         board(acme, "One more")
     with pytest.raises(UserError, match="exists already, with id"):
         board(acme, "Board 3")
-    services.delete_dashboard(dashboard=made[0], actor=ACTOR)
+    services.delete_dashboard(dashboard=dashboards[0], actor=ACTOR)
     board(acme, "One more")
 
 
@@ -176,11 +176,11 @@ def test_a_budget_of_another_account_is_as_one_that_does_not_exist(acme: Account
 
 
 def test_forty_widgets_stand_on_a_board_and_no_more(acme: Account) -> None:
-    made = board(acme, "Full", *[widget("text")] * 40)
+    dashboard = board(acme, "Full", *[widget("text")] * 40)
 
-    assert made.widgets.count() == 40
+    assert dashboard.widgets.count() == 40
     with pytest.raises(UserError, match="at most 40 widgets, 41 were given"):
-        services.add_widget(dashboard=made, actor=ACTOR, widget=widget("text"))
+        services.add_widget(dashboard=dashboard, actor=ACTOR, widget=widget("text"))
 
 
 def test_a_layout_too_long_for_an_answer_is_refused_and_says_what_to_shorten(acme: Account) -> None:
@@ -191,59 +191,63 @@ def test_a_layout_too_long_for_an_answer_is_refused_and_says_what_to_shorten(acm
 
 
 def test_the_same_widgets_again_change_nothing(acme: Account) -> None:
-    made = board(acme, "Weekly", widget("total"), widget("table", (2, 1, 8, 4)), widget("text", text="Hello"))
+    dashboard = board(
+        acme, "Weekly", widget("total"), widget("table", (2, 1, 8, 4)), widget("text", text="Hello")
+    )
     rows, entries = list(Widget.objects.values()), AuditEntry.objects.count()
-    drafts = [draft_of(each) for each in made.widgets.all()]
+    drafts = [draft_of(each) for each in dashboard.widgets.all()]
 
-    after = services.set_dashboard_widgets(dashboard=made, actor=ACTOR, widgets=drafts)
+    after = services.set_dashboard_widgets(dashboard=dashboard, actor=ACTOR, widgets=drafts)
 
-    assert after.changed_at == made.changed_at
+    assert after.changed_at == dashboard.changed_at
     assert (list(Widget.objects.values()), AuditEntry.objects.count()) == (rows, entries)
 
 
 def test_a_board_can_be_given_back_when_a_budget_of_it_is_gone(acme: Account) -> None:
     budget = Budget.objects.create(name="Gone soon", amount=1, currency="USD")
-    made = board(acme, "Weekly", widget("budget_status", budgets=[budget.pk]))
+    dashboard = board(acme, "Weekly", widget("budget_status", budgets=[budget.pk]))
     budget.delete()
-    drafts = [draft_of(each) for each in made.widgets.all()]
+    drafts = [draft_of(each) for each in dashboard.widgets.all()]
 
-    services.set_dashboard_widgets(dashboard=made, actor=ACTOR, widgets=[*drafts, widget("total")])
+    services.set_dashboard_widgets(dashboard=dashboard, actor=ACTOR, widgets=[*drafts, widget("total")])
 
-    assert made.widgets.count() == 2
+    assert dashboard.widgets.count() == 2
 
 
 def test_widgets_keep_their_rows_when_others_are_added_moved_and_removed(acme: Account) -> None:
-    made = board(acme, "Weekly", widget("total"), widget("spend_by"), widget("text"))
-    first, second, third = (each.pk for each in made.widgets.all())
+    dashboard = board(acme, "Weekly", widget("total"), widget("spend_by"), widget("text"))
+    first, second, third = (each.pk for each in dashboard.widgets.all())
 
     services.move_widgets(
-        dashboard=made, actor=ACTOR, places={first: Place(3, 0, 3, 3), second: Place(0, 0, 3, 3)}
+        dashboard=dashboard, actor=ACTOR, places={first: Place(3, 0, 3, 3), second: Place(0, 0, 3, 3)}
     )
-    services.change_widget(dashboard=made, actor=ACTOR, widget_id=second, widget=widget("spend_by", top=3))
-    services.remove_widget(dashboard=made, actor=ACTOR, widget_id=third)
-    services.add_widget(dashboard=made, actor=ACTOR, widget=widget("total"))
+    services.change_widget(
+        dashboard=dashboard, actor=ACTOR, widget_id=second, widget=widget("spend_by", top=3)
+    )
+    services.remove_widget(dashboard=dashboard, actor=ACTOR, widget_id=third)
+    services.add_widget(dashboard=dashboard, actor=ACTOR, widget=widget("total"))
 
-    rows = list(made.widgets.all())
+    rows = list(dashboard.widgets.all())
     assert [row.pk for row in rows[:2]] == [first, second]
     assert [place_of(row) for row in rows] == [Place(3, 0, 3, 3), Place(0, 0, 3, 3), Place(6, 0, 3, 3)]
     assert rows[1].config == {"top": 3}
     with pytest.raises(UserError, match="That widget is gone"):
-        services.remove_widget(dashboard=made, actor=ACTOR, widget_id=third)
+        services.remove_widget(dashboard=dashboard, actor=ACTOR, widget_id=third)
 
 
 def test_a_personal_board_is_in_the_audit_log_without_its_name(acme: Account, cast: Cast) -> None:
     mine = board(acme, "My secret plan", widget("text", text="secret"), owner=cast.member)
     services.delete_dashboard(dashboard=mine, actor=ACTOR)
 
-    said = [(entry.action, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
-    assert ("dashboard.create", "a personal dashboard", {}) in said
-    assert "secret" not in str(said)
+    entries = [(entry.action, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
+    assert ("dashboard.create", "a personal dashboard", {}) in entries
+    assert "secret" not in str(entries)
 
 
 def test_a_board_that_is_gone_says_so(acme: Account) -> None:
-    made = board(acme, "Weekly")
-    pk = made.pk
-    assert services.delete_dashboard(dashboard=made, actor=ACTOR) == pk
+    dashboard = board(acme, "Weekly")
+    pk = dashboard.pk
+    assert services.delete_dashboard(dashboard=dashboard, actor=ACTOR) == pk
 
     gone = Dashboard(pk=pk, account=acme, name="Weekly")
     with pytest.raises(UserError, match="gone already"):

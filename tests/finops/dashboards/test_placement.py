@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.dashboards.placement import COLUMNS, Place, Wanted, first_free, places_of
+from finops.dashboards.placement import COLUMNS, Place, PlacementRequest, first_free, places_of
 from finops.lib.errors import UserError
 
 
@@ -19,12 +19,14 @@ def _places(draw: st.DrawFn) -> Place:
 
 
 @st.composite
-def _boards(draw: st.DrawFn) -> list[Wanted]:
+def _boards(draw: st.DrawFn) -> list[PlacementRequest]:
     """Widgets with and without places, no two of which begin at the same point."""
     given_places = draw(st.lists(_places(), max_size=12, unique_by=lambda place: (place.x, place.y)))
     sizes = draw(st.lists(st.tuples(st.integers(1, COLUMNS), st.integers(1, 5)), max_size=12))
-    wanted = [Wanted("", place, 3, 3) for place in given_places] + [Wanted("", None, *size) for size in sizes]
-    return list(draw(st.permutations(wanted)))
+    requests = [PlacementRequest("", place, 3, 3) for place in given_places] + [
+        PlacementRequest("", None, *size) for size in sizes
+    ]
+    return list(draw(st.permutations(requests)))
 
 
 def _fills(places: list[Place], x: int, y: int, width: int, height: int) -> bool:
@@ -40,24 +42,24 @@ def _fills(places: list[Place], x: int, y: int, width: int, height: int) -> bool
 
 @settings(max_examples=60, deadline=None)
 @given(_boards())
-def test_given_places_stay_and_the_others_overlap_nothing(wanted: list[Wanted]) -> None:
-    found = places_of(wanted)
+def test_given_places_stay_and_the_others_overlap_nothing(wanted: list[PlacementRequest]) -> None:
+    places = places_of(wanted)
 
-    for each, place in zip(wanted, found, strict=True):
+    for each, place in zip(wanted, places, strict=True):
         assert each.place in (None, place)
         assert place.x + place.w <= COLUMNS
     free = [index for index, each in enumerate(wanted) if each.place is None]
-    for one, other in combinations(range(len(found)), 2):
+    for one, other in combinations(range(len(places)), 2):
         if one in free or other in free:
-            assert not found[one].overlaps(found[other])
+            assert not places[one].overlaps(places[other])
 
 
 @settings(max_examples=60, deadline=None)
 @given(_boards())
-def test_placing_what_was_placed_changes_nothing(wanted: list[Wanted]) -> None:
-    found = places_of(wanted)
+def test_placing_what_was_placed_changes_nothing(wanted: list[PlacementRequest]) -> None:
+    places = places_of(wanted)
 
-    assert places_of([Wanted("", place, 1, 1) for place in found]) == found
+    assert places_of([PlacementRequest("", place, 1, 1) for place in places]) == places
 
 
 @settings(max_examples=60, deadline=None)
@@ -65,21 +67,26 @@ def test_placing_what_was_placed_changes_nothing(wanted: list[Wanted]) -> None:
 def test_no_place_before_the_first_free_one_in_reading_order_is_free(
     taken: list[Place], width: int, height: int
 ) -> None:
-    found = first_free(taken, width, height)
+    free_place = first_free(taken, width, height)
 
     before = [
-        (x, y) for y in range(found.y + 1) for x in range(COLUMNS - width + 1) if (y, x) < (found.y, found.x)
+        (x, y)
+        for y in range(free_place.y + 1)
+        for x in range(COLUMNS - width + 1)
+        if (y, x) < (free_place.y, free_place.x)
     ]
     assert all(_fills(taken, x, y, width, height) for x, y in before)
 
 
 @settings(max_examples=40, deadline=None)
 @given(_boards(), _places())
-def test_two_widgets_at_one_point_are_refused_and_both_named(wanted: list[Wanted], place: Place) -> None:
+def test_two_widgets_at_one_point_are_refused_and_both_named(
+    wanted: list[PlacementRequest], place: Place
+) -> None:
     twice = [
-        Wanted("the one", place, 1, 1),
+        PlacementRequest("the one", place, 1, 1),
         *wanted,
-        Wanted("the other", Place(place.x, place.y, 1, 1), 1, 1),
+        PlacementRequest("the other", Place(place.x, place.y, 1, 1), 1, 1),
     ]
     alone = [
         each
@@ -107,6 +114,6 @@ def test_two_widgets_at_one_point_are_refused_and_both_named(wanted: list[Wanted
 )
 def test_a_place_beyond_the_board_is_refused(place: Place, says: str) -> None:
     with pytest.raises(UserError, match="widget 1") as problem:
-        places_of([Wanted("widget 1", place, 1, 1)])
+        places_of([PlacementRequest("widget 1", place, 1, 1)])
 
     assert says in problem.value.message

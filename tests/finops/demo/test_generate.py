@@ -129,8 +129,8 @@ def test_each_vendor_has_waste_only_where_it_has_commitments(may: dict[str, pa.T
 
 
 def test_there_are_two_currencies_and_each_bill_has_one(may: dict[str, pa.Table]) -> None:
-    found = {source: set(table["BillingCurrency"].to_pylist()) for source, table in may.items()}
-    assert found == {"aws": {"USD"}, "azure": {"EUR"}, "gcp": {"USD"}, "anthropic": {"USD"}}
+    currencies = {source: set(table["BillingCurrency"].to_pylist()) for source, table in may.items()}
+    assert currencies == {"aws": {"USD"}, "azure": {"EUR"}, "gcp": {"USD"}, "anthropic": {"USD"}}
 
 
 def _year() -> Iterator[pa.Table]:
@@ -192,14 +192,14 @@ def test_tags_have_gaps_and_misspellings(may: dict[str, pa.Table]) -> None:
 
 
 def test_every_customer_has_cost_of_its_own(may: dict[str, pa.Table]) -> None:
-    found = {
+    customers = {
         tag
         for table in may.values()
         for value in table["Tags"].to_pylist()
         if (tag := _tags(value).get("customer"))
     }
-    assert len(set(CUSTOMER_IDS) - found) <= 8, "untagged buckets are part of the story"
-    assert {"CUST-007", "cust_019"} <= found
+    assert len(set(CUSTOMER_IDS) - customers) <= 8, "untagged buckets are part of the story"
+    assert {"CUST-007", "cust_019"} <= customers
 
 
 @pytest.mark.parametrize(

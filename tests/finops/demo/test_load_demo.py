@@ -22,7 +22,7 @@ from finops.costs.queries.invoices import every_invoice
 from finops.demo.company import SOURCES
 from finops.demo.generate import MONTHS
 from finops.demo.invoices import NOT_IN_LINES
-from finops.demo.loading import SAMPLE_NAME
+from finops.demo.loader import SAMPLE_NAME
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
@@ -48,13 +48,13 @@ def load(*, months: int = 1, moment: datetime = TODAY, **options: Any) -> str:
 
 
 def handout(var: Path) -> dict[str, str]:
-    found: dict[str, str] = json.loads((var / "demo.json").read_text())
-    return found
+    content: dict[str, str] = json.loads((var / "demo.json").read_text())
+    return content
 
 
 def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var: Path) -> None:
     began = time.perf_counter()
-    said = load(months=MONTHS)
+    output = load(months=MONTHS)
     seconds = time.perf_counter() - began
     with account_scope(Account.objects.get(slug="lumenly")):
         segments = LakeSegment.objects.filter(kind=Kind.COST, retired_at=None)
@@ -90,7 +90,7 @@ def test_a_first_load_gives_a_year_with_every_vendor_and_the_real_sample(own_var
     assert restated["Anthropic"] > 900
     assert view.basis == "billed"
     assert view.product_key == "tag:service"
-    assert "Demo ready in" in said
+    assert "Demo ready in" in output
     print(f"load_demo: {lines:,} lines in {seconds:.1f} s")  # noqa: T201 measured, not asserted: machines differ
 
 

@@ -29,14 +29,14 @@ from finops.allocation.services.cost_tags import draft_of
 from finops.costs.models import CostImport, CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import SpendQuery
-from finops.demo.activity import ASKED, WRONG
+from finops.demo.activity import FAILED_CALLS, SAMPLE_CALLS
 from finops.demo.generate import write_source
 from finops.demo.people import COLLEAGUES, EMAIL
-from finops.demo.usage_loading import SOURCE_NAME
+from finops.demo.usage_loader import SOURCE_NAME
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lib import clock
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
 from ingestion.models import UsageKey, UsageSource
@@ -45,8 +45,8 @@ from mcpserver.registry import Access, Prompt, Tool, registry
 from tests import recorded
 from tests.finops.demo.test_load_demo import TODAY, URL, handout, load, own_var
 from tests.finops.demo.test_usage import ACTOR, stored
-from tests.interface.of_demo import pages
-from tests.interface.stored import json_columns, segments_text
+from tests.interface.demo_pages import pages
+from tests.interface.stored_bytes import json_columns, segments_text
 from tests.lasting import lasting
 from tests.mcpserver.door import Door
 
@@ -111,18 +111,18 @@ def test_the_lake_holds_what_the_generator_wrote(demo: Path) -> None:
 
 
 def test_the_handout_is_private_and_opens_the_doors(demo: Path, client: Any) -> None:
-    given = handout(demo)
+    content = handout(demo)
     assert (demo / "demo.json").stat().st_mode & 0o777 == 0o600
-    assert {name: given[name] for name in ("url", "mcp_url", "usage_url", "email", "account")} == {
+    assert {name: content[name] for name in ("url", "mcp_url", "usage_url", "email", "account")} == {
         "url": "http://127.0.0.1:8123",
         "mcp_url": "http://127.0.0.1:8123/api/mcp",
         "usage_url": "http://127.0.0.1:8123/api/usage/events",
         "email": EMAIL,
         "account": "lumenly",
     }
-    assert client.login(email=given["email"], password=given["password"])
+    assert client.login(email=content["email"], password=content["password"])
     for field, scope in (("mcp_key_read", "read"), ("mcp_key_read_write", "read_write")):
-        key = authenticate_mcp_key(given[field])
+        key = authenticate_mcp_key(content[field])
         assert key is not None
         assert (key.account.slug, key.scope) == ("lumenly", scope)
 
@@ -137,11 +137,11 @@ def test_the_demo_person_sees_two_accounts_and_has_colleagues_of_every_role(demo
 
 
 def test_a_second_run_changes_nothing(demo: Path) -> None:
-    before, given = fingerprint(), (demo / "demo.json").read_bytes()
-    said = load()
+    before, handout_bytes = fingerprint(), (demo / "demo.json").read_bytes()
+    output = load()
     assert fingerprint() == before
-    assert (demo / "demo.json").read_bytes() == given
-    assert "0 cost lines imported" in said
+    assert (demo / "demo.json").read_bytes() == handout_bytes
+    assert "0 cost lines imported" in output
 
 
 def test_a_lost_file_gives_a_new_password_and_new_keys_and_ends_the_old_ones(demo: Path) -> None:
@@ -191,12 +191,12 @@ def test_the_key_in_the_handout_pushes_an_event_that_counts_at_once(demo: Path, 
         "quantity": 3,
         "timestamp": "2026-11-20T08:00:00Z",
     }
-    given = handout(demo)
+    content = handout(demo)
     answer = client.post(
-        urlsplit(given["usage_url"]).path,
+        urlsplit(content["usage_url"]).path,
         {"events": [event]},
         "application/json",
-        headers={"authorization": f"Bearer {given['usage_key']}"},
+        headers={"authorization": f"Bearer {content['usage_key']}"},
     )
     assert (answer.status_code, answer.json()) == (200, {"accepted": 1, "rejected": 0, "errors": []})
     account = Account.objects.get(slug="lumenly")
@@ -231,22 +231,22 @@ def test_each_call_of_the_demo_answers_as_its_activity_says(demo: Path) -> None:
     account = Account.objects.get(slug="lumenly")
 
     with clock.frozen(TODAY):
-        for asked in (*ASKED, *WRONG):
-            answer = door.call(asked.tool, **asked.arguments)
+        for sample in (*SAMPLE_CALLS, *FAILED_CALLS):
+            answer = door.call(sample.tool, **sample.arguments)
             text = answer["content"][0]["text"]
-            if asked.problem:
-                assert answer["isError"], asked
-                assert text.partition(". ")[0] == asked.problem.partition(". ")[0]
+            if sample.problem:
+                assert answer["isError"], sample
+                assert text.partition(". ")[0] == sample.problem.partition(". ")[0]
             else:
                 assert not answer.get("isError"), text
-                assert asked.page in answer["structuredContent"]["console_url"]
+                assert sample.page in answer["structuredContent"]["console_url"]
 
     with account_scope(account):
-        made = AssistantCall.objects.filter(at__lt=TODAY)
-        wrong = made.filter(outcome=Outcome.ERROR)
-        assert 0 < wrong.count() < made.count() / 10
+        calls = AssistantCall.objects.filter(at__lt=TODAY)
+        wrong = calls.filter(outcome=Outcome.ERROR)
+        assert 0 < wrong.count() < calls.count() / 10
         for name in set(wrong.values_list("name", flat=True)):
-            assert made.filter(name=name, outcome=Outcome.OK).exists(), f"{name} never answers"
+            assert calls.filter(name=name, outcome=Outcome.OK).exists(), f"{name} never answers"
 
 
 @pytest.mark.usefixtures("demo")
@@ -261,10 +261,10 @@ def test_every_rule_of_the_demo_earns_its_place_and_values_add_up() -> None:
         }
         whole = query_spend(account, SpendQuery(period="last_30_days"))
         for tag in CostTag.objects.all():
-            found = query_cost_tag(account, CostTagQuery(cost_tag=tag.key))
+            answer = query_cost_tag(account, CostTagQuery(cost_tag=tag.key))
             for total in whole.totals:
-                parts = [value.amount for value in found.values if value.currency == total.currency]
-                assert added(parts) == total.amount
+                parts = [value.amount for value in answer.values if value.currency == total.currency]
+                assert exact_sum(parts) == total.amount
             shown = preview(account, draft_of(tag))
             assert not [rule.name for rule in shown.rules if not rule.lines]
 
@@ -358,10 +358,10 @@ def test_the_answers_of_tools_that_write_are_those_recorded(demo_to_read: Path) 
         [
             {
                 "tool": tool,
-                "arguments": given,
-                "answer": door.result("tools/call", {"name": tool, "arguments": given}),
+                "arguments": arguments,
+                "answer": door.result("tools/call", {"name": tool, "arguments": arguments}),
             }
-            for tool, given in calls
+            for tool, arguments in calls
         ],
     )
 
@@ -371,8 +371,8 @@ CHANNEL = "FinOps"
 
 def test_the_pages_are_those_recorded(demo_to_read: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded.restart_ids(2 * recorded.FIRST_ID)
-    found = pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
-    recorded.compare_folder("pages", found)
+    rendered = pages(Account.objects.get(slug="lumenly"), User.objects.get(email=EMAIL), monkeypatch)
+    recorded.compare_folder("pages", rendered)
 
 
 def test_the_columns_of_files_are_those_recorded(demo_to_read: Path) -> None:

@@ -35,44 +35,46 @@ MONTHS = {
 
 
 def rows_of(var: Path, account: Account, kind: str) -> Iterator[dict[str, Any]]:
-    wanted = {
+    columns = {
         "cost": ["charge_date", "billed_cost", "currency", "charge_category", "tag:customer"],
         "usage": ["day", "metric", "customer_id", "quantity", *ORDER],
     }[kind]
     for segment in LakeSegment.objects.unscoped().filter(account=account, kind=kind, retired_at=None):
         file = pq.ParquetFile(var / "lake" / segment.path)
-        yield from file.read(columns=[name for name in wanted if name in file.schema_arrow.names]).to_pylist()
+        yield from file.read(
+            columns=[name for name in columns if name in file.schema_arrow.names]
+        ).to_pylist()
 
 
 def costs_of(var: Path, account: Account, days: tuple[date, date]) -> dict[tuple[str, str], Fraction]:
     """Billed cost of usage by currency and value of the tag; "" without one."""
-    found: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    costs: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for line in rows_of(var, account, "cost"):
         if days[0] <= line["charge_date"] <= days[1] and line["charge_category"] == "Usage":
-            found[line["currency"], line.get("tag:customer") or ""] += Fraction(line["billed_cost"])
-    return found
+            costs[line["currency"], line.get("tag:customer") or ""] += Fraction(line["billed_cost"])
+    return costs
 
 
 def usage_of(
     var: Path, account: Account, metric: UsageMetric, days: tuple[date, date]
 ) -> dict[str, Fraction]:
     """By customer, as docs/how-we-count.md says of each aggregation."""
-    found: dict[str, Fraction] = defaultdict(Fraction)
-    seen: set[date] = set()
+    quantities: dict[str, Fraction] = defaultdict(Fraction)
+    days_read: set[date] = set()
     events = [row for row in rows_of(var, account, "usage") if row["metric"] == metric.name]
     for event in sorted(events, key=lambda row: tuple(row[name] for name in ORDER)):
         if days[0] <= event["day"] <= days[1]:
-            before = Fraction() if metric.aggregation == "last" else found[event["customer_id"]]
-            found[event["customer_id"]] = before + Fraction(event["quantity"])
-            seen.add(event["day"])
+            before = Fraction() if metric.aggregation == "last" else quantities[event["customer_id"]]
+            quantities[event["customer_id"]] = before + Fraction(event["quantity"])
+            days_read.add(event["day"])
     assert metric.aggregation in ("sum", "average_of_days", "last")
-    parts = len(seen) if metric.aggregation == "average_of_days" else 1
-    return {customer: total / parts for customer, total in found.items()}
+    parts = len(days_read) if metric.aggregation == "average_of_days" else 1
+    return {customer: total / parts for customer, total in quantities.items()}
 
 
-def near(said: Decimal | None, exact: Fraction) -> bool:
+def near(answer: Decimal | None, exact: Fraction) -> bool:
     """To the last of 30 digits."""
-    return said is not None and abs(Fraction(said) - exact) <= abs(exact) / 10**30
+    return answer is not None and abs(Fraction(answer) - exact) <= abs(exact) / 10**30
 
 
 def is_other_money(metric: UsageMetric, currency: str) -> bool:
@@ -86,13 +88,15 @@ def test_unit_costs_of_the_demo_are_the_sums_of_its_files_divided(own_var: Path)
     account = Account.objects.get(slug="lumenly")
     with account_scope(account), clock.frozen(TODAY):
         aliases = dict(CustomerAlias.objects.values_list("value", "customer_id"))
-        known = set(Customer.objects.values_list("customer_id", flat=True))
+        customers = set(Customer.objects.values_list("customer_id", flat=True))
         metrics = list(UsageMetric.objects.all())
         assert {metric.aggregation for metric in metrics} >= {"sum", "average_of_days"}
         for days in MONTHS.values():
             costs = costs_of(own_var, account, days)
             for metric in metrics:
-                _check(account, metric, days, costs, usage_of(own_var, account, metric, days), aliases, known)
+                _check(
+                    account, metric, days, costs, usage_of(own_var, account, metric, days), aliases, customers
+                )
 
 
 def _check(
@@ -102,9 +106,9 @@ def _check(
     costs: dict[tuple[str, str], Fraction],
     usage: dict[str, Fraction],
     aliases: dict[str, str],
-    known: set[str],
+    customers: set[str],
 ) -> None:
-    asked = UnitCostQuery(
+    query = UnitCostQuery(
         usage_metric=metric.name,
         start_date=days[0],
         end_date=days[1],
@@ -112,7 +116,7 @@ def _check(
         charge_categories=["Usage"],
         top=100,
     )
-    whole = query_unit_cost(account, asked)
+    whole = query_unit_cost(account, query)
     used = sum(usage.values(), Fraction())
     assert {total.currency for total in whole.totals} == {currency for currency, _value in costs}
     for total in whole.totals:
@@ -128,8 +132,8 @@ def _check(
     owned: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for (currency, value), cost in costs.items():
         customer = aliases.get(value, value)
-        owned[currency, customer if customer in known else ""] += cost
-    split = query_unit_cost(account, replace(asked, mode="per_customer"))
+        owned[currency, customer if customer in customers else ""] += cost
+    split = query_unit_cost(account, replace(query, mode="per_customer"))
     listed: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     for row in split.rows:
         listed[row.currency, row.customer_id or ""] += Fraction(row.cost)

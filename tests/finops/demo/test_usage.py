@@ -19,14 +19,14 @@ from finops.demo.company import CUSTOMER_MISSPELT, CUSTOMERS
 from finops.demo.generate import MONTHS, first_day
 from finops.demo.people import ensure_people
 from finops.demo.usage import ANOMALIES, METRICS, ONBOARDING, TRIAL, Event, events_on
-from finops.demo.usage_loading import SOURCE_NAME, load_usage, usage_source
+from finops.demo.usage_loader import SOURCE_NAME, load_usage, usage_source
 from finops.lake import engine, queries
 from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.keys import authenticate_usage_key
 from ingestion.models import Customer, UsageMetric, UsageSource
-from ingestion.queries import metered_by_month
+from ingestion.queries import metered_events_by_month
 from tests.finops.demo.test_load_demo import handout, load
 from tests.finops.lake import events as lake_events
 
@@ -52,7 +52,7 @@ def bring(account: Account, first: date = FIRST, last: date = LAST) -> int:
         return load_usage(account, ACTOR, first, last)
 
 
-def generated(first: date, last: date) -> dict[tuple[str, str], Decimal]:
+def generated_sums(first: date, last: date) -> dict[tuple[str, str], Decimal]:
     """Quantities by metric and customer, added up in Python."""
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     day = first
@@ -65,10 +65,10 @@ def generated(first: date, last: date) -> dict[tuple[str, str], Decimal]:
 
 
 def stored(account: Account, first: date = FIRST, last: date = LAST) -> dict[tuple[str, str], Decimal]:
-    def asked(usage: Any) -> Any:
+    def usage_query(usage: Any) -> Any:
         return usage.group_by("metric", "customer_id").agg(quantity=usage.quantity.sum())
 
-    rows = engine.run(account, Kind.USAGE, first, last, asked).to_pylist()
+    rows = engine.run(account, Kind.USAGE, first, last, usage_query).to_pylist()
     return {(row["metric"], row["customer_id"]): row["quantity"] for row in rows}
 
 
@@ -78,12 +78,12 @@ def quantity(metric: str, day: date, customer: str) -> int:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_day_is_the_same_each_time_it_is_made(name: str) -> None:
-    def made() -> list[Event]:
+    def generate_events() -> list[Event]:
         return list(events_on(BY_NAME[name], LAST))
 
-    assert made() == made()
-    assert all(event.quantity > 0 for event in made())
-    assert all(0 <= event.second < 86_400 for event in made())
+    assert generate_events() == generate_events()
+    assert all(event.quantity > 0 for event in generate_events())
+    assert all(0 <= event.second < 86_400 for event in generate_events())
 
 
 def test_a_day_fits_into_one_push() -> None:
@@ -124,10 +124,10 @@ def test_the_lake_holds_what_the_generator_made(lumenly: Account) -> None:
     began = time.perf_counter()
     count = bring(lumenly)
     seconds = time.perf_counter() - began
-    assert stored(lumenly) == generated(FIRST, LAST)
-    found = queries.data_range(lumenly, Kind.USAGE)
-    assert found is not None
-    assert (found.first_day, found.last_day, found.rows) == (FIRST, LAST, count)
+    assert stored(lumenly) == generated_sums(FIRST, LAST)
+    data_range = queries.data_range(lumenly, Kind.USAGE)
+    assert data_range is not None
+    assert (data_range.first_day, data_range.last_day, data_range.rows) == (FIRST, LAST, count)
     live = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE, account=lumenly, retired_at=None)
     assert sorted(segment.month for segment in live) == [date(2026, month, 1) for month in (9, 10, 11)]
     print(f"load_usage: {count:,} events in {seconds:.1f} s")  # noqa: T201 measured, not asserted: machines differ
@@ -137,7 +137,7 @@ def test_the_meter_of_each_month_is_what_the_lake_holds_of_it(lumenly: Account) 
     count = bring(lumenly)
     bring(lumenly)
     live = LakeSegment.objects.unscoped().filter(kind=Kind.USAGE, account=lumenly, retired_at=None)
-    metered = metered_by_month(lumenly)
+    metered = metered_events_by_month(lumenly)
     assert metered == {segment.month: segment.rows for segment in live}
     assert sum(metered.values()) == count
 
@@ -190,14 +190,14 @@ def test_a_later_load_adds_the_days_since_and_keeps_what_was_pushed(lumenly: Acc
         len(list(events_on(metric, day))) for metric in METRICS for day in (LAST, LAST - timedelta(1))
     )
     assert bring(lumenly) == expected
-    assert stored(lumenly) == {**generated(FIRST, LAST), ("seats", "mine"): 10}
+    assert stored(lumenly) == {**generated_sums(FIRST, LAST), ("seats", "mine"): 10}
 
 
 def test_a_day_that_is_missing_in_the_middle_is_filled(lumenly: Account) -> None:
     bring(lumenly, FIRST, date(2026, 9, 30))
     bring(lumenly, date(2026, 11, 1), LAST)
     bring(lumenly)
-    assert stored(lumenly) == generated(FIRST, LAST)
+    assert stored(lumenly) == generated_sums(FIRST, LAST)
 
 
 def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None:
@@ -211,13 +211,13 @@ def test_a_changed_aggregation_and_a_changed_name_stay(lumenly: Account) -> None
 
 @pytest.mark.django_db
 def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> None:
-    said = load(months=2)
+    output = load(months=2)
     account = Account.objects.get(slug="lumenly")
     first = date(2026, 10, 1)
-    found = queries.data_range(account, Kind.USAGE)
-    assert found is not None
-    assert (found.first_day, found.last_day) == (first, LAST)
-    assert f"{found.rows:,} usage events added" in said
+    data_range = queries.data_range(account, Kind.USAGE)
+    assert data_range is not None
+    assert (data_range.first_day, data_range.last_day) == (first, LAST)
+    assert f"{data_range.rows:,} usage events added" in output
     used = authenticate_usage_key(handout(own_var)["usage_key"])
     assert used is not None
     with account_scope(account):
@@ -229,9 +229,9 @@ def test_load_demo_brings_usage_its_key_and_the_customer_key(own_var: Path) -> N
     assert queries.data_range(labs, Kind.USAGE) is None
     assert not Customer.objects.unscoped().filter(account=labs).exists()
 
-    given = (own_var / "demo.json").read_bytes()
+    handout_bytes = (own_var / "demo.json").read_bytes()
     assert "0 cost lines imported, 0 usage events added" in load(months=2)
-    assert (own_var / "demo.json").read_bytes() == given
+    assert (own_var / "demo.json").read_bytes() == handout_bytes
 
 
 def test_thirteen_whole_months_and_this_one_are_loaded() -> None:

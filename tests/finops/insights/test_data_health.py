@@ -108,7 +108,7 @@ def test_many_connections_are_cut_and_it_is_said(acme: Account) -> None:
     assert health.truncated == "50 of 53 connections are listed, the unhealthy ones first."
 
 
-def delivered(account: Account, source: CostSource, day: date, *months: str) -> None:
+def add_delivery(account: Account, source: CostSource, day: date, *months: str) -> None:
     at = datetime(day.year, day.month, day.day, 6, tzinfo=UTC)
     CostImport.objects.create(
         account=account, source=source, file_name="bill", status="done", months=list(months), finished_at=at
@@ -118,38 +118,38 @@ def delivered(account: Account, source: CostSource, day: date, *months: str) -> 
 def test_the_next_delivery_is_expected_by_the_rhythm_of_the_past(acme: Account) -> None:
     source = add_source(acme, [cost(date(2026, 3, 18), 1)], name="Daily")
     for day in (15, 16, 17, 18):
-        delivered(acme, source, date(2026, 3, day), "2026-03")
+        add_delivery(acme, source, date(2026, 3, day), "2026-03")
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert found.last_success_at == datetime(2026, 3, 18, 6, tzinfo=UTC)
-    assert found.expected_by == datetime(2026, 3, 19, 18, tzinfo=UTC)
-    assert found.overdue
-    assert "A delivery was expected by 2026-03-19 18:00 UTC." in found.reason
-    assert found.what_to_do
+    assert connection.last_success_at == datetime(2026, 3, 18, 6, tzinfo=UTC)
+    assert connection.expected_by == datetime(2026, 3, 19, 18, tzinfo=UTC)
+    assert connection.overdue
+    assert "A delivery was expected by 2026-03-19 18:00 UTC." in connection.reason
+    assert connection.what_to_do
 
 
 def test_two_deliveries_are_no_rhythm_and_it_says_so(acme: Account) -> None:
     source = add_source(acme, [cost(date(2026, 3, 18), 1)])
     for day in (17, 18):
-        delivered(acme, source, date(2026, 3, day), "2026-03")
+        add_delivery(acme, source, date(2026, 3, day), "2026-03")
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert (found.expected_by, found.overdue) == (None, False)
-    assert "Fewer than 3 deliveries on different days" in found.expected_reason
+    assert (connection.expected_by, connection.overdue) == (None, False)
+    assert "Fewer than 3 deliveries on different days" in connection.expected_reason
 
 
 def test_a_finished_month_that_comes_again_is_restated(acme: Account) -> None:
     source = add_source(acme, [cost(date(2026, 3, 19), 1)])
-    delivered(acme, source, date(2026, 2, 20), "2026-01", "2026-02")
-    delivered(acme, source, date(2026, 3, 2), "2026-02")
-    delivered(acme, source, date(2026, 3, 9), "2026-01", "2026-02", "2026-03")
-    delivered(acme, source, date(2026, 3, 12), "2026-02", "2026-03")
+    add_delivery(acme, source, date(2026, 2, 20), "2026-01", "2026-02")
+    add_delivery(acme, source, date(2026, 3, 2), "2026-02")
+    add_delivery(acme, source, date(2026, 3, 9), "2026-01", "2026-02", "2026-03")
+    add_delivery(acme, source, date(2026, 3, 12), "2026-02", "2026-03")
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert [(each.month, each.times, each.last_day) for each in found.restated_months] == [
+    assert [(each.month, each.times, each.last_day) for each in connection.restated_months] == [
         ("2026-02", 2, date(2026, 3, 12)),
         ("2026-01", 1, date(2026, 3, 9)),
     ]
@@ -160,19 +160,19 @@ def test_days_and_months_without_lines_are_gaps(acme: Account) -> None:
     days += [date(2026, 3, day) for day in range(1, 20)]
     add_source(acme, [cost(date(2025, 12, 5), 1), *(cost(day, 1) for day in days)])
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert found.missing_months == ["2026-01"]
-    assert found.gaps == []  # since December most days are missing: that is no daily source
+    assert connection.missing_months == ["2026-01"]
+    assert connection.gaps == []  # since December most days are missing: that is no daily source
 
 
 def test_a_daily_source_is_told_its_missing_days(acme: Account) -> None:
     days = [date(2026, 2, day) for day in range(1, 29) if day not in (10, 11, 20)]
     add_source(acme, [cost(day, 1) for day in [*days, *(date(2026, 3, day) for day in range(1, 20))]])
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert [(gap.start_date.day, gap.end_date.day) for gap in found.gaps] == [(10, 11), (20, 20)]
+    assert [(gap.start_date.day, gap.end_date.day) for gap in connection.gaps] == [(10, 11), (20, 20)]
 
 
 def test_a_source_with_a_line_a_month_has_no_gaps(acme: Account) -> None:
@@ -184,11 +184,11 @@ def test_a_source_with_a_line_a_month_has_no_gaps(acme: Account) -> None:
 def test_usage_sources_stand_beside_cost_sources(acme: Account, cast: Cast) -> None:
     source = create_usage_source(account=acme, actor=cast.actor, name="Shop")
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert (found.kind, found.name, found.status) == ("usage", "Shop", "no_data")
-    assert found.what_to_do == "Generate its API key and push."
-    assert found.page == f"connections/usage/{source.pk}/"
+    assert (connection.kind, connection.name, connection.status) == ("usage", "Shop", "no_data")
+    assert connection.what_to_do == "Generate its API key and push."
+    assert connection.page == f"connections/usage/{source.pk}/"
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,9 @@ def test_a_usage_source_that_mostly_rejects_is_failing(
         rejected=rejected,
     )
 
-    (found,) = data_health(acme).connections
+    (connection,) = data_health(acme).connections
 
-    assert found.status == status
+    assert connection.status == status
 
 
 def test_the_page_lists_every_connection_and_exports_it(acme: Account, cast: Cast) -> None:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.scoping import account_scope
 from finops import health
 from finops.insights.data_health.queries import data_health
-from finops.lake.flushing import flush_if_due
+from finops.lake.flush_scheduler import flush_if_due
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import Event, push
@@ -31,14 +31,14 @@ def test_data_health_says_since_when_and_why_usage_is_stuck(
     with clock.frozen(noon + timedelta(minutes=15)):
         flush_if_due(cast.account)
     with clock.frozen(noon + timedelta(hours=3)), account_scope(cast.account):
-        found = data_health(cast.account)
-    assert found.summary.endswith("Moving usage to the lake is stuck.")
-    said = (
+        health = data_health(cast.account)
+    assert health.summary.endswith("Moving usage to the lake is stuck.")
+    reason = (
         "Usage events are accepted and counted, but have not been moved to the lake since 2026-03-20 12:15 UTC: Not a "
         "directory. Nothing is lost, and it is tried again by itself; if it stays so, the operator of this server must "
         "look into it."
     )
-    assert found.warnings == [said]
+    assert health.warnings == [reason]
     with account_scope(cast.other_account):
         assert data_health(cast.other_account).warnings == []
 

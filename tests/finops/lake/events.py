@@ -85,7 +85,7 @@ def store(account: Account, events: Sequence[Event], *, source_id: int = 1) -> N
 def flush(account: Account, *, source_id: int = 1) -> int:
     """Move what waits into one segment, in one transaction; how many events moved."""
     with transaction.atomic():
-        found = [
+        result = [
             Event(
                 row["quantity"],
                 row["event_time"],
@@ -98,8 +98,8 @@ def flush(account: Account, *, source_id: int = 1) -> int:
             if row["source"] == str(source_id)
         ]
         inbox.discard(account_id=account.pk, source_id=source_id)
-        store(account, found, source_id=source_id)
-    return len(found)
+        store(account, result, source_id=source_id)
+    return len(result)
 
 
 def waiting_rows(account: Account | None = None) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ def waiting_rows(account: Account | None = None) -> list[dict[str, Any]]:
             "SELECT payload, size, events FROM lake_usageinbox WHERE account_id = coalesce(%s, account_id)",
             [account.pk if account else None],
         )
-        values = [inbox.stored(row) for row in cursor.fetchall()]
+        values = [inbox.payload_of_row(row) for row in cursor.fetchall()]
     rows: list[dict[str, Any]] = payload.decode(values).to_pylist()
     return rows
 

@@ -44,8 +44,8 @@ def push(file: Path) -> None:
 
 def flush(file: Path) -> None:
     """Flush and merge, and write down how often it worked."""
+    from finops.lake.compaction import merge_usage
     from finops.lake.flush import flush_usage
-    from finops.lake.merge import merge_usage
 
     account = _account()
 
@@ -66,9 +66,9 @@ def count(file: Path) -> None:
     from tests.finops.lake.events import ask
 
     rows = ask(_account(), lambda usage: usage.select("batch", "position").distinct())
-    found = ask(_account(), lambda usage: usage.select("batch", "position"))
-    assert len(rows) == len(found), "an event counts twice"
-    file.write_text(json.dumps(Counter(row["batch"] for row in found)))
+    table = ask(_account(), lambda usage: usage.select("batch", "position"))
+    assert len(rows) == len(table), "an event counts twice"
+    file.write_text(json.dumps(Counter(row["batch"] for row in table)))
 
 
 def _account() -> Any:

@@ -18,24 +18,24 @@ from typing import Any
 import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from finops.lake import flush, locks, merge, rewriting, segments, storage, voiding
+from finops.lake import compaction, flush, locks, segment_rewriter, segments, storage, usage_removal
 
 STEPS: list[tuple[Any, str]] = [
     (locks, "lock_usage"),
-    (locks, "try_lock_merging"),
-    (flush, "_taken"),
-    (flush, "name_usage"),
-    (merge, "_due"),
-    (merge, "retire"),
-    (merge, "name_usage"),
-    (voiding, "_remove_waiting"),
-    (voiding, "retire"),
-    (voiding, "name_usage"),
-    (rewriting, "rows_of_batch"),
-    (rewriting, "_rows"),
+    (locks, "try_lock_compaction"),
+    (flush, "_take_chunk"),
+    (flush, "insert_usage_rows"),
+    (compaction, "_due_segments"),
+    (compaction, "retire"),
+    (compaction, "insert_usage_rows"),
+    (usage_removal, "_remove_waiting"),
+    (usage_removal, "retire"),
+    (usage_removal, "insert_usage_rows"),
+    (segment_rewriter, "rows_of_batch"),
+    (segment_rewriter, "_rows"),
     (segments, "_write"),
     (segments, "sha256"),
-    (segments, "_name"),
+    (segments, "_insert_manifest_rows"),
     (storage.Storage, "new_file"),
     (storage.LocalStorage, "put"),
     (storage, "_fsync"),
@@ -61,10 +61,10 @@ def watching(at: Callable[[str], None]) -> Iterator[None]:
 
 def _between(tell: Callable[[str], None], step: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(step)
-    def told(*args: Any, **kwargs: Any) -> Any:
+    def traced(*args: Any, **kwargs: Any) -> Any:
         tell(f"before {name}")
         result = step(*args, **kwargs)
         tell(f"after {name}")
         return result
 
-    return told
+    return traced

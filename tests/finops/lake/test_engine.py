@@ -26,7 +26,7 @@ from finops.lake.models import LakeSegment
 from finops.lake.schema import Kind
 from finops.lake.storage import storage
 from finops.lib.errors import UserError
-from finops.lib.time_limit import limited
+from finops.lib.time_limit import limit_time
 from tests.cast import Cast
 from tests.finops.lake.facts import EVER, FEBRUARY, JANUARY, as_dict, ask, by, line, store, total
 
@@ -262,8 +262,8 @@ def test_a_stream_is_interrupted_at_the_end_of_its_task(sql: str) -> None:
     """Before its first batch, and after it."""
     with (
         pytest.raises(engine.LakeTimeout, match="longer than it may"),
-        limited(0.3),
-        engine.reading([], lambda _files: sql) as batches,
+        limit_time(0.3),
+        engine.read_batches([], lambda _files: sql) as batches,
     ):
         for _batch in batches:
             pass

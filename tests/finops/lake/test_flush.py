@@ -56,7 +56,7 @@ def test_every_column_of_every_event_is_the_same_after_the_flush(cast: Cast) -> 
     before = rows(cast.account, "plan", "Plan")
     flushed = flush_usage(cast.account)
     assert rows(cast.account, "plan", "Plan") == before
-    assert (flushed.events, flush.waiting(cast.account)) == (251, 0)
+    assert (flushed.events, flush.count_pending(cast.account)) == (251, 0)
     assert len(before) == 251
 
 
@@ -88,8 +88,8 @@ def test_any_text_is_the_same_after_the_flush(cast: Cast) -> None:
 
 def test_an_empty_inbox_makes_no_segment(cast: Cast) -> None:
     push(cast.other_account, [Event()])
-    assert flush_usage(cast.account) == flush.Flushed(0, 0, frozenset())
-    assert flush.waiting(cast.other_account) == 1
+    assert flush_usage(cast.account) == flush.FlushResult(0, 0, frozenset())
+    assert flush.count_pending(cast.other_account) == 1
     assert by(cast.other_account, "metric") == {"calls": 1}
 
 
@@ -140,7 +140,7 @@ def test_a_long_inbox_moves_in_chunks_of_bounded_size(cast: Cast, monkeypatch: p
         push(cast.account, [Event(Decimal(n), dimensions={"k": "x" * 250})])
     assert flush_usage(cast.account).segments == 3
     assert by(cast.account, "metric") == {"calls": 4_950 + 45}
-    assert flush.waiting(cast.account) == 0
+    assert flush.count_pending(cast.account) == 0
 
 
 def test_an_event_larger_than_a_chunk_moves_all_the_same(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +209,7 @@ def test_what_the_storage_refuses_waits_on_and_leaves_no_file(
         with pytest.raises(OSError, match="No space"):
             flush_usage(cast.account)
     assert list(stored(cast.account)) == []
-    assert (flush.waiting(cast.account), live(cast.account)) == (2, [])
+    assert (flush.count_pending(cast.account), live(cast.account)) == (2, [])
     assert by(cast.account, "metric") == {"calls": 3}
     assert flush_usage(cast.account).events == 2
     assert by(cast.account, "metric") == {"calls": 3}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.lake import payload
-from finops.lake.payload import FEW_EVENTS, InboxEvent, Payload, Stored, decode, encode
+from finops.lake.payload import FEW_EVENTS, InboxEvent, Payload, StoredPayload, decode, encode
 
 NOW = datetime(2026, 11, 21, 3, 0, 0, 7, tzinfo=UTC)
 BATCH = uuid.UUID("6f9619ff-8b86-4d01-b42d-00cf4fc964ff")
@@ -57,8 +57,8 @@ def encoded(given_: list[InboxEvent]) -> Payload:
     return encode(source_id=7, batch=BATCH, received_at=NOW, events=given_)
 
 
-def stored(*values: Payload) -> list[Stored]:
-    return [Stored(value.data, value.size, value.events) for value in values]
+def stored(*values: Payload) -> list[StoredPayload]:
+    return [StoredPayload(value.data, value.size, value.events) for value in values]
 
 
 def as_row(event: InboxEvent) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_values_of_rows_joined_are_rows_again_and_stand_beside_record_batches() 
     one, two, many = (encoded(some(count, customer_id=f"c{count}")) for count in (1, 2, FEW_EVENTS))
     assert (one.size, two.size) == (None, None)
     assert many.size
-    joined = Stored(one.data + two.data, None, 3)
+    joined = StoredPayload(one.data + two.data, None, 3)
     found = decode([*stored(many), joined])
     assert found.column("customer_id").to_pylist() == [*["c32"] * FEW_EVENTS, "c1", "c2", "c2"]
 
@@ -129,6 +129,9 @@ def test_a_quantity_that_no_segment_holds_is_refused_at_once(count: int) -> None
 
 def test_values_that_wait_during_an_upgrade_can_still_be_read() -> None:
     """Bytes as an earlier version wrote them. When this fails, a migration must convert what waits."""
-    rows, batch = Stored(bytes.fromhex(ROWS), None, 2), Stored(bytes.fromhex(RECORD_BATCH), 3904, 32)
+    rows, batch = (
+        StoredPayload(bytes.fromhex(ROWS), None, 2),
+        StoredPayload(bytes.fromhex(RECORD_BATCH), 3904, 32),
+    )
     assert decode([rows]).to_pylist() == [as_row(event) for event in some(2)]
     assert decode([batch]).to_pylist() == [as_row(event) for event in some(32)]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from finops.lake import sorted_files
-from finops.lake.sorted_files import rows_in_order
+from finops.lake.sorted_files import merge_sorted_files
 
 ORDER = ("metric", "day", "customer_id")
 SCHEMA = pa.schema(
@@ -56,7 +56,7 @@ def written(file: Path, rows: list[Row], *, first: int = 0, with_key: bool = Tru
 
 
 def read(files: list[Path]) -> pa.Table:
-    return pa.Table.from_batches(rows_in_order(files, SCHEMA, ORDER), SCHEMA)
+    return pa.Table.from_batches(merge_sorted_files(files, SCHEMA, ORDER), SCHEMA)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
@@ -64,7 +64,7 @@ def read(files: list[Path]) -> pa.Table:
 def test_all_rows_of_all_files_come_in_order_with_all_their_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[tuple[list[Row], bool]]
 ) -> None:
-    monkeypatch.setattr(sorted_files, "HELD_CELLS", 0)
+    monkeypatch.setattr(sorted_files, "BUFFERED_CELLS", 0)
     monkeypatch.setattr(sorted_files, "LEAST_ROWS", 3)
     expected: dict[int, tuple[Any, ...]] = {}
     paths = []
@@ -81,7 +81,7 @@ def test_all_rows_of_all_files_come_in_order_with_all_their_values(
 
 
 def test_of_a_file_that_is_not_sorted_no_row_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorted_files, "HELD_CELLS", 0)
+    monkeypatch.setattr(sorted_files, "BUFFERED_CELLS", 0)
     monkeypatch.setattr(sorted_files, "LEAST_ROWS", 2)
     falling = [(f"m{9 - at % 10}", FIRST + timedelta(days=-at % 5), f"c{at % 3}") for at in range(40)]
     files = [
@@ -100,7 +100,7 @@ def test_memory_does_not_grow_with_the_rows_of_the_files(tmp_path: Path) -> None
         line: list[Row] = [("calls", FIRST + timedelta(days=at * 20 // rows), "c" * 40) for at in range(rows)]
         files = [written(tmp_path / f"{rows}-{n}.parquet", line, group=20_000) for n in range(4)]
         before = int(pa.total_allocated_bytes())
-        return max(int(pa.total_allocated_bytes()) - before for _ in rows_in_order(files, SCHEMA, ORDER))
+        return max(int(pa.total_allocated_bytes()) - before for _ in merge_sorted_files(files, SCHEMA, ORDER))
 
     assert most(240_000) < 1.3 * most(60_000)
 

@@ -21,11 +21,11 @@ import pytest
 from django.db import connection
 
 from accounts.models import Account
-from finops.lake import engine, rewriting
+from finops.lake import engine, segment_rewriter
+from finops.lake.compaction import CompactionResult, merge_usage, tidy_usage
 from finops.lake.flush import flush_usage
-from finops.lake.merge import Merged, merge_usage, tidy_usage
 from finops.lake.storage import storage
-from finops.lake.voiding import void_batch
+from finops.lake.usage_removal import void_batch
 from tests.cast import Cast
 from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
 from tests.finops.lake.steps import watching
@@ -154,7 +154,7 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
         batches[push(cast.account, [Event()])] = 1
         flush_usage(cast.account)
     wrong = next(iter(batches))
-    rewrite, merging = rewriting.rewrite, threading.get_ident()
+    rewrite, merging = segment_rewriter.rewrite, threading.get_ident()
     written: list[str] = []
     first, last = ALWAYS
 
@@ -172,11 +172,11 @@ def test_a_merge_that_a_void_overtakes_is_thrown_away_and_done_again(
                 )
             return new
 
-        monkeypatch.setattr(rewriting, "rewrite", overtaken)
-        assert merge_usage(cast.account) == Merged(0, 0)
+        monkeypatch.setattr(segment_rewriter, "rewrite", overtaken)
+        assert merge_usage(cast.account) == CompactionResult(0, 0)
     assert asked(cast.account) == _rows(batches)
     assert not any(file.path == written[0] for file in storage().files())
-    assert tidy_usage(cast.account) == Merged(1, 7)
+    assert tidy_usage(cast.account) == CompactionResult(1, 7)
     assert asked(cast.account) == _rows(batches)
 
 

@@ -10,16 +10,16 @@ from decimal import Decimal
 import pytest
 
 from accounts.models import Account
-from finops.lake.flush import flush_usage, waiting
-from finops.lake.merge import tidy_usage
+from finops.lake.compaction import tidy_usage
+from finops.lake.flush import count_pending, flush_usage
+from finops.lake.garbage_collection import sweep
 from finops.lake.models import LakeSegment
 from finops.lake.storage import SPOOL, storage
-from finops.lake.sweeping import sweep
-from finops.lake.voiding import void_batch
+from finops.lake.usage_removal import void_batch
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.lake.events import ALWAYS, NOON, Event, ask, push
-from tests.finops.lake.killing import Workers, workers
+from tests.finops.lake.process_kills import Workers, workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +67,7 @@ def test_a_flush_killed_at_any_step_moves_all_or_nothing(cast: Cast, worker_make
     batches = [push(cast.account, two_months())]
 
     def kill(step: int) -> str:
-        if not waiting(cast.account):  # the last one was killed after its commit
+        if not count_pending(cast.account):  # the last one was killed after its commit
             batches.append(push(cast.account, two_months()))
         return worker_maker.killed_at(step, "flush", cast.account.pk)
 

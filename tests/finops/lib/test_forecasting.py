@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from finops.lib.forecasting import MODEL, SMOOTH, TRENDING, Forecast, Unforecastable, forecast
 from finops.lib.forecasting.backtest import Trial, spread_of
-from finops.lib.forecasting.model import day_of, fitted
+from finops.lib.forecasting.model import day_of, fit_model
 from finops.lib.holidays import holidays_of
 from finops.lib.periods import DateRange
 
@@ -136,7 +136,7 @@ def test_a_level_that_moves_keeps_that_of_the_last_days() -> None:
 
 def test_a_guess_never_narrows_what_the_trials_show() -> None:
     days = [day_of(day(index)) for index in range(100)]
-    quiet = fitted([100.0 + (index % 2) for index in range(100)], days)
+    quiet = fit_model([100.0 + (index % 2) for index in range(100)], days)
     trials = [
         Trial(
             errors={30: 30 * 12.0},
@@ -147,7 +147,7 @@ def test_a_guess_never_narrows_what_the_trials_show() -> None:
         )
         for _ in range(20)
     ]
-    half = NormalDist().inv_cdf(0.9) * spread_of(quiet, trials, 0.8, known=100).of_total(1, 1)
+    half = NormalDist().inv_cdf(0.9) * spread_of(quiet, trials, 0.8, history_days=100).of_total(1, 1)
     assert half >= 12.0 - 1e-9
 
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from finops.lib.errors import nearest, unknown_value
-from finops.lib.money import ratio, rounded
+from finops.lib.errors import nearest_choices, unknown_value
+from finops.lib.money import ratio, round_amount
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from finops.lib.money import ratio, rounded
     ],
 )
 def test_amounts_round_half_to_even_at_six_places(amount: str, shown: str | None) -> None:
-    assert str(rounded(Decimal(amount))) == (shown or "12345678901234567890.500000")
+    assert str(round_amount(Decimal(amount))) == (shown or "12345678901234567890.500000")
 
 
 def test_a_ratio_over_nothing_is_unknown() -> None:
@@ -36,8 +36,8 @@ def test_an_unknown_value_says_what_was_meant() -> None:
 
 
 def test_nearest_finds_parts_of_names() -> None:
-    assert nearest("ec2", ["AmazonEC2", "AmazonS3"]) == ["AmazonEC2"]
-    assert nearest("", ["AmazonEC2"]) == []
+    assert nearest_choices("ec2", ["AmazonEC2", "AmazonS3"]) == ["AmazonEC2"]
+    assert nearest_choices("", ["AmazonEC2"]) == []
 
 
 def test_no_thread_rounds_a_sum_of_the_lakes_widest_amounts() -> None:

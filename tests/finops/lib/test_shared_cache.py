@@ -19,7 +19,7 @@ def away(settings: Settings) -> None:
             "LOCATION": f"redis://127.0.0.1:{free_port()}/0",
         }
     }
-    shared_cache._outage._until = 0.0
+    shared_cache._breaker._until = 0.0
 
 
 def test_while_redis_is_away_a_process_caches_for_itself(away: None) -> None:

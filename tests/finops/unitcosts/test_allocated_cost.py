@@ -18,7 +18,7 @@ from finops.unitcosts.models import CustomerAlias
 from finops.unitcosts.queries import query_unit_cost
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import put
-from tests.finops.unitcosts.world import by_customer, fill, spent, used
+from tests.finops.unitcosts.world import by_customer, cost_line, fill, usage_event
 
 EVERY_CUSTOMER = {
     "name": "Cluster",
@@ -51,8 +51,14 @@ def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
 
 
 def test_shared_cost_reaches_customers_by_what_they_used_each_day(acme: Account) -> None:
-    lines = [spent(1, 40, "acme"), spent(1, 30), spent(2, 10), spent(3, 8), spent(1, 5, "Nobody")]
-    fill(acme, lines, [used(1, "acme", 2), used(1, "globex", 1), used(2, "globex", 4)])
+    lines = [
+        cost_line(1, 40, "acme"),
+        cost_line(1, 30),
+        cost_line(2, 10),
+        cost_line(3, 8),
+        cost_line(1, 5, "Nobody"),
+    ]
+    fill(acme, lines, [usage_event(1, "acme", 2), usage_event(1, "globex", 1), usage_event(2, "globex", 4)])
     split(acme)
 
     assert rows_of(acme) == {
@@ -68,7 +74,7 @@ def test_shared_cost_reaches_customers_by_what_they_used_each_day(acme: Account)
 
 
 def test_without_splits_nothing_is_allocated(acme: Account) -> None:
-    fill(acme, [spent(1, 40, "acme"), spent(1, 30)], [used(1, "acme", 2)])
+    fill(acme, [cost_line(1, 40, "acme"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
     split(acme)
 
     answer: Any = query_unit_cost(acme, by_customer())
@@ -78,14 +84,14 @@ def test_without_splits_nothing_is_allocated(acme: Account) -> None:
 
 
 def test_a_shared_value_that_moved_whole_is_no_row_any_more(acme: Account) -> None:
-    fill(acme, [spent(1, 40, "acme"), spent(1, 30, "cluster")], [used(1, "acme", 2)])
+    fill(acme, [cost_line(1, 40, "acme"), cost_line(1, 30, "cluster")], [usage_event(1, "acme", 2)])
     split(acme, source_value="cluster")
 
     assert rows_of(acme) == {"acme": ("matched", 40, 30, 70, 35)}
 
 
 def test_an_alias_has_its_customers_direct_cost_and_the_customer_what_is_allocated(acme: Account) -> None:
-    fill(acme, [spent(1, 40, "ACME Inc"), spent(1, 30)], [used(1, "acme", 2)])
+    fill(acme, [cost_line(1, 40, "ACME Inc"), cost_line(1, 30)], [usage_event(1, "acme", 2)])
     CustomerAlias.objects.create(account=acme, value="ACME Inc", customer_id="acme")
     split(acme)
 
@@ -93,14 +99,18 @@ def test_an_alias_has_its_customers_direct_cost_and_the_customer_what_is_allocat
 
 
 def test_one_customer_of_many_keeps_its_part(acme: Account) -> None:
-    fill(acme, [spent(1, 40, "acme"), spent(1, 30)], [used(1, "acme", 1), used(1, "globex", 2)])
+    fill(
+        acme,
+        [cost_line(1, 40, "acme"), cost_line(1, 30)],
+        [usage_event(1, "acme", 1), usage_event(1, "globex", 2)],
+    )
     split(acme)
 
     assert rows_of(acme, customers=["globex"]) == {"globex": ("matched", 0, 20, 20, 10)}
 
 
 def test_a_trend_is_after_splits_too(acme: Account) -> None:
-    fill(acme, [spent(1, 30), spent(2, 10)], [used(1, "acme", 3), used(2, "acme", 5)])
+    fill(acme, [cost_line(1, 30), cost_line(2, 10)], [usage_event(1, "acme", 3), usage_event(2, "acme", 5)])
     split(acme)
 
     answer: Any = query_unit_cost(acme, by_customer(splits="after", granularity="day"))
@@ -111,7 +121,7 @@ def test_a_trend_is_after_splits_too(acme: Account) -> None:
 
 amounts = st.decimals(min_value="-1e9", max_value="1e9", places=18, allow_nan=False)
 lines = st.builds(
-    lambda number, amount, customer, currency: spent(number, amount, customer, currency=currency),
+    lambda number, amount, customer, currency: cost_line(number, amount, customer, currency=currency),
     st.integers(1, 4),
     amounts.map(str),
     st.sampled_from([None, None, "acme", "globex", "cluster", "nobody"]),
@@ -128,7 +138,7 @@ PROPERTY = settings(
 @PROPERTY
 @given(rows=st.lists(lines, min_size=4, max_size=30), top=st.integers(1, 5))
 def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any], top: int) -> None:
-    put(worn.account, worn, [*rows, spent(10, 0, "-", currency="USD")])
+    put(worn.account, worn, [*rows, cost_line(10, 0, "-", currency="USD")])
 
     answer = query_unit_cost(worn.account, by_customer(splits="after", top=top))
 
@@ -137,14 +147,18 @@ def test_customers_and_rest_add_up_to_the_whole(worn: CostSource, rows: list[Any
             mine = [row for row in answer.rows if row.currency == total.currency]
             assert all(row.direct_cost + row.allocated_cost == row.cost for row in mine)
             assert sum((row.cost for row in mine), Decimal(0)) == total.cost
-            asked = [row for row in rows if row["currency"] == total.currency]
-            assert total.cost == sum((row["billed_cost"] for row in asked), Decimal(0))
+            rows_of_currency = [row for row in rows if row["currency"] == total.currency]
+            assert total.cost == sum((row["billed_cost"] for row in rows_of_currency), Decimal(0))
 
 
 @pytest.fixture
 def worn(acme: Account) -> CostSource:
     """Two splits on the customer key, usage on two of four days, and a source whose lines each example replaces."""
-    fill(acme, [spent(1, 0)], [used(1, "acme", 2), used(1, "globex", "0.7"), used(2, "initech", 3)])
+    fill(
+        acme,
+        [cost_line(1, 0)],
+        [usage_event(1, "acme", 2), usage_event(1, "globex", "0.7"), usage_event(2, "initech", 3)],
+    )
     split(acme)
     targets = [{"value": value, "percent": None} for value in ("acme", "globex", "nobody")]
     split(
@@ -161,7 +175,7 @@ def worn(acme: Account) -> CostSource:
 
 
 def test_the_page_begins_with_what_is_allocated_and_shows_both(acme: Account, cast: Cast) -> None:
-    fill(acme, [spent(19, 40, "acme"), spent(19, 30)], [used(19, "acme", 2)])
+    fill(acme, [cost_line(19, 40, "acme"), cost_line(19, 30)], [usage_event(19, "acme", 2)])
     client, url = signed_in(cast.viewer), "/a/acme/unit-economics/"
     assert ">Allocated</th>" not in client.get(url).content.decode()
     split(acme)
@@ -173,5 +187,5 @@ def test_the_page_begins_with_what_is_allocated_and_shows_both(acme: Account, ca
 
     assert ">Direct</th>" in page
     assert ">Allocated</th>" in page
-    found = {row["customer id"]: (float(row["direct cost"]), float(row["allocated cost"])) for row in rows}
-    assert found["acme"] == (40, 30)
+    costs = {row["customer id"]: (float(row["direct cost"]), float(row["allocated cost"])) for row in rows}
+    assert costs["acme"] == (40, 30)

@@ -107,9 +107,9 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
     client = signed_in(cast.viewer)
 
     rows = csv_of(client, usage_metric="requests", mode="per_customer", period="last_30_days", top=10)
-    found = {(row["customer id"] or row["values"], row["currency"]): row for row in rows}
+    rows_by_key = {(row["customer id"] or row["values"], row["currency"]): row for row in rows}
 
-    assert found["globex", "USD"] | {"reason": ""} == {
+    assert rows_by_key["globex", "USD"] | {"reason": ""} == {
         "customer id": "globex",
         "name": "Globex Corporation",
         "status": "matched",
@@ -119,12 +119,12 @@ def test_every_row_is_in_the_csv_exactly(cast: Cast, sold: Account) -> None:
         "currency": "USD",
         "cost": "30.000000000000000000",
         "usage": "10.000000000000",
-        "unit cost": found["globex", "USD"]["unit cost"],
+        "unit cost": rows_by_key["globex", "USD"]["unit cost"],
         "reason": "",
     }
-    assert float(found["globex", "USD"]["unit cost"]) == 3
+    assert float(rows_by_key["globex", "USD"]["unit cost"]) == 3
     assert (
-        found["initech", "USD"]["reason"]
+        rows_by_key["initech", "USD"]["reason"]
         == "This customer has usage, and no cost line that counts has its id."
     )
     assert {row["from"] for row in csv_of(client, usage_metric="requests", granularity="month")} >= {"all"}
@@ -152,13 +152,13 @@ def test_usage_filters_are_edited_beside_cost_filters(cast: Cast, sold: Account)
 
 def test_the_address_says_the_question_and_htmx_gets_the_result_alone(cast: Cast, sold: Account) -> None:
     client = signed_in(cast.viewer)
-    asked = {"usage_metric": "seats", "mode": "total", "period": "last_7_days"}
+    params = {"usage_metric": "seats", "mode": "total", "period": "last_7_days"}
 
-    answer = client.get(f"{PAGE}?{urlencode(asked)}", headers={"HX-Request": "true"})
+    answer = client.get(f"{PAGE}?{urlencode(params)}", headers={"HX-Request": "true"})
 
     assert answer["HX-Push-Url"] == f"{PAGE}?usage_metric=seats&mode=total&period=last_7_days"
     assert "<form" not in answer.content.decode()
-    whole = client.get(f"{PAGE}?{urlencode(asked)}").content.decode()
+    whole = client.get(f"{PAGE}?{urlencode(params)}").content.decode()
     assert re.search(r'<option value="seats" selected', whole)
     assert "&quot;usage_metric&quot;: &quot;seats&quot;" in whole
 
@@ -223,20 +223,20 @@ def test_one_click_maps_a_value_to_the_customer_most_like_it(cast: Cast, sold: A
     assert form is not None
     assert form[1] == "globex"
 
-    asked = f"{PAGE}?usage_metric=requests&mode=per_customer&period=last_30_days"
-    answer = client.post(ALIASES, {"value": "Globex Inc", "customer_id": "globex", "next": asked})
+    url = f"{PAGE}?usage_metric=requests&mode=per_customer&period=last_30_days"
+    answer = client.post(ALIASES, {"value": "Globex Inc", "customer_id": "globex", "next": url})
 
-    assert answer["Location"] == asked
-    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in text_of(client, asked)
+    assert answer["Location"] == url
+    assert "Globex Corporation globex 39.00 USD 10 3.90 USD" in text_of(client, url)
 
 
 @pytest.mark.parametrize(
     "elsewhere", ["https://evil.example/", "//evil.example/a/acme/", "/a/elsewhere/", "/a/acme/\\evil"]
 )
 def test_mapping_leads_back_to_this_account_alone(cast: Cast, sold: Account, elsewhere: str) -> None:
-    said = {"value": "Globex Inc", "customer_id": "globex", "next": elsewhere}
+    fields = {"value": "Globex Inc", "customer_id": "globex", "next": elsewhere}
 
-    location = signed_in(cast.member).post(ALIASES, said)["Location"]
+    location = signed_in(cast.member).post(ALIASES, fields)["Location"]
 
     assert location.startswith("/a/acme/")
 
@@ -298,9 +298,9 @@ def test_a_viewer_reads_and_finds_nothing_to_change(cast: Cast, sold: Account, u
 
 @pytest.mark.parametrize("url", [f"{SETTINGS}key/", ALIASES])
 def test_a_viewer_may_write_nothing(cast: Cast, sold: Account, url: str) -> None:
-    said = {"dimension": "account", "value": "Globex Inc", "customer_id": "globex"}
+    fields = {"dimension": "account", "value": "Globex Inc", "customer_id": "globex"}
 
-    assert signed_in(cast.viewer).post(url, said).status_code == 403
+    assert signed_in(cast.viewer).post(url, fields).status_code == 403
 
     with account_scope(sold):
         assert (CustomerKey.objects.get().dimension, CustomerAlias.objects.count()) == ("tag:customer", 0)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from finops.costs.queries.cost_sums import ValueCost
 from finops.unitcosts.answers import UnitCostRow
-from finops.unitcosts.queries.division import divided, per_million
-from finops.unitcosts.queries.fold import folded
-from finops.unitcosts.queries.join import Customers, Joined, Quantity, joined
+from finops.unitcosts.queries.division import divide_cost, per_million
+from finops.unitcosts.queries.fold import fold_rows
+from finops.unitcosts.queries.join import CustomerCost, Customers, Quantity, join_by_customer
 
 ABSENT = "(untagged)"
 VALUES = [ABSENT, "a", "A", "a ", "b", "b-old", "c", "ghost", "lost"]
@@ -25,8 +25,8 @@ costs = st.dictionaries(st.tuples(st.sampled_from(VALUES), st.sampled_from(["USD
 usage = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), figures)
 
 
-def rows_of(costs: dict[tuple[str, str], Decimal], usage: dict[str, Decimal]) -> list[Joined]:
-    return joined(
+def rows_of(costs: dict[tuple[str, str], Decimal], usage: dict[str, Decimal]) -> list[CustomerCost]:
+    return join_by_customer(
         [ValueCost(value, currency, amount=amount) for (value, currency), amount in costs.items()],
         {customer: Quantity(quantity) for customer, quantity in usage.items()},
         CUSTOMERS,
@@ -42,8 +42,8 @@ def test_costs_add_up_by_currency_and_every_usage_is_on_its_customer(
     rows = rows_of(costs, usage)
 
     for currency in ("USD", "EUR"):
-        found = sum((Fraction(row.cost) for row in rows if row.currency == currency), Fraction(0))
-        assert found == sum((Fraction(v) for k, v in costs.items() if k[1] == currency), Fraction(0))
+        total = sum((Fraction(row.cost) for row in rows if row.currency == currency), Fraction(0))
+        assert total == sum((Fraction(v) for k, v in costs.items() if k[1] == currency), Fraction(0))
     assert {row.customer_id: row.usage.whole for row in rows if row.usage} == usage
     assert all(row.customer_id is not None for row in rows if row.usage)
 
@@ -54,16 +54,16 @@ def test_each_row_is_one_owner_with_the_status_that_it_has(
 ) -> None:
     rows = rows_of(costs, usage)
 
-    wanted: dict[tuple[str, str], str] = {}
+    expected: dict[tuple[str, str], str] = {}
     for value, currency in costs:
         owner = OWNER.get(value)
         status = "no_customer" if value == ABSENT else "unknown_customer"
-        known = "matched" if owner in usage else "no_usage"
-        wanted[owner or f"?{value}", currency] = known if owner else status
-    paid = {owner for owner, _currency in wanted}
-    wanted |= {(customer, "USD"): "no_cost" for customer in usage if customer not in paid}
-    assert {(row.customer_id or f"?{row.values[0]}", row.currency): row.status for row in rows} == wanted
-    assert len(rows) == len(wanted)
+        owner_status = "matched" if owner in usage else "no_usage"
+        expected[owner or f"?{value}", currency] = owner_status if owner else status
+    paid = {owner for owner, _currency in expected}
+    expected |= {(customer, "USD"): "no_cost" for customer in usage if customer not in paid}
+    assert {(row.customer_id or f"?{row.values[0]}", row.currency): row.status for row in rows} == expected
+    assert len(rows) == len(expected)
 
 
 @given(costs, usage)
@@ -85,23 +85,23 @@ def test_folding_keeps_every_cent_and_every_unit(
 ) -> None:
     every = [_row(f"c{place}", cost, usage) for place, (cost, usage) in enumerate(rows)]
 
-    found = folded(folded(every, keep + 3), keep)
+    rows_kept = fold_rows(fold_rows(every, keep + 3), keep)
 
-    assert sum((Fraction(row.cost) for row in found), Fraction(0)) == sum(
+    assert sum((Fraction(row.cost) for row in rows_kept), Fraction(0)) == sum(
         (Fraction(c) for c, _u in rows), Fraction(0)
     )
-    used = [Fraction(row.usage) for row in found if row.usage is not None]
+    used = [Fraction(row.usage) for row in rows_kept if row.usage is not None]
     assert sum(used, Fraction(0)) == sum((Fraction(u) for _c, u in rows if u is not None), Fraction(0))
-    assert sum(row.other_rows or 1 for row in found) == len(rows)
-    assert len(found) <= 2 * (keep + 1)
-    for row in found:
+    assert sum(row.other_rows or 1 for row in rows_kept) == len(rows)
+    assert len(rows_kept) <= 2 * (keep + 1)
+    for row in rows_kept:
         assert (row.unit_cost is None) == bool(row.reason)
         if row.unit_cost is not None and row.usage:
-            assert row.unit_cost == divided(row.cost, row.usage)[0]
+            assert row.unit_cost == divide_cost(row.cost, row.usage)[0]
 
 
 def _row(customer: str, cost: Decimal, usage: Decimal | None) -> UnitCostRow:
-    unit_cost, reason = divided(cost, usage, unused="unused")
+    unit_cost, reason = divide_cost(cost, usage, unused="unused")
     return UnitCostRow(
         customer_id=customer,
         status="matched" if usage is not None else "no_usage",
@@ -117,12 +117,12 @@ def _row(customer: str, cost: Decimal, usage: Decimal | None) -> UnitCostRow:
 
 @given(figures, st.decimals(Decimal("0.000001"), 10**14, places=6))
 def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None:
-    found, reason = divided(cost, usage)
+    quotient, reason = divide_cost(cost, usage)
 
     assert reason == ""
-    assert found is not None
+    assert quotient is not None
     exact = Fraction(cost) / Fraction(usage)
-    assert exact == 0 == found or abs(Fraction(found) / exact - 1) <= Fraction(1, 10**37)
+    assert exact == 0 == quotient or abs(Fraction(quotient) / exact - 1) <= Fraction(1, 10**37)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_division_is_right_to_38_digits(cost: Decimal, usage: Decimal) -> None
     ],
 )
 def test_what_cannot_be_divided_says_why(cost: str | None, usage: str | None, said: str) -> None:
-    found = divided(None if cost is None else Decimal(cost), None if usage is None else Decimal(usage))
+    quotient = divide_cost(None if cost is None else Decimal(cost), None if usage is None else Decimal(usage))
 
-    assert found == (None, said)
+    assert quotient == (None, said)
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ from finops.costs.models import CostView
 from finops.costs.services import change_cost_view
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import Line
-from tests.finops.unitcosts.world import MARCH, fill, spent, used
+from tests.finops.unitcosts.world import MARCH, cost_line, fill, usage_event
 from tests.mcpserver.door import Door, mint
 
 
 @pytest.fixture
 def prepaid(acme: Account) -> Account:
-    fee = spent(1, 90, charge_category="Purchase", charge_frequency="One-Time", effective_cost=Decimal(0))
-    days: list[Line] = [spent(number, 1, effective_cost=Decimal(4)) for number in range(1, 11)]
-    fill(acme, [fee, *days], [used(number, "acme", 10) for number in range(1, 11)])
+    fee = cost_line(1, 90, charge_category="Purchase", charge_frequency="One-Time", effective_cost=Decimal(0))
+    days: list[Line] = [cost_line(number, 1, effective_cost=Decimal(4)) for number in range(1, 11)]
+    fill(acme, [fee, *days], [usage_event(number, "acme", 10) for number in range(1, 11)])
     return acme
 
 
@@ -34,21 +34,23 @@ def test_a_new_account_plans_amortized_and_spends_billed(cast: Cast, prepaid: Ac
     days = {name: str(day) for name, day in MARCH.items()}
 
     def answer(tool: str, **arguments: object) -> dict[str, object]:
-        found: dict[str, object] = door.call(tool, **arguments)["structuredContent"]
-        return found
+        content: dict[str, object] = door.call(tool, **arguments)["structuredContent"]
+        return content
 
     spend = answer("querySpend", **days)
     unit = answer("queryUnitCost", usage_metric="requests", **days)
     forecast = answer("forecastSpend")
-    made = answer("create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account")
+    budget = answer(
+        "create_budget", name="All", amount=1000, currency="USD", period="monthly", scope="account"
+    )
     listed = answer("listBudgets")
 
     assert spend["totals"][0]["amount"] == 100  # type: ignore[index]
     assert unit["totals"][0]["unit_cost"] == 0.4  # type: ignore[index]
     assert forecast["totals"][0]["actual"] == 40  # type: ignore[index]
-    assert made["budget"]["spent"] == 40  # type: ignore[index]
+    assert budget["budget"]["spent"] == 40  # type: ignore[index]
     assert listed["budgets"][0]["spent"] == 40  # type: ignore[index]
-    bases = [each["view"]["basis"] for each in (spend, unit, forecast, made, listed)]  # type: ignore[index]
+    bases = [each["view"]["basis"] for each in (spend, unit, forecast, budget, listed)]  # type: ignore[index]
     assert bases == ["billed", *["amortized"] * 4]
     assert all(each["view"]["is_account_view"] for each in (spend, unit, forecast, listed))  # type: ignore[index]
     assert answer("getAccountContext")["planning_basis"] == "amortized"
@@ -84,6 +86,6 @@ def test_an_account_from_before_keeps_its_basis(cast: Cast, acme: Account) -> No
     migration.keep_the_basis_of_today(state, None)
 
     view_model = state.get_model("costs", "CostView")
-    found = {view.account.slug: (view.basis, view.planning_basis) for view in view_model.objects.all()}
-    assert found.pop("acme") == ("amortized", "amortized")
-    assert set(found.values()) == {("billed", "billed")}
+    bases = {view.account.slug: (view.basis, view.planning_basis) for view in view_model.objects.all()}
+    assert bases.pop("acme") == ("amortized", "amortized")
+    assert set(bases.values()) == {("billed", "billed")}

@@ -13,7 +13,15 @@ from finops.lib.errors import UserError
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
-from tests.finops.unitcosts.world import asked, by_customer, day, fill, named, spent, used
+from tests.finops.unitcosts.world import (
+    by_customer,
+    cost_line,
+    day,
+    fill,
+    march_query,
+    name_customer,
+    usage_event,
+)
 from tests.ingestion.events import event
 
 
@@ -39,20 +47,25 @@ def rows_of(account: Account, **rest: Any) -> dict[str, Any]:
 
 def test_the_golden_example_of_how_we_count(acme: Account) -> None:
     lines = [
-        spent(1, 60, "acme"),
-        spent(2, 30, "globex"),
-        spent(2, 6, "Globex Inc"),
-        spent(3, 12, "old-co"),
-        spent(3, 42),
+        cost_line(1, 60, "acme"),
+        cost_line(2, 30, "globex"),
+        cost_line(2, 6, "Globex Inc"),
+        cost_line(3, 12, "old-co"),
+        cost_line(3, 42),
     ]
     fill(
         acme,
         lines,
-        [used(1, "acme", 300), used(2, "acme", 300), used(2, "globex", 90), used(3, "initech", 60)],
+        [
+            usage_event(1, "acme", 300),
+            usage_event(2, "acme", 300),
+            usage_event(2, "globex", 90),
+            usage_event(3, "initech", 60),
+        ],
     )
     CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
 
-    answer = ask(acme, asked())
+    answer = ask(acme, march_query())
     (total,) = answer.totals
 
     assert (total.cost, total.usage, total.unit_cost) == (150, 750, Decimal("0.2"))
@@ -70,9 +83,9 @@ def test_the_golden_example_of_how_we_count(acme: Account) -> None:
 
 
 def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")])
+    fill(acme, [cost_line(1, 60, "acme")])
 
-    answer = ask(acme, asked("orders"))
+    answer = ask(acme, march_query("orders"))
     (total,) = answer.totals
 
     assert (total.cost, total.currency, total.usage, total.unit_cost) == (60, "USD", None, None)
@@ -84,25 +97,25 @@ def test_before_any_usage_the_unit_cost_is_null_with_cost_currency_and_reason(ac
 
 
 def test_a_metric_that_is_yet_to_be_pushed_is_null_and_a_misspelt_one_is_an_error(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 3)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
 
-    (total,) = ask(acme, asked("seats")).totals
+    (total,) = ask(acme, march_query("seats")).totals
     assert total.unit_cost is None
     assert "No usage event has named the metric 'seats'; the account has 'requests'" in total.reason
 
     with pytest.raises(UserError) as refused:
-        ask(acme, asked("reqeusts"))
+        ask(acme, march_query("reqeusts"))
     assert refused.value.message == (
         "usage_metric: 'reqeusts' is not known. Nearest: 'requests'. getAccountContext lists them."
     )
     with pytest.raises(UserError, match="Give usage_metric, what the cost is divided by"):
-        ask(acme, asked(""))
+        ask(acme, march_query(""))
 
 
 def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 3)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 3)])
 
-    answer = ask(acme, asked("Requests"))
+    answer = ask(acme, march_query("Requests"))
 
     assert (answer.usage_metric, answer.totals[0].unit_cost) == ("requests", 20)
     assert "Usage metric 'Requests' was read as 'requests'." in answer.warnings
@@ -116,7 +129,7 @@ def test_a_metric_in_another_case_is_read_kindly_and_said(acme: Account) -> None
 def test_usage_that_cannot_divide_gives_null_and_says_why(
     acme: Account, quantities: list[str], said: str
 ) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", each) for each in quantities])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", each) for each in quantities])
 
     answer = ask(acme, by_customer())
 
@@ -132,25 +145,25 @@ def test_usage_that_cannot_divide_gives_null_and_says_why(
 def test_credits_count_as_the_view_says_and_are_shown_inside(
     acme: Account, credit: str, unit_cost: str
 ) -> None:
-    lines = [spent(1, 60, "acme"), spent(2, credit, "acme", charge_category="Credit")]
-    fill(acme, lines, [used(1, "acme", 10)])
+    lines = [cost_line(1, 60, "acme"), cost_line(2, credit, "acme", charge_category="Credit")]
+    fill(acme, lines, [usage_event(1, "acme", 10)])
 
-    (total,) = ask(acme, asked()).totals
+    (total,) = ask(acme, march_query()).totals
     assert total.unit_cost == Decimal(unit_cost)
     assert [(part.part, part.amount) for part in total.inside] == [("credits", Decimal(credit))]
 
-    (without,) = ask(acme, asked(charge_categories=["Usage"])).totals
+    (without,) = ask(acme, march_query(charge_categories=["Usage"])).totals
     assert (without.unit_cost, without.left_out_amount) == (6, Decimal(credit))
     assert without.cost + without.left_out_amount == total.cost
 
 
 def test_two_currencies_are_never_added(acme: Account) -> None:
     lines = [
-        spent(1, 60, "acme"),
-        spent(1, 30, "acme", currency="EUR"),
-        spent(1, 8, "globex", currency="EUR"),
+        cost_line(1, 60, "acme"),
+        cost_line(1, 30, "acme", currency="EUR"),
+        cost_line(1, 8, "globex", currency="EUR"),
     ]
-    fill(acme, lines, [used(1, "acme", 10), used(1, "globex", 4), used(1, "initech", 6)])
+    fill(acme, lines, [usage_event(1, "acme", 10), usage_event(1, "globex", 4), usage_event(1, "initech", 6)])
 
     answer = ask(acme, by_customer())
 
@@ -158,22 +171,26 @@ def test_two_currencies_are_never_added(acme: Account) -> None:
         ("USD", 60, 20, 3),
         ("EUR", 38, 20, Decimal("1.9")),
     ]
-    found = [
+    rows = [
         (row.customer_id, row.currency, row.cost, row.usage, row.unit_cost)
         for row in answer.rows
         if row.customer_id
     ]
-    assert found == [
+    assert rows == [
         ("acme", "USD", 60, 10, 6),
         ("initech", "USD", 0, 6, None),
         ("acme", "EUR", 30, 10, 3),
         ("globex", "EUR", 8, 4, 2),
     ]
-    assert any("one unit costs all of these" in said for said in answer.warnings)
+    assert any("one unit costs all of these" in warning for warning in answer.warnings)
 
 
 def test_only_exactly_the_same_id_matches(acme: Account) -> None:
-    fill(acme, [spent(1, 10, "Acme"), spent(1, 20, "acme"), spent(1, 30, "acme ")], [used(1, "acme", 10)])
+    fill(
+        acme,
+        [cost_line(1, 10, "Acme"), cost_line(1, 20, "acme"), cost_line(1, 30, "acme ")],
+        [usage_event(1, "acme", 10)],
+    )
 
     assert rows_of(acme) == {
         "acme": ("matched", 20, 10, 2),
@@ -183,8 +200,8 @@ def test_only_exactly_the_same_id_matches(acme: Account) -> None:
 
 
 def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -> None:
-    fill(acme, [spent(1, 10, "Acme Inc."), spent(1, 20, "acme")], [used(1, "acme", 10)])
-    named(acme, "acme", "Acme Incorporated")
+    fill(acme, [cost_line(1, 10, "Acme Inc."), cost_line(1, 20, "acme")], [usage_event(1, "acme", 10)])
+    name_customer(acme, "acme", "Acme Incorporated")
     CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="acme")
 
     answer = ask(acme, by_customer())
@@ -195,14 +212,17 @@ def test_an_alias_joins_another_spelling_and_its_row_says_which(acme: Account) -
 
 
 def test_an_alias_to_a_customer_that_is_gone_matches_nobody(acme: Account) -> None:
-    fill(acme, [spent(1, 10, "Acme Inc.")], [used(1, "acme", 10)])
+    fill(acme, [cost_line(1, 10, "Acme Inc.")], [usage_event(1, "acme", 10)])
     CustomerAlias.objects.create(account=acme, value="Acme Inc.", customer_id="nobody")
 
     assert rows_of(acme)["Acme Inc."] == ("unknown_customer", 10, None, None)
 
 
 def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme: Account) -> None:
-    lines, events = [spent(1, 10, "acme")], [used(1, "globex", 4), event(date(2026, 1, 1), "acme", 7)]
+    lines, events = (
+        [cost_line(1, 10, "acme")],
+        [usage_event(1, "globex", 4), event(date(2026, 1, 1), "acme", 7)],
+    )
     fill(acme, lines, events)
 
     answer = ask(acme, by_customer())
@@ -218,7 +238,11 @@ def test_a_customer_with_cost_alone_and_one_with_usage_alone_are_both_shown(acme
 
 
 def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme"), spent(1, 30, "stranger"), spent(1, 10)], [used(1, "acme", 10)])
+    fill(
+        acme,
+        [cost_line(1, 60, "acme"), cost_line(1, 30, "stranger"), cost_line(1, 10)],
+        [usage_event(1, "acme", 10)],
+    )
 
     answer = ask(acme, by_customer())
 
@@ -229,11 +253,11 @@ def test_cost_of_no_customer_is_in_the_total_and_said(acme: Account) -> None:
 
 
 def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
-    events = [used(n, "acme", 10, metric="seats", unit="seat") for n in (1, 2, 3, 4)]
-    events += [used(n, "globex", 5, metric="seats", unit="seat") for n in (1, 2)]
-    fill(acme, [spent(1, 100, "acme"), spent(9, 25, "globex")], events, seats="average_of_days")
+    events = [usage_event(n, "acme", 10, metric="seats", unit="seat") for n in (1, 2, 3, 4)]
+    events += [usage_event(n, "globex", 5, metric="seats", unit="seat") for n in (1, 2)]
+    fill(acme, [cost_line(1, 100, "acme"), cost_line(9, 25, "globex")], events, seats="average_of_days")
 
-    answer = ask(acme, asked("seats"))
+    answer = ask(acme, march_query("seats"))
     (total,) = answer.totals
 
     assert (answer.aggregation, answer.unit) == ("average_of_days", "seat")
@@ -247,17 +271,17 @@ def test_seats_are_averaged_over_the_days_that_have_any(acme: Account) -> None:
 
 
 def test_days_with_data_are_said_and_a_difference_is_warned_of(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5), used(4, "acme", 5)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5), usage_event(4, "acme", 5)])
 
-    answer = ask(acme, asked())
+    answer = ask(acme, march_query())
 
     assert (answer.cost_days, answer.usage_days) == (10, 2)
     assert "Of the 10 days cost has data on 10 and usage on 2" in " ".join(answer.warnings)
 
 
 def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
-    lines = [spent(1, 60, "acme"), spent(2, 8, "acme"), spent(4, 5, "acme")]
-    fill(acme, lines, [used(1, "acme", 5), used(2, "acme", 4), used(3, "acme", 1)])
+    lines = [cost_line(1, 60, "acme"), cost_line(2, 8, "acme"), cost_line(4, 5, "acme")]
+    fill(acme, lines, [usage_event(1, "acme", 5), usage_event(2, "acme", 4), usage_event(3, "acme", 1)])
 
     query = by_customer(granularity="day", start_date=day(1), end_date=day(12))
     answer = ask(acme, query)
@@ -270,8 +294,8 @@ def test_each_bucket_has_its_own_division_and_reason(acme: Account) -> None:
 
 
 def test_a_filter_chooses_the_cost_and_leaves_the_usage(acme: Account) -> None:
-    lines = [spent(1, 60, "acme", service="EC2"), spent(1, 40, "acme", service="S3")]
-    fill(acme, lines, [used(1, "acme", 10)])
+    lines = [cost_line(1, 60, "acme", service="EC2"), cost_line(1, 40, "acme", service="S3")]
+    fill(acme, lines, [usage_event(1, "acme", 10)])
 
     query = UnitCostQuery.from_params(
         {
@@ -291,21 +315,26 @@ def test_a_filter_chooses_the_cost_and_leaves_the_usage(acme: Account) -> None:
 @pytest.mark.parametrize("mode", ["total", "per_customer"])
 @pytest.mark.parametrize("customer", ["globex", "Globex Corporation"])
 def test_named_customers_restrict_cost_and_usage(acme: Account, mode: str, customer: str) -> None:
-    lines = [spent(1, 60, "acme"), spent(1, 9, "globex"), spent(2, 3, "Globex Inc"), spent(3, 4)]
-    fill(acme, lines, [used(1, "acme", 10), used(2, "globex", 6)])
-    named(acme, "globex", "Globex Corporation")
+    lines = [
+        cost_line(1, 60, "acme"),
+        cost_line(1, 9, "globex"),
+        cost_line(2, 3, "Globex Inc"),
+        cost_line(3, 4),
+    ]
+    fill(acme, lines, [usage_event(1, "acme", 10), usage_event(2, "globex", 6)])
+    name_customer(acme, "globex", "Globex Corporation")
     CustomerAlias.objects.create(account=acme, value="Globex Inc", customer_id="globex")
 
-    answer = ask(acme, asked(mode=mode, customers=[customer]))
+    answer = ask(acme, march_query(mode=mode, customers=[customer]))
 
     assert [(t.cost, t.usage, t.unit_cost) for t in answer.totals] == [(12, 6, 2)]
     assert [row.customer_id for row in answer.rows] == (["globex"] if mode == "per_customer" else [])
 
 
 def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 10)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
 
-    answer = ask(acme, asked(customers=["acm"]))
+    answer = ask(acme, march_query(customers=["acm"]))
 
     assert answer.totals == []
     assert "No customer has the id or name 'acm'. Nearest: 'acme'." in answer.warnings
@@ -317,17 +346,19 @@ def test_an_unknown_customer_is_said_with_the_nearest(acme: Account) -> None:
 def test_without_a_customer_key_the_error_says_where_to_choose_one(
     acme: Account, rest: dict[str, Any]
 ) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 10)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 10)])
     CustomerKey.objects.all().delete()
 
     with pytest.raises(UserError, match="page Settings, Customer key"):
-        ask(acme, asked(**rest))
-    assert ask(acme, asked()).totals[0].unit_cost == 6
+        ask(acme, march_query(**rest))
+    assert ask(acme, march_query()).totals[0].unit_cost == 6
 
 
 def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account) -> None:
-    lines = [spent(1, n, f"c{n:02}") for n in range(1, 31)] + [spent(1, n, f"x{n:02}") for n in range(1, 31)]
-    fill(acme, lines, [used(1, f"c{n:02}", 2) for n in range(1, 31)])
+    lines = [cost_line(1, n, f"c{n:02}") for n in range(1, 31)] + [
+        cost_line(1, n, f"x{n:02}") for n in range(1, 31)
+    ]
+    fill(acme, lines, [usage_event(1, f"c{n:02}", 2) for n in range(1, 31)])
 
     answer = ask(acme, by_customer(top=5))
     (rest,) = [row for row in answer.rows if row.status == "rest"]
@@ -339,8 +370,10 @@ def test_the_rest_of_many_customers_is_one_row_that_still_adds_up(acme: Account)
 
 
 def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> None:
-    lines = [spent(1, n, f"c{n:02}") for n in range(1, 11)] + [spent(1, 1, "silent")]
-    events = [used(1, f"c{n:02}", 2) for n in range(1, 11)] + [used(1, f"free-{n}", n) for n in range(1, 5)]
+    lines = [cost_line(1, n, f"c{n:02}") for n in range(1, 11)] + [cost_line(1, 1, "silent")]
+    events = [usage_event(1, f"c{n:02}", 2) for n in range(1, 11)] + [
+        usage_event(1, f"free-{n}", n) for n in range(1, 5)
+    ]
     fill(acme, lines, [*events, event(date(2026, 1, 1), "silent", 1)])
 
     answer = ask(acme, by_customer(top=2))
@@ -351,8 +384,8 @@ def test_those_that_do_not_match_are_listed_however_many_do(acme: Account) -> No
         "free-3",
         None,
     ]
-    summed = [row for row in answer.rows if row.other_rows]
-    assert [(row.status, row.other_rows, row.usage, row.unit_cost) for row in summed] == [
+    allow_rollups = [row for row in answer.rows if row.other_rows]
+    assert [(row.status, row.other_rows, row.usage, row.unit_cost) for row in allow_rollups] == [
         ("rest", 8, 16, Decimal("2.25")),
         ("no_cost", 2, 3, None),
     ]

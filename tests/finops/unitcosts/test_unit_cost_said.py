@@ -13,7 +13,7 @@ from finops.lib.errors import UserError
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.finops.costs.rows import cost
-from tests.finops.unitcosts.world import asked, by_customer, day, fill, spent, used
+from tests.finops.unitcosts.world import by_customer, cost_line, day, fill, march_query, usage_event
 from tests.ingestion.events import event, push
 
 
@@ -24,13 +24,13 @@ def ask(account: Account, query: UnitCostQuery) -> Any:
 
 def test_a_change_compares_unit_costs_of_the_same_elapsed_days(acme: Account) -> None:
     lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
-    lines += [spent(n, 10, "acme") for n in range(1, 20)]
+    lines += [cost_line(n, 10, "acme") for n in range(1, 20)]
     events = [event(date(2026, 2, n), "acme", 4) for n in range(1, 29)] + [
-        used(n, "acme", 5) for n in range(1, 21)
+        usage_event(n, "acme", 5) for n in range(1, 21)
     ]
     fill(acme, lines, events)
 
-    answer = ask(acme, asked(period="month_to_date", compare_to="previous_period"))
+    answer = ask(acme, march_query(period="month_to_date", compare_to="previous_period"))
     change = answer.totals[0].change
 
     assert change is not None
@@ -61,11 +61,11 @@ def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[An
     lines = [cost(date(2026, 2, n), 12, tags={"customer": "acme"}) for n in range(1, 29)]
     fill(
         acme,
-        [*lines, *[spent(n, 10, "acme") for n in range(1, 11)]],
-        [*events, *[used(n, "acme", 5) for n in range(1, 10)]],
+        [*lines, *[cost_line(n, 10, "acme") for n in range(1, 11)]],
+        [*events, *[usage_event(n, "acme", 5) for n in range(1, 10)]],
     )
 
-    answer = ask(acme, asked(start_date=day(1), end_date=day(9), compare_to="previous_period"))
+    answer = ask(acme, march_query(start_date=day(1), end_date=day(9), compare_to="previous_period"))
     change = answer.totals[0].change
 
     assert change is not None
@@ -75,10 +75,10 @@ def test_without_earlier_usage_there_is_no_change(acme: Account, events: list[An
 
 
 def test_a_push_counts_in_the_next_answer(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")])
+    fill(acme, [cost_line(1, 60, "acme")])
     assert ask(acme, by_customer()).totals[0].unit_cost is None
 
-    push(acme, [used(2, "acme", 15)])
+    push(acme, [usage_event(2, "acme", 15)])
 
     answer = ask(acme, by_customer())
     assert [(t.usage, t.unit_cost) for t in answer.totals] == [(15, 4)]
@@ -86,7 +86,7 @@ def test_a_push_counts_in_the_next_answer(acme: Account) -> None:
 
 
 def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
-    fill(acme, [spent(1, "0.5", "acme")], [used(1, "acme", 1_000_000, metric="tokens")])
+    fill(acme, [cost_line(1, "0.5", "acme")], [usage_event(1, "acme", 1_000_000, metric="tokens")])
 
     answer = ask(acme, by_customer("tokens"))
 
@@ -96,9 +96,9 @@ def test_a_tiny_unit_cost_is_also_said_for_a_million(acme: Account) -> None:
 
 
 def test_an_account_without_any_cost_says_so(acme: Account) -> None:
-    push(acme, [used(1, "acme", 5)])
+    push(acme, [usage_event(1, "acme", 5)])
 
-    answer = ask(acme, asked())
+    answer = ask(acme, march_query())
 
     assert answer.totals == []
     assert "There is no cost" in answer.summary
@@ -106,30 +106,38 @@ def test_an_account_without_any_cost_says_so(acme: Account) -> None:
 
 
 def test_units_that_differ_are_warned_of(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5, unit="call"), used(1, "acme", 5, unit="calls")])
+    fill(
+        acme,
+        [cost_line(1, 60, "acme")],
+        [usage_event(1, "acme", 5, unit="call"), usage_event(1, "acme", 5, unit="calls")],
+    )
 
-    answer = ask(acme, asked())
+    answer = ask(acme, march_query())
 
     assert answer.unit is None
     assert "2 units ('call' and 'calls')" in " ".join(answer.warnings)
 
 
 def test_a_connection_that_is_not_well_is_warned_of(acme: Account) -> None:
-    fill(acme, [spent(1, 60, "acme")], [used(1, "acme", 5)])
+    fill(acme, [cost_line(1, 60, "acme")], [usage_event(1, "acme", 5)])
 
-    answer = ask(acme, asked(start_date=day(1), end_date=day(15)))
+    answer = ask(acme, march_query(start_date=day(1), end_date=day(15)))
 
     assert answer.data_through == day(10)
     assert answer.period.unfinished
-    assert any(said.startswith("Source 'Bill' is stale") for said in answer.warnings)
+    assert any(warning.startswith("Source 'Bill' is stale") for warning in answer.warnings)
 
 
 def test_more_groups_than_fit_in_memory_are_refused_with_what_to_do(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("finops.costs.queries.spend.MAX_SUMS", 2)
-    fill(acme, [spent(1, 60, "acme"), spent(1, 60, "globex"), spent(1, 60)], [used(1, "acme", 5)])
+    fill(
+        acme,
+        [cost_line(1, 60, "acme"), cost_line(1, 60, "globex"), cost_line(1, 60)],
+        [usage_event(1, "acme", 5)],
+    )
 
     with pytest.raises(UserError, match="Ask for fewer days or a coarser granularity, or filter"):
         ask(acme, by_customer())
-    assert ask(acme, asked()).totals[0].cost == 180
+    assert ask(acme, march_query()).totals[0].cost == 180

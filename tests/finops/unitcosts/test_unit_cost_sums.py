@@ -18,7 +18,7 @@ from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from ingestion.models import UsageSource
 from tests.finops.costs.rows import add_source, cost, put
-from tests.finops.unitcosts.plainly import World, costs, near, usage
+from tests.finops.unitcosts.reference_model import World, costs, near, usage
 from tests.ingestion.events import BATCH, Event, know, source_of, store
 
 START, END = date(2026, 1, 20), date(2026, 3, 10)
@@ -56,7 +56,7 @@ events = st.lists(
 )
 
 
-def events_of(found: list[tuple[date, str, Decimal, int]]) -> list[Event]:
+def events_of(event_rows: list[tuple[date, str, Decimal, int]]) -> list[Event]:
     return [
         Event(
             datetime(day.year, day.month, day.day, hour, tzinfo=UTC),
@@ -65,7 +65,7 @@ def events_of(found: list[tuple[date, str, Decimal, int]]) -> list[Event]:
             batch=BATCH,
             position=place,
         )
-        for place, (day, customer, quantity, hour) in enumerate(found)
+        for place, (day, customer, quantity, hour) in enumerate(event_rows)
     ]
 
 
@@ -98,9 +98,9 @@ def check(answer: UnitCostAnswer, world: World) -> None:
         assert near_sum(list(by_customer.values()), everything)
 
 
-def near_sum(found: list[Decimal | None], wanted: Fraction) -> bool:
-    total = sum((Fraction(each) for each in found if each is not None), Fraction(0))
-    return abs(total - wanted) < Fraction(1, 10**25)
+def near_sum(actual: list[Decimal | None], expected: Fraction) -> bool:
+    total = sum((Fraction(each) for each in actual if each is not None), Fraction(0))
+    return abs(total - expected) < Fraction(1, 10**25)
 
 
 def owner(row: UnitCostRow) -> str:
@@ -125,13 +125,13 @@ def check_row(
 
 
 def check_quotient(
-    spent: Decimal, found: Decimal | None, unit_cost: Decimal | None, used: Fraction | None
+    spent: Decimal, actual: Decimal | None, unit_cost: Decimal | None, used: Fraction | None
 ) -> None:
-    assert (found is None) == (used is None)
+    assert (actual is None) == (used is None)
     if used is None:
         assert unit_cost is None
         return
-    assert near(found, used)
+    assert near(actual, used)
     if used > 0:
         assert near(unit_cost, Fraction(spent) / used)
     else:
@@ -179,10 +179,10 @@ def test_both_modes_equal_plain_sums(
         aliases=ALIASES,
         known=frozenset(["acme", "globex", "Acme", "initech"]),
     )
-    asked = {"usage_metric": "requests", "start_date": START, "end_date": END, "granularity": granularity}
+    fields = {"usage_metric": "requests", "start_date": START, "end_date": END, "granularity": granularity}
 
-    each = query_unit_cost(acme, UnitCostQuery(**asked, mode="per_customer", top=100))  # type: ignore[arg-type]
-    total = query_unit_cost(acme, UnitCostQuery(**asked))  # type: ignore[arg-type]
+    each = query_unit_cost(acme, UnitCostQuery(**fields, mode="per_customer", top=100))  # type: ignore[arg-type]
+    total = query_unit_cost(acme, UnitCostQuery(**fields))  # type: ignore[arg-type]
 
     check(each, world)
     assert [(t.currency, t.cost, t.usage, t.unit_cost) for t in each.totals] == [

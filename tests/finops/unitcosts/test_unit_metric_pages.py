@@ -50,18 +50,24 @@ def save(client: Client, name: str, **question: Any) -> Any:
 
 def test_a_member_saves_the_question_of_the_page_and_sees_its_card(cast: Cast, sold: Account) -> None:
     client = signed_in(cast.member)
-    asked = {"usage_metric": "requests", "per": 1_000, "f0": "service", "f0v": "EC2", "period": "last_7_days"}
-    page = client.get(f"{EXPLORE}?{urlencode(asked)}").content.decode()
+    params = {
+        "usage_metric": "requests",
+        "per": 1_000,
+        "f0": "service",
+        "f0v": "EC2",
+        "period": "last_7_days",
+    }
+    page = client.get(f"{EXPLORE}?{urlencode(params)}").content.decode()
     assert re.search(r'href="/a/acme/unit-economics/saved/new/\?[^"]*per=1000[^"]*"', page)
 
-    said = re.sub(
-        r"\s+", " ", re.sub(r"<[^>]+>", " ", save(client, "Per thousand", **asked).content.decode())
+    text = re.sub(
+        r"\s+", " ", re.sub(r"<[^>]+>", " ", save(client, "Per thousand", **params).content.decode())
     )
 
-    assert "Per thousand is saved." in said
-    assert "2,000.00 USD per 1,000 requests" in said
-    assert "+100.0 % against 1,000.00 USD" in said
-    assert "service is EC2" in said
+    assert "Per thousand is saved." in text
+    assert "2,000.00 USD per 1,000 requests" in text
+    assert "+100.0 % against 1,000.00 USD" in text
+    assert "service is EC2" in text
 
 
 def test_a_card_of_revenue_shows_a_share(cast: Cast, sold: Account) -> None:

@@ -21,7 +21,7 @@ from finops.unitcosts.answers import UnitCostAnswer
 from finops.unitcosts.models import UnitMetric
 from finops.unitcosts.queries import query_unit_cost
 from finops.unitcosts.queries.unit_metrics import list_unit_metrics
-from finops.unitcosts.saved import question_of
+from finops.unitcosts.saved_question import question_of
 from finops.unitcosts.services import unit_metrics as services
 from finops.unitcosts.services.unit_metrics import (
     change_unit_metric,
@@ -30,8 +30,8 @@ from finops.unitcosts.services.unit_metrics import (
 )
 from finops.unitcosts.unit_cost_query import UnitCostQuery
 from tests.cast import Cast
-from tests.finops.unitcosts.plainly import near
-from tests.finops.unitcosts.world import MARCH, fill, spent, used
+from tests.finops.unitcosts.reference_model import near
+from tests.finops.unitcosts.world import MARCH, cost_line, fill, usage_event
 
 EC2 = CostFilter(dimension="service", values=["EC2"])
 DUBLIN = CostFilter(dimension="region", values=["eu-west-1"])
@@ -41,28 +41,28 @@ DUBLIN = CostFilter(dimension="region", values=["eu-west-1"])
 def sold(acme: Account) -> Account:
     """360 USD of EC2, a ninth of it in Dublin, 40 of S3 and 20 of credits, for 3,000 requests."""
     lines = [
-        spent(1, 320, "acme", service="EC2", region="us-east-1"),
-        spent(2, 40, "acme", service="EC2", region="eu-west-1"),
-        spent(3, 40, "globex", service="S3"),
-        spent(3, -20, service="S3", charge_category="Credit"),
-        spent(4, 90, "acme", currency="EUR", service="S3"),
+        cost_line(1, 320, "acme", service="EC2", region="us-east-1"),
+        cost_line(2, 40, "acme", service="EC2", region="eu-west-1"),
+        cost_line(3, 40, "globex", service="S3"),
+        cost_line(3, -20, service="S3", charge_category="Credit"),
+        cost_line(4, 90, "acme", currency="EUR", service="S3"),
     ]
-    events = [used(1, "acme", 1_000), used(2, "globex", 2_000)]
+    events = [usage_event(1, "acme", 1_000), usage_event(2, "globex", 2_000)]
     revenue = [
-        used(1, "acme", 1_200, metric="revenue", unit="usd"),
-        used(9, "globex", 300, metric="revenue", unit="usd"),
+        usage_event(1, "acme", 1_200, metric="revenue", unit="usd"),
+        usage_event(9, "globex", 300, metric="revenue", unit="usd"),
     ]
     fill(acme, lines, [*events, *revenue])
     return acme
 
 
-def save(cast: Cast, account: Account, name: str = "Cost per request", **asked: Any) -> UnitMetric:
-    question = UnitCostQuery(**{"usage_metric": "requests", **asked})
+def save(cast: Cast, account: Account, name: str = "Cost per request", **fields: Any) -> UnitMetric:
+    question = UnitCostQuery(**{"usage_metric": "requests", **fields})
     return create_unit_metric(account=account, actor=cast.actor, name=name, question=question)
 
 
-def ask(account: Account, **asked: Any) -> UnitCostAnswer:
-    return query_unit_cost(account, UnitCostQuery(**{**MARCH, **asked}))
+def ask(account: Account, **fields: Any) -> UnitCostAnswer:
+    return query_unit_cost(account, UnitCostQuery(**{**MARCH, **fields}))
 
 
 def plainly(answer: UnitCostAnswer) -> UnitCostAnswer:
@@ -131,7 +131,7 @@ def test_what_is_given_beside_the_name_wins_and_the_answer_says_so(cast: Cast, s
     )
 
     assert [total.unit_cost for total in as_saved.totals] == [120]
-    assert not any("overrides" in said for said in as_saved.warnings)
+    assert not any("overrides" in warning for warning in as_saved.warnings)
     assert [total.cost for total in narrowed.totals] == [40]
     assert (
         "'Cost per request' was given, and overrides what it saved: filters on region."
@@ -169,17 +169,17 @@ def test_cost_in_the_currency_of_revenue_is_a_share_of_it(sold: Account) -> None
 
 
 def test_customers_are_ordered_by_margin_and_by_unit_cost(sold: Account) -> None:
-    asked = {"usage_metric": "revenue", "mode": "per_customer"}
+    fields = {"usage_metric": "revenue", "mode": "per_customer"}
 
     def names(**more: Any) -> list[str | None]:
-        rows = ask(sold, **asked, **more).rows
+        rows = ask(sold, **fields, **more).rows
         return [
             row.customer_id for row in rows if row.currency == "USD" and row.status in ("matched", "rest")
         ]
 
     assert names() == names(order_by="unit_cost") == ["acme", "globex"]
     assert names(order_by="margin") == ["globex", "acme"]
-    margins = {row.customer_id: row.margin for row in ask(sold, **asked).rows if row.currency == "USD"}
+    margins = {row.customer_id: row.margin for row in ask(sold, **fields).rows if row.currency == "USD"}
     assert [margins["acme"], margins["globex"]] == [Decimal(840), Decimal(260)]
     with pytest.raises(UserError, match="margin needs usage that is money"):
         ask(sold, usage_metric="requests", order_by="margin")
@@ -189,7 +189,7 @@ def test_usage_in_any_other_unit_gives_no_share(sold: Account) -> None:
     answer = ask(sold, usage_metric="requests")
 
     assert [total.share for total in answer.totals] == [None, None]
-    assert not any("make no share" in said for said in answer.warnings)
+    assert not any("make no share" in warning for warning in answer.warnings)
 
 
 def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, sold: Account) -> None:
@@ -197,8 +197,8 @@ def test_a_metric_is_made_changed_and_deleted_and_the_log_says_so(cast: Cast, so
     assert metric.name == "Cost per request"
     assert AuditEntry.objects.latest("pk").action == "unit_metric.create"
 
-    asked = UnitCostQuery(usage_metric="Requests", per=1_000, period="last_month", customers=["acme"])
-    change_unit_metric(metric=metric, actor=cast.actor, name="Per thousand", description="", question=asked)
+    query = UnitCostQuery(usage_metric="Requests", per=1_000, period="last_month", customers=["acme"])
+    change_unit_metric(metric=metric, actor=cast.actor, name="Per thousand", description="", question=query)
     changed = UnitMetric.objects.get()
     assert (changed.name, changed.usage_metric, changed.per, changed.filters) == (
         "Per thousand",

@@ -20,31 +20,31 @@ def day(number: int) -> date:
     return date(2026, 3, number)
 
 
-def spent(number: int, amount: str | int, customer: str | None = None, /, **columns: Any) -> Line:
+def cost_line(number: int, amount: str | int, customer: str | None = None, /, **columns: Any) -> Line:
     tags = {} if customer is None else {"customer": customer}
     return cost(day(number), amount, tags=tags, **columns)
 
 
-def used(number: int, customer: str, quantity: str | int, **rest: Any) -> Event:
+def usage_event(number: int, customer: str, quantity: str | int, **rest: Any) -> Event:
     return event(day(number), customer, quantity, **rest)
 
 
 def fill(account: Account, lines: Sequence[Line], events: Sequence[Event] = (), **aggregations: str) -> None:
     """These lines and events are all there is; customers are found by tag:customer."""
-    add_source(account, [*lines, spent(10, 0, "-", currency="USD")])
+    add_source(account, [*lines, cost_line(10, 0, "-", currency="USD")])
     if events:
         know(account, events, **aggregations)
         store(account, events, source=source_of(account))
     CustomerKey.objects.create(account=account, dimension="tag:customer")
 
 
-def named(account: Account, customer_id: str, name: str) -> None:
+def name_customer(account: Account, customer_id: str, name: str) -> None:
     Customer.objects.update_or_create(account=account, customer_id=customer_id, defaults={"name": name})
 
 
-def asked(metric: str = "requests", **rest: Any) -> UnitCostQuery:
+def march_query(metric: str = "requests", **rest: Any) -> UnitCostQuery:
     return UnitCostQuery(usage_metric=metric, **{**({} if "period" in rest else MARCH), **rest})
 
 
 def by_customer(metric: str = "requests", **rest: Any) -> UnitCostQuery:
-    return asked(metric, mode="per_customer", **rest)
+    return march_query(metric, mode="per_customer", **rest)

@@ -19,12 +19,14 @@ from tests.finops.costs.rows import add_source, cost
 def account() -> dict[str, str]:
     """Keys of a new account with cost in the bucket, and nothing of it on this machine."""
     owner = User.objects.create_user("bucket@example.com")
-    made = create_account(name="Bucket", owner=owner, slug="bucket")
+    new_account = create_account(name="Bucket", owner=owner, slug="bucket")
     actor = Actor.of_user(owner)
-    _key, mcp_key = mint_mcp_key(account=made, actor=actor, name="bucket")
-    source = create_usage_source(account=made, actor=actor, name="Backend")
+    _key, mcp_key = mint_mcp_key(account=new_account, actor=actor, name="bucket")
+    source = create_usage_source(account=new_account, actor=actor, name="Backend")
     usage_key = generate_usage_key(source=source, actor=actor)[1]
-    with account_scope(made):
-        add_source(made, [cost(date(2026, 1, day), 10, service=f"service {day}") for day in range(1, 29)])
+    with account_scope(new_account):
+        add_source(
+            new_account, [cost(date(2026, 1, day), 10, service=f"service {day}") for day in range(1, 29)]
+        )
     shutil.rmtree(settings.VAR_DIR / "cache", ignore_errors=True)
     return {"mcp": mcp_key, "usage": usage_key}

@@ -66,7 +66,7 @@ def slow_clients(
     ended = threading.Event()
     with ExitStack() as closing:
 
-        def opened(kind: Kind) -> socket.socket:
+        def open_client(kind: Kind) -> socket.socket:
             connection = socket.socket()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             connection.bind((address, 0))
@@ -75,12 +75,12 @@ def slow_clients(
             return connection
 
         of_kinds = [kinds[number % len(kinds)] for number in range(count)]
-        connections = [opened(kind) for kind in of_kinds]
+        connections = [open_client(kind) for kind in of_kinds]
 
         def go_on() -> None:
             while not ended.wait(pause):
                 for number, kind in enumerate(of_kinds):
-                    connections[number] = _kept_up(connections[number], kind) or opened(kind)
+                    connections[number] = _kept_up(connections[number], kind) or open_client(kind)
 
         dripping = threading.Thread(target=go_on, daemon=True)
         dripping.start()

@@ -49,17 +49,17 @@ class Console:
         self.admission = Admission(self.application, self.requests, doors, self.uploads, ("/healthz",))
 
     def ask(self, path: str, body: bytes = b"", **environ: Any) -> tuple[str, list[bytes]]:
-        said: list[str] = []
-        asked = {
+        statuses: list[str] = []
+        request_environ = {
             "PATH_INFO": path,
             "REMOTE_ADDR": "192.0.2.1",
             "CONTENT_LENGTH": str(len(body)) if body else "",
             "wsgi.input": io.BytesIO(body),
             **environ,
         }
-        answer = self.admission(asked, lambda status, headers: said.append(status))
+        answer = self.admission(request_environ, lambda status, headers: statuses.append(status))
         try:
-            return said[0][:3], list(answer)
+            return statuses[0][:3], list(answer)
         finally:
             if hasattr(answer, "close"):
                 answer.close()
@@ -134,9 +134,9 @@ def test_an_application_that_fails_gives_its_place_back() -> None:
         def read(self, size: int | None = -1) -> bytes:
             raise RuntimeError
 
-    asked: Environ = {"wsgi.input": Broken(), "CONTENT_LENGTH": "900"}
+    request_environ: Environ = {"wsgi.input": Broken(), "CONTENT_LENGTH": "900"}
     with pytest.raises(RuntimeError):
-        console.ask("/page", **asked)
+        console.ask("/page", **request_environ)
     assert (console.pages.running, len(console.requests)) == (0, 0)
 
 
@@ -152,11 +152,11 @@ def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
     console = Console()
     big = b"x" * 900
     console.admission._doors[0] = Door(("/push",), console.push, 1_000_000)  # type: ignore[index]
-    seen: list[bool] = []
+    samples: list[bool] = []
 
     class Watching(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
-            seen.append(console.push.running > 0)
+            samples.append(console.push.running > 0)
             return super().read(size)
 
     def push(size: int) -> None:
@@ -164,10 +164,10 @@ def test_large_bodies_of_strangers_are_not_read_ahead() -> None:
         console.ask("/push", body, **{"wsgi.input": Watching(body), "HTTP_AUTHORIZATION": "tenant"})
 
     push(90_000)
-    assert all(seen)
-    seen.clear()
+    assert all(samples)
+    samples.clear()
     push(90_000)  # its credential is known now
-    assert not any(seen)
+    assert not any(samples)
 
 
 def test_a_large_form_with_a_file_has_places_of_its_own() -> None:

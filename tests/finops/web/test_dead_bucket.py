@@ -115,11 +115,11 @@ def test_questions_at_a_dead_bucket_hold_up_no_push_no_page_and_no_probe(
         )
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
-        asked: list[Future[httpx.Response]] = [pool.submit(question, number) for number in range(QUESTIONS)]
+        futures: list[Future[httpx.Response]] = [pool.submit(question, number) for number in range(QUESTIONS)]
         wait_until(lambda: len(bucket.unanswered) > 0)
         assert [push().json()["accepted"] for _ in range(20)] == [1] * 20
         assert httpx.get(f"{server.url}/auth/login/", timeout=60).status_code == 200
         assert httpx.get(f"{server.url}/healthz", timeout=60).status_code == 200
-        assert sum(each.done() for each in asked) < QUESTIONS // 2, "most questions still wait"
+        assert sum(each.done() for each in futures) < QUESTIONS // 2, "most questions still wait"
         bucket.revive()
-        assert {each.result().status_code for each in asked} <= {200, 503}
+        assert {each.result().status_code for each in futures} <= {200, 503}

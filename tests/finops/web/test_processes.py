@@ -55,14 +55,16 @@ class Web:
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
-    made = Web(tmp_path)
+    web_server = Web(tmp_path)
     try:
-        wait_until(lambda: made.process.poll() is not None or answers(f"http://127.0.0.1:{made.port}"))
-        yield made
+        wait_until(
+            lambda: web_server.process.poll() is not None or answers(f"http://127.0.0.1:{web_server.port}")
+        )
+        yield web_server
     finally:
-        made.process.send_signal(signal.SIGTERM)
-        assert made.process.wait(60) == 0
-        made.socket.close()
+        web_server.process.send_signal(signal.SIGTERM)
+        assert web_server.process.wait(60) == 0
+        web_server.socket.close()
 
 
 def test_processes_that_are_killed_are_replaced_one_by_one_and_nobody_is_refused(web: Web) -> None:

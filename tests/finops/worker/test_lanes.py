@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from finops.celery import app
-from finops.worker.lanes import Turns
+from finops.worker.lanes import FairQueue
 from finops.worker.queues import LANE_OF, QUEUES, TASK_QUEUES
 from tests.isolation.walk import OUR_PREFIXES
 
@@ -20,7 +20,7 @@ class Work:
     """Calls that wait until they are let go, and the order in which they began."""
 
     def __init__(self, threads: int) -> None:
-        self.turns = Turns("test", threads)
+        self.turns = FairQueue("test", threads)
         self.begun: list[str] = []
         self.together: dict[str, int] = {}
         self._changed = threading.Condition()

@@ -40,10 +40,10 @@ class Pool:
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    made = Pool()
-    yield made
-    made.release.set()
-    made.pool.on_stop()
+    lane_pool = Pool()
+    yield lane_pool
+    lane_pool.release.set()
+    lane_pool.pool.on_stop()
 
 
 def test_deliveries_and_merges_that_hang_hold_no_flush_and_no_clock(pool: Pool) -> None:

@@ -19,9 +19,9 @@ from finops.worker.programs import worker_commands
 from ingestion.models import UsageUpload
 from ingestion.tasks import flush_usage
 from tests.cast import Cast
-from tests.finops.lake.killing import database_url
-from tests.ingestion.pushing import event, open_door
-from tests.ingestion.uploading import csv, line, send
+from tests.finops.lake.process_kills import database_url
+from tests.ingestion.push_client import event, open_door
+from tests.ingestion.upload_client import csv, line, send
 from tests.waiting import wait_until
 
 
@@ -58,7 +58,7 @@ def waits_long(account: Account) -> None:
         )
 
 
-def flushed(account: Account) -> bool:
+def has_segments(account: Account) -> bool:
     return LakeSegment.objects.unscoped().filter(account=account).exists()
 
 
@@ -83,7 +83,7 @@ def test_two_uploads_of_a_tenant_that_hang_hold_neither_a_flush_nor_an_upload_of
         waits_long(cast.other_account)
         flush_usage.delay(cast.other_account.pk)
 
-        wait_until(lambda: flushed(cast.other_account) and status(after) == "done")
+        wait_until(lambda: has_segments(cast.other_account) and status(after) == "done")
         assert [status(job) for job in uploads] == ["queued", "queued"]
 
         holding.rollback()

@@ -41,13 +41,20 @@ def test_an_event_is_shown_as_it_was_pushed(acme: Account) -> None:
     push(acme, [small])
     Customer.objects.update(name="Ümläut")
 
-    (found,) = ask(acme).events
+    (shown_events,) = ask(acme).events
 
-    assert (found.event_time, found.customer_id, found.customer_name) == (moment, "ümläut/株", "Ümläut")
-    assert (found.metric, found.unit, found.source) == ("requests", "call", "Backend")
-    assert (found.quantity, found.exact_quantity) == (Decimal("0.000000000001"), "0.000000000001")
-    assert found.dimensions == {"Region": "eu", "region": "x"}
-    assert found.received_at == datetime(2026, 3, 20, 12, tzinfo=UTC)
+    assert (shown_events.event_time, shown_events.customer_id, shown_events.customer_name) == (
+        moment,
+        "ümläut/株",
+        "Ümläut",
+    )
+    assert (shown_events.metric, shown_events.unit, shown_events.source) == ("requests", "call", "Backend")
+    assert (shown_events.quantity, shown_events.exact_quantity) == (
+        Decimal("0.000000000001"),
+        "0.000000000001",
+    )
+    assert shown_events.dimensions == {"Region": "eu", "region": "x"}
+    assert shown_events.received_at == datetime(2026, 3, 20, 12, tzinfo=UTC)
 
 
 def test_pages_have_every_event_once_the_newest_first(acme: Account) -> None:

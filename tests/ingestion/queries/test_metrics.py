@@ -8,7 +8,7 @@ from accounts.models import Account
 from finops.lib.errors import UserError
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric
-from ingestion.queries import UsageAsked, find_metric, read_usage, usage_metrics
+from ingestion.queries import MetricQuery, find_metric, read_usage, usage_metrics
 from tests.ingestion.events import event, know, source_of, store
 
 MARCH = DateRange(date(2026, 3, 1), date(2026, 3, 31))
@@ -34,7 +34,7 @@ def test_metrics_come_with_their_units_and_the_days_of_their_events(acme: Accoun
 
 def test_without_a_push_there_is_no_metric_and_no_usage(acme: Account) -> None:
     assert usage_metrics(acme) == []
-    answer = read_usage(acme, UsageAsked("requests", MARCH, by="customer"))
+    answer = read_usage(acme, MetricQuery("requests", MARCH, by="customer"))
     assert (answer.total, answer.groups, answer.days_with_data) == (None, [], 0)
 
 
@@ -55,7 +55,7 @@ def test_two_metrics_that_differ_in_case_are_two_metrics(acme: Account) -> None:
 def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) -> None:
     know(acme, [event(MARCH.start, "a", 1), event(MARCH.start, "a", 1, metric="seats")])
     with pytest.raises(UserError) as caught:
-        read_usage(acme, UsageAsked("request", MARCH))
+        read_usage(acme, MetricQuery("request", MARCH))
     assert (
         caught.value.message
         == "metric: 'request' is not known. Nearest: 'requests'. getAccountContext lists them."
@@ -65,6 +65,6 @@ def test_an_unknown_metric_names_the_nearest_and_what_lists_them(acme: Account) 
 def test_a_question_that_cannot_be_asked_says_which_part(acme: Account) -> None:
     know(acme, [event(MARCH.start, "a", 1)])
     with pytest.raises(UserError, match="granularity: 'hour' is not known"):
-        read_usage(acme, UsageAsked("requests", MARCH, granularity="hour"))
+        read_usage(acme, MetricQuery("requests", MARCH, granularity="hour"))
     with pytest.raises(UserError, match="group_by: 'region' is not known"):
-        read_usage(acme, UsageAsked("requests", MARCH, by="region"))
+        read_usage(acme, MetricQuery("requests", MARCH, by="region"))

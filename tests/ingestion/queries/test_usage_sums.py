@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from finops.lib.periods import DateRange
 from ingestion.models import UsageMetric, UsageSource
-from ingestion.queries import UsageAsked, UsageGroup, read_usage
+from ingestion.queries import MetricQuery, UsageGroup, read_usage
 from tests.ingestion.events import Event, empty_inbox, event, know, source_of, store, wait
 
 START, END = date(2026, 1, 1), date(2026, 2, 28)
@@ -48,7 +48,7 @@ events = st.lists(
 )
 filters = st.sampled_from([(), (("region", ("eu", "(none)")),), (("Region", ("us",)), ("region", ("eu",)))])
 questions = st.builds(
-    UsageAsked,
+    MetricQuery,
     metric=st.just("requests"),
     days=st.builds(DateRange, st.dates(START, date(2026, 1, 20)), st.dates(date(2026, 1, 21), END)),
     granularity=st.sampled_from(["none", "day", "week", "month"]),
@@ -76,10 +76,10 @@ def source(acme: Account) -> UsageSource:
 @PROPERTY
 @given(found=events, asked=questions, waiting=st.integers(0, 40))
 def test_every_quantity_equals_a_plain_computation(
-    acme: Account, source: UsageSource, aggregation: str, found: list[Event], asked: UsageAsked, waiting: int
+    acme: Account, source: UsageSource, aggregation: str, found: list[Event], asked: MetricQuery, waiting: int
 ) -> None:
     UsageMetric.objects.filter(name="requests").update(aggregation=aggregation)
-    rows = numbered([*found, *(event(day, "a", 1, metric="seats") for day in (START, END))])
+    rows = with_positions([*found, *(event(day, "a", 1, metric="seats") for day in (START, END))])
     empty_inbox()
     waiting = min(waiting, len(found))
     store(acme, rows[waiting:], source=source)
@@ -99,7 +99,7 @@ def test_every_quantity_equals_a_plain_computation(
         assert answer.groups == []
 
 
-def numbered(rows: Sequence[Event]) -> list[Event]:
+def with_positions(rows: Sequence[Event]) -> list[Event]:
     """With a position each, so that (batch, position) names one."""
     return [replace(one, position=place) for place, one in enumerate(rows)]
 
@@ -107,11 +107,11 @@ def numbered(rows: Sequence[Event]) -> list[Event]:
 class Plain:
     """The same question, answered by loops over the events."""
 
-    def __init__(self, rows: Sequence[Event], asked: UsageAsked, aggregation: str) -> None:
-        self.asked, self.aggregation = asked, aggregation
-        days = asked.days
+    def __init__(self, rows: Sequence[Event], metric_query: MetricQuery, aggregation: str) -> None:
+        self.asked, self.aggregation = metric_query, aggregation
+        days = metric_query.days
         self.metric = [
-            one for one in rows if one.metric == asked.metric and days.start <= one.day <= days.end
+            one for one in rows if one.metric == metric_query.metric and days.start <= one.day <= days.end
         ]
         self.counted = [one for one in self.metric if self._passes(one)]
 
@@ -123,20 +123,22 @@ class Plain:
         )
 
     def check(self, groups: Sequence[UsageGroup], count: int) -> None:
-        known = self._by(self.counted, self._group)
-        values = {name: self.value(rows) or Decimal(0) for name, rows in known.items()}
+        expected = self._by(self.counted, self._group)
+        values = {name: self.value(rows) or Decimal(0) for name, rows in expected.items()}
         listed = {group.value: group for group in groups if group.value is not None}
-        assert count == len(known)
-        assert len(listed) == (len(known) if self.asked.top is None else min(self.asked.top, len(known)))
+        assert count == len(expected)
+        assert len(listed) == (
+            len(expected) if self.asked.top is None else min(self.asked.top, len(expected))
+        )
         for name, group in listed.items():
-            self._check_group(group, known[name])
-        left = [one for one in self.counted if self._group(one) not in listed]
+            self._check_group(group, expected[name])
+        unlisted = [one for one in self.counted if self._group(one) not in listed]
         smallest = min((abs(values[name]) for name in listed), default=Decimal(0))
-        assert all(abs(values[self._group(one)]) <= smallest for one in left)
+        assert all(abs(values[self._group(one)]) <= smallest for one in unlisted)
         rest = [group for group in groups if group.value is None]
-        assert len(rest) == bool(left)
+        assert len(rest) == bool(unlisted)
         for group in rest:
-            self._check_group(group, left)
+            self._check_group(group, unlisted)
 
     def _check_group(self, group: UsageGroup, rows: Sequence[Event]) -> None:
         assert group.quantity == self.value(rows)
@@ -146,7 +148,10 @@ class Plain:
     def buckets(self, rows: Sequence[Event]) -> dict[date, Decimal | None]:
         if self.asked.granularity == "none":
             return {}
-        return {start: self.value(found, start) for start, found in self._by(rows, self._bucket).items()}
+        return {
+            start: self.value(bucket_rows, start)
+            for start, bucket_rows in self._by(rows, self._bucket).items()
+        }
 
     def value(self, rows: Sequence[Event], bucket: date | None = None) -> Decimal | None:
         if not rows:
@@ -177,10 +182,10 @@ class Plain:
 
     @staticmethod
     def _by(rows: Sequence[Event], key: Callable[[Event], Any]) -> dict[Any, list[Event]]:
-        found: dict[Any, list[Event]] = defaultdict(list)
+        rows_by_key: dict[Any, list[Event]] = defaultdict(list)
         for one in rows:
-            found[key(one)].append(one)
-        return dict(found)
+            rows_by_key[key(one)].append(one)
+        return dict(rows_by_key)
 
 
 def _customer(one: Event) -> str:

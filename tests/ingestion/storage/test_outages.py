@@ -21,13 +21,13 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops import health
 from finops.insights.data_health.queries import data_health
-from finops.lake import flush, flushing, segments
+from finops.lake import flush, flush_scheduler, segments
 from finops.lake.models import LakeSegment
 from finops.lib import clock
 from ingestion import tasks
 from tests.cast import Cast
 from tests.finops.lake.events import by
-from tests.ingestion.pushing import Door, event
+from tests.ingestion.push_client import Door, event
 from tests.s3 import variables
 from tests.servers import free_port
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db
 PUSHES = 3
 
 
-def pushes_are_accepted(door: Door) -> None:
+def assert_pushes_succeed(door: Door) -> None:
     for number in range(PUSHES):
         answer = door.push(event(quantity=2**number), event(customer_id=f"c-{number}", dimensions={"k": "v"}))
         assert (answer.status_code, answer.json()["accepted"]) == (200, 2)
@@ -48,15 +48,15 @@ def quantity(account: Account) -> Decimal:
 def beat(account: Account, **later: float) -> None:
     """What beat and a worker do at a time from now; a message is as good as the worker's call."""
     with clock.frozen(datetime.now(UTC) + timedelta(**later)):
-        if account.pk in flushing.due_accounts():
+        if account.pk in flush_scheduler.due_accounts():
             tasks.flush_usage(account.pk)
 
 
 def health_says(account: Account, client: Client, reason: str) -> None:
     with account_scope(account):
-        said = [each for each in data_health(account).warnings if each.startswith("Usage events")]
-    assert len(said) == 1
-    assert reason in said[0]
+        warnings = [each for each in data_health(account).warnings if each.startswith("Usage events")]
+    assert len(warnings) == 1
+    assert reason in warnings[0]
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=61)):
         health._usage_is_behind.cache_clear()
         assert health._usage_is_behind(0)
@@ -90,21 +90,21 @@ def the_flush_fails_and_mends(
 ) -> None:
     """Twice as many events as one outage lets in, each once, before, during and after."""
     one_round = Decimal(2**PUSHES - 1 + PUSHES)
-    pushes_are_accepted(door)
+    assert_pushes_succeed(door)
     beat(cast.account, minutes=15)
-    assert flush.waiting(cast.account) == 0
+    assert flush.count_pending(cast.account) == 0
     break_it()
-    pushes_are_accepted(door)
+    assert_pushes_succeed(door)
     beat(cast.account, minutes=15)
-    pushes_are_accepted(door)
-    assert flush.waiting(cast.account) == 4 * PUSHES
+    assert_pushes_succeed(door)
+    assert flush.count_pending(cast.account) == 4 * PUSHES
     health_says(cast.account, client, reason)
     mend()
     assert quantity(cast.account) == 3 * one_round
     beat(cast.account, minutes=15)
-    assert flush.waiting(cast.account) == 4 * PUSHES, "it waits a little before it tries again"
+    assert flush.count_pending(cast.account) == 4 * PUSHES, "it waits a little before it tries again"
     beat(cast.account, minutes=16)
-    assert flush.waiting(cast.account) == 0
+    assert flush.count_pending(cast.account) == 0
     assert quantity(cast.account) == 3 * one_round
     all_is_well(cast.account, client)
 

@@ -10,10 +10,10 @@ from django.conf import settings
 
 from accounts.scoping import account_scope
 from finops.celery import app
-from finops.lake import flushing
-from finops.lake.flush import flush_usage, waiting
+from finops.lake import flush_scheduler
+from finops.lake.flush import count_pending, flush_usage
 from finops.lake.tasks import merge_usage
-from finops.lake.voiding import rows_to_look_through
+from finops.lake.usage_removal import rows_to_scan
 from finops.lib import clock
 from ingestion import retention, tasks
 from ingestion.models import UsageRetention
@@ -26,15 +26,15 @@ OLD = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int], float]]:
+def task_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int], float]]:
     """The tasks that were asked for, instead of a broker."""
-    asked: list[tuple[str, list[int], float]] = []
+    calls: list[tuple[str, list[int], float]] = []
 
     def send(task: Any, args: list[int], *, expires: float) -> None:
-        asked.append((task.name, args, expires))
+        calls.append((task.name, args, expires))
 
     monkeypatch.setattr(app.Task, "apply_async", send)
-    return asked
+    return calls
 
 
 def test_beat_asks_every_three_seconds_and_each_night() -> None:
@@ -44,44 +44,44 @@ def test_beat_asks_every_three_seconds_and_each_night() -> None:
 
 
 def test_due_inboxes_become_a_task_each_by_account(
-    cast: Cast, queued: list[tuple[str, list[int], float]]
+    cast: Cast, task_queue: list[tuple[str, list[int], float]]
 ) -> None:
     push(cast.account, [Event()])
     with clock.frozen(datetime.now(UTC) + timedelta(minutes=16)):
         push(cast.other_account, [Event()])
         tasks.flush_due_usage()
-        assert queued == [("ingestion.flush_usage", [cast.account.pk], 15)]
+        assert task_queue == [("ingestion.flush_usage", [cast.account.pk], 15)]
         for _ in range(2):
             tasks.flush_usage(cast.account.pk)
-        assert (waiting(cast.account), waiting(cast.other_account)) == (0, 1)
-        queued.clear()
+        assert (count_pending(cast.account), count_pending(cast.other_account)) == (0, 1)
+        task_queue.clear()
         tasks.flush_due_usage()
-        assert queued == []
+        assert task_queue == []
 
 
 def test_what_became_many_by_flushes_is_merged_by_a_task_that_no_flush_waits_for(
-    cast: Cast, queued: list[tuple[str, list[int], float]], monkeypatch: pytest.MonkeyPatch
+    cast: Cast, task_queue: list[tuple[str, list[int], float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flushing, "DUE_EVENTS", 1)
+    monkeypatch.setattr(flush_scheduler, "DUE_EVENTS", 1)
     for _ in range(8):
-        assert queued == []
+        assert task_queue == []
         push(cast.account, [Event()])
         tasks.flush_usage(cast.account.pk)
-    assert queued == [("lake.merge_usage", [cast.account.pk], 600)]
+    assert task_queue == [("lake.merge_usage", [cast.account.pk], 600)]
     assert [segment.rows for segment in live(cast.account)] == [1] * 8
     merge_usage(cast.account.pk)
     assert [segment.rows for segment in live(cast.account)] == [8]
 
 
 def test_nightly_each_account_with_segments_becomes_a_task_that_leaves_one_a_month(
-    cast: Cast, queued: list[tuple[str, list[int], float]]
+    cast: Cast, task_queue: list[tuple[str, list[int], float]]
 ) -> None:
     for _ in range(3):
         push(cast.account, [Event(), Event(event_time=NOON + timedelta(days=40))])
         flush_usage(cast.account)
     push(cast.other_account, [Event()])
     tasks.tidy_all_usage()
-    assert queued == [("ingestion.tidy_usage", [cast.account.pk], 86_400)]
+    assert task_queue == [("ingestion.tidy_usage", [cast.account.pk], 86_400)]
     for _ in range(2):
         tasks.tidy_account(cast.account.pk)
     assert [segment.rows for segment in live(cast.account)] == [3, 3]
@@ -110,8 +110,8 @@ def test_usage_older_than_the_account_keeps_goes_month_by_month(
             tasks.tidy_account(cast.other_account.pk)
             assert sorted(by(cast.account, "day")) == left
     assert len(by(cast.other_account, "day")) == 3
-    found = rows_to_look_through(account=cast.account, source_id=1, first_day=date.min, last_day=date.max)
-    assert found == len(left)
+    row_count = rows_to_scan(account=cast.account, source_id=1, first_day=date.min, last_day=date.max)
+    assert row_count == len(left)
 
 
 def test_an_account_that_never_said_how_long_keeps_everything(cast: Cast) -> None:

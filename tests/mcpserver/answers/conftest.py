@@ -8,7 +8,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.lib import clock
 from tests.cast import Cast
-from tests.mcpserver.answers.asking import NOON
+from tests.mcpserver.answers.questions import NOON
 from tests.mcpserver.door import Door, mint
 
 

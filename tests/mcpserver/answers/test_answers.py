@@ -10,7 +10,7 @@ from finops.costs.models import CostSource
 from finops.insights.models import Anomaly
 from finops.lib import clock
 from tests.finops.costs.rows import Line, add_source, cost
-from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK, answer_of
 from tests.mcpserver.door import Door
 
 
@@ -31,11 +31,11 @@ def test_below_zero_the_largest_by_size_stands_with_its_sign(acme: Account, ask:
         ],
     )
 
-    said = answer_of(ask, "querySpend", **WEEK, group_by=["service"])["summary"]
+    summary = answer_of(ask, "querySpend", **WEEK, group_by=["service"])["summary"]
 
-    assert "the largest parts are 'Compute credits' (-400.00 USD) and 'Compute' (90.00 USD)" in said
-    assert "most of EUR on 'Mail' (100.0 %)" in said
-    assert "most of USD" not in said
+    assert "the largest parts are 'Compute credits' (-400.00 USD) and 'Compute' (90.00 USD)" in summary
+    assert "most of EUR on 'Mail' (100.0 %)" in summary
+    assert "most of USD" not in summary
 
 
 def an_anomaly(account: Account, source: CostSource, service: str, impact: int, at: date) -> None:
@@ -71,30 +71,30 @@ def test_beside_a_filtered_change_stand_anomalies_of_what_the_filters_hold(acme:
     an_anomaly(acme, source, "Virtual Machines", 90, spiked)
     an_anomaly(acme, source, "EC2", 90, spiked)
 
-    def beside(**filters: str) -> list[str]:
-        given = [{"dimension": name, "values": [value]} for name, value in filters.items()]
-        answer = answer_of(ask, "explainSpendChange", period="last_7_days", filters=given)
+    def related_anomalies(**filters: str) -> list[str]:
+        filter_list = [{"dimension": name, "values": [value]} for name, value in filters.items()]
+        answer = answer_of(ask, "explainSpendChange", period="last_7_days", filters=filter_list)
         return [each["what"].split(" of ")[0] for each in answer["beside"]]
 
-    assert sorted(beside()) == [
+    assert sorted(related_anomalies()) == [
         "EC2",
         "Source 'Google bill' has its first cost line; all",
         "Virtual Machines",
     ]
-    assert beside(provider="AWS") == ["EC2"]
-    assert beside(region="eu-west-1") == ["EC2"]
-    assert beside(region="us-east-1") == []
-    assert beside(provider="Google") == ["Source 'Google bill' has its first cost line; all"]
+    assert related_anomalies(provider="AWS") == ["EC2"]
+    assert related_anomalies(region="eu-west-1") == ["EC2"]
+    assert related_anomalies(region="us-east-1") == []
+    assert related_anomalies(provider="Google") == ["Source 'Google bill' has its first cost line; all"]
 
 
 def test_a_budget_is_in_whole_currency_units(acme: Account, ask: Door) -> None:
     tools = {tool["name"]: tool for tool in ask.result("tools/list")["tools"]}
-    said = tools["create_budget"]["inputSchema"]["properties"]["amount"]["description"]
+    description = tools["create_budget"]["inputSchema"]["properties"]["amount"]["description"]
 
-    made = answer_of(ask, "create_budget", name="Core", amount="1500.50", currency="USD")
+    created = answer_of(ask, "create_budget", name="Core", amount="1500.50", currency="USD")
 
-    assert "whole currency units: 1500.50 is 1,500.50 USD" in said
-    assert made["budget"]["amount"] == 1500.5
+    assert "whole currency units: 1500.50 is 1,500.50 USD" in description
+    assert created["budget"]["amount"] == 1500.5
 
 
 def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Account, ask: Door) -> None:
@@ -102,13 +102,13 @@ def test_what_exists_already_is_named_with_the_page_that_changes_it(acme: Accoun
     budget = answer_of(ask, "create_budget", name="Core", amount=100, currency="USD")["budget"]["id"]
     board = answer_of(ask, "create_dashboard", name="Weekly")["dashboard"]["id"]
 
-    taken = ask.problem("create_budget", name="core", amount=200, currency="USD")
+    problem = ask.problem("create_budget", name="core", amount=200, currency="USD")
     drawn = ask.problem("create_dashboard", name="weekly")
     unknown = ask.error("tools/call", {"name": "update_budget", "arguments": {}})
     other = ask.error("tools/call", {"name": "rename_customer", "arguments": {}})
 
-    assert f"exists already, with id {budget}" in taken
-    assert taken.endswith(f"Its page: {page}/budgets/{budget}/")
+    assert f"exists already, with id {budget}" in problem
+    assert problem.endswith(f"Its page: {page}/budgets/{budget}/")
     assert drawn.endswith(f"Its page: {page}/dashboards/{board}/")
     assert unknown["message"].endswith(f"members change on its page in the console: {page}/budgets/")
     assert other["message"].endswith(f"in the console: {page}/")

@@ -13,7 +13,7 @@ from finops.lib import clock
 from finops.unitcosts.models import CustomerAlias, CustomerKey
 from ingestion.models import Customer
 from tests.finops.costs.rows import add_source, cost
-from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK, answer_of
 from tests.mcpserver.door import Door
 
 
@@ -129,14 +129,14 @@ def test_groups_name_what_splits_would_add_to_them(ask: Door, dimension: str) ->
 
 @pytest.mark.usefixtures("halden")
 def test_a_value_that_no_cost_has_is_refused_with_the_nearest(ask: Door) -> None:
-    def refused(dimension: str, value: str) -> str:
+    def refusal(dimension: str, value: str) -> str:
         return ask.problem("querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
 
-    assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: 'c-7'" in refused(
+    assert "no cost line of any day has 'tag:customer' 'c-77'. Nearest: 'c-7'" in refusal(
         "tag:customer", "c-77"
     )
-    assert "no cost line of any day has customer 'Halden Frieght'" in refused("customer", "Halden Frieght")
-    assert "no cost line of any day has currency 'GBP'. These days have: 'EUR', 'USD'" in refused(
+    assert "no cost line of any day has customer 'Halden Frieght'" in refusal("customer", "Halden Frieght")
+    assert "no cost line of any day has currency 'GBP'. These days have: 'EUR', 'USD'" in refusal(
         "currency", "GBP"
     )
     other_days = answer_of(

@@ -15,7 +15,7 @@ from ingestion.models import Customer
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source, cost
 from tests.ingestion.events import event, know, source_of, store
-from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK, answer_of
 from tests.mcpserver.door import Door
 
 
@@ -63,8 +63,10 @@ def regions(acme: Account) -> Account:
 
 
 def unit_cost(door: Door, *filters: tuple[str, str], **more: Any) -> dict[str, Any]:
-    given = [{"dimension": name, "values": [value]} for name, value in filters]
-    return answer_of(door, "queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": given, **more})
+    filter_list = [{"dimension": name, "values": [value]} for name, value in filters]
+    return answer_of(
+        door, "queryUnitCost", **{"usage_metric": "requests", **WEEK, "filters": filter_list, **more}
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,10 +139,12 @@ def test_values_that_usage_does_not_have_give_no_unit_cost_but_the_reason(
     )
 
     answer = unit_cost(ask, ("tag:zone", "east"))
-    given = unit_cost(ask, ("tag:zone", "east"), usage_filters=[{"dimension": "region", "values": ["US"]}])
+    no_value_answer = unit_cost(
+        ask, ("tag:zone", "east"), usage_filters=[{"dimension": "region", "values": ["US"]}]
+    )
 
     assert answer["totals"][0]["unit_cost"] is None
     assert "no usage of 'requests' in these days has such a region; it has eu and us" in answer["summary"]
-    assert (given["totals"][0]["cost"], given["totals"][0]["usage"]) == (3000, 90)
-    assert given["unfiltered_dimensions"] == []
+    assert (no_value_answer["totals"][0]["cost"], no_value_answer["totals"][0]["usage"]) == (3000, 90)
+    assert no_value_answer["unfiltered_dimensions"] == []
     assert "tag:zone" in page.get("/a/acme/settings/customers/").content.decode()

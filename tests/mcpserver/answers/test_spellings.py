@@ -15,7 +15,7 @@ from finops.allocation.services.teams import create_team, own_value, set_team_ke
 from finops.lib import clock
 from tests.cast import Cast
 from tests.finops.costs.rows import Line, add_source, cost
-from tests.mcpserver.answers.asking import WEEK, answer_of
+from tests.mcpserver.answers.questions import WEEK, answer_of
 from tests.mcpserver.door import Door
 
 
@@ -170,7 +170,7 @@ def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cas
         value="production",
     )
 
-    def beside(dimension: str, value: str) -> list[str]:
+    def related_values(dimension: str, value: str) -> list[str]:
         answer = answer_of(ask, "querySpend", **WEEK, filters=[{"dimension": dimension, "values": [value]}])
         return [each for each in answer["warnings"] if each.startswith("Beside ")]
 
@@ -182,14 +182,14 @@ def test_untagged_no_team_and_a_default_value_name_each_other(acme: Account, cas
         "; 761.00 USD and 9.00 EUR without tag:env has it under other keys (tag:Environment 761.00 USD and 9.00 EUR)"
         in answer_of(ask, "querySpend", **WEEK, filters=filters)["summary"]
     )
-    assert beside("tag:env", "(untagged)") == [
+    assert related_values("tag:env", "(untagged)") == [
         f"Beside tag:env = (untagged): {no_team}",
         f"Beside tag:env = (untagged): {default}",
     ]
-    assert beside("team", "(no team)") == [
+    assert related_values("team", "(no team)") == [
         f"Beside team = (no team): {untagged}",
         f"Beside team = (no team): {default}",
     ]
     assert {f"Beside cost_tag:environment = (untagged): {each}" for each in (untagged, no_team)} <= set(
-        beside("cost_tag:environment", "Not assigned")
+        related_values("cost_tag:environment", "Not assigned")
     )

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from accounts.keys import mint_mcp_key
-from finops.demo.loading import load
+from finops.demo.loader import load
 from finops.lib import clock
 from tests.cast import Cast, make_cast
 from tests.lasting import lasting

@@ -13,7 +13,7 @@ from mcpserver.registry import Access, Prompt, registry
 from mcpserver.schema import whole_answer_schema
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.reading import calls_in, completion, text_of, values, words_in
+from tests.mcpserver.prompts.prompt_client import calls_in, completion, text_of, values, words_in
 
 PROMPTS = list(registry.prompts())
 WRITE_TOOLS = {tool.name for tool in registry if tool.access is Access.WRITE}
@@ -64,9 +64,9 @@ def test_each_argument_completes_and_its_calls_work_with_what_it_completes_to(
         beside = BESIDE.get(argument.name, {})
         if argument.name == "filter_by":
             continue  # goes with value
-        found = values(reader, prompt.name, argument.name, **beside)
-        assert found, argument.name
-        for value in dict.fromkeys([found[0], found[-1]]):
+        completions = values(reader, prompt.name, argument.name, **beside)
+        assert completions, argument.name
+        for value in dict.fromkeys([completions[0], completions[-1]]):
             run_calls(reader, text_of(reader, prompt.name, **beside, **{argument.name: value}))
 
 
@@ -117,9 +117,9 @@ def test_everything_that_is_suggested_is_taken(reader: Door, prompt: Prompt) -> 
 def test_its_calls_work_with_every_argument_at_once(
     reader: Door, prompt: str, arguments: dict[str, str]
 ) -> None:
-    found = registry.get_prompt(prompt)
-    assert found is not None
-    assert set(arguments) == {argument.name for argument in found.arguments}
+    registered_prompt = registry.get_prompt(prompt)
+    assert registered_prompt is not None
+    assert set(arguments) == {argument.name for argument in registered_prompt.arguments}
 
     run_calls(reader, text_of(reader, prompt, **arguments))
 
@@ -136,7 +136,7 @@ def test_every_tool_argument_and_field_that_its_text_names_exists(writer: Door, 
 
 def known_words(tools: set[str]) -> Iterator[str]:
     """The arguments of these tools, their choices, their answers' fields; and dimensions."""
-    yield from (kind.shown_name for kind in dimensions.kinds())
+    yield from (kind.display_name for kind in dimensions.kinds())
     for name in tools:
         tool = registry.get(name)
         assert tool is not None, name
@@ -180,7 +180,7 @@ def test_a_read_write_credential_is_offered_what_would_help_and_only_after_askin
 def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: Door, prompt: Prompt) -> None:
     text = text_of(reader, prompt.name)
 
-    for said in (
+    for phrase in (
         "arithmetic",
         "currency",
         "`data_through`",
@@ -189,7 +189,7 @@ def test_its_text_says_how_to_treat_figures_and_what_to_answer(reader: Door, pro
         "Table",
         "`console_url`",
     ):
-        assert said in text
+        assert phrase in text
     assert "2026-11-20" in text
     assert len(text.encode()) < 6_000
 

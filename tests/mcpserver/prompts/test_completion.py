@@ -6,12 +6,12 @@ import pytest
 
 from accounts.scoping import account_scope
 from finops.allocation.models import Team
-from mcpserver.prompting import arguments as known_arguments
+from mcpserver.prompt_builder import arguments as known_arguments
 from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.finops.costs.rows import add_source, cost
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.reading import SIX, completion, refusal, text_of, values
+from tests.mcpserver.prompts.prompt_client import SIX, completion, refusal, text_of, values
 from tests.mcpserver.prompts.world import FIRST
 
 
@@ -39,9 +39,9 @@ from tests.mcpserver.prompts.world import FIRST
 def test_an_argument_completes_from_what_the_account_has(
     door: Door, prompt: str, argument: str, typed: str, expected: list[str]
 ) -> None:
-    found = completion(door, prompt, argument, typed)
+    result = completion(door, prompt, argument, typed)
 
-    assert found == {"values": expected, "total": len(expected), "hasMore": False}
+    assert result == {"values": expected, "total": len(expected), "hasMore": False}
 
 
 @requirement("completion:context")
@@ -69,10 +69,10 @@ def test_a_hundred_of_many_are_suggested_and_the_rest_counted(door: Door, cast: 
         lines = [cost(FIRST, number + 1, resource_id=f"i-{number:03}") for number in range(130)]
         add_source(cast.account, lines, name="Machines")
 
-    found = completion(door, "weekly_cost_digest", "team", "team ")
+    result = completion(door, "weekly_cost_digest", "team", "team ")
     machines = completion(door, "top_cost_drivers", "value", "I-", filter_by="resource")
 
-    assert (len(found["values"]), found["total"], found["hasMore"]) == (100, 120, True)
+    assert (len(result["values"]), result["total"], result["hasMore"]) == (100, 120, True)
     assert (len(machines["values"]), machines["total"], machines["hasMore"]) == (100, 130, True)
     assert "value" in text_of(door, "top_cost_drivers", filter_by="resource", value="i-000")
 
@@ -94,17 +94,17 @@ def test_another_accounts_names_neither_complete_nor_count(empty: Door) -> None:
     for prompt, arguments in SIX.items():
         for argument in arguments:
             beside = {"filter_by": "provider"} if argument == "value" else {}
-            found = " ".join(values(empty, prompt, argument, **beside))
-            assert not [name for name in names if name in found]
-    for prompt, argument, known in (
+            suggestions = " ".join(values(empty, prompt, argument, **beside))
+            assert not [name for name in names if name in suggestions]
+    for prompt, argument, own_name in (
         ("weekly_cost_digest", "team", "Growth"),
         ("weekly_cost_digest", "source", "Clouds"),
         ("weekly_cost_digest", "group_by", "tag:squad"),
         ("commitment_review", "provider", "AWS"),
         ("budget_health", "budget", "Everything"),
     ):
-        said = refusal(empty, prompt, **{argument: known})
-        other = refusal(empty, prompt, **{argument: f"{known}x"})
-        shown = known.removeprefix("tag:")
-        assert said == other.replace(f"{shown}x", shown)
+        message = refusal(empty, prompt, **{argument: own_name})
+        other = refusal(empty, prompt, **{argument: f"{own_name}x"})
+        shown = own_name.removeprefix("tag:")
+        assert message == other.replace(f"{shown}x", shown)
     assert '"Elsewhere"' in text_of(empty, "budget_health")

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from mcpserver.registry import registry
 from tests.conformance.requirements import requirement
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.reading import SIX, calls_in, text_of
+from tests.mcpserver.prompts.prompt_client import SIX, calls_in, text_of
 
 GIVEN = {
     "anomaly_check": {"month": "2026-02", "source": "Clouds", "minimum_impact": "5", "currency": "EUR"},
@@ -38,13 +38,13 @@ ENDS = {"2026-02": "2026-02-28", "2026-03": "2026-03-31", "2026-02-09": "2026-02
 Arguments = dict[str, Any]
 
 
-def as_call(name: str, value: str, given: dict[str, str]) -> Arguments:
+def as_call(name: str, value: str, argument_texts: dict[str, str]) -> Arguments:
     """An argument of a prompt as arguments of a call: a filter is `filters.<dimension>`."""
     if name in ("month", "week"):
         return {"end_date": ENDS[value]}
     if name in ("team", "source", "provider", "currency"):
         return {name: value, f"filters.{name}": [value]}
-    known: dict[str, Arguments] = {
+    call_arguments: dict[str, Arguments] = {
         "minimum_impact": {"min_impact": 5},
         "minimum_saving": {"min_saving": 7},
         "group_by": {"group_by": value},
@@ -56,23 +56,28 @@ def as_call(name: str, value: str, given: dict[str, str]) -> Arguments:
         },
         "scope": {"scope": [value]},
         "filter_by": {},
-        "value": {f"filters.{given.get('filter_by')}": [value]},
+        "value": {f"filters.{argument_texts.get('filter_by')}": [value]},
     }
-    return known.get(name, {name: value})
+    return call_arguments.get(name, {name: value})
 
 
-def lost(prompt: str, tool: str, call: Arguments) -> list[str]:
+def missing_arguments(prompt: str, tool: str, call: Arguments) -> list[str]:
     """The prompt's arguments that the tool takes, under whatever name, and the call does not have."""
-    found = registry.get(tool)
-    assert found is not None, tool
-    takes = found.input_schema["properties"]
-    held = {**call, **{f"filters.{each['dimension']}": each["values"] for each in call.get("filters", [])}}
-    held["group_by"] = next((name for name in call.get("group_by", []) if name in GIVEN[prompt].values()), "")
+    tool_entry = registry.get(tool)
+    assert tool_entry is not None, tool
+    takes = tool_entry.input_schema["properties"]
+    call_values = {
+        **call,
+        **{f"filters.{each['dimension']}": each["values"] for each in call.get("filters", [])},
+    }
+    call_values["group_by"] = next(
+        (name for name in call.get("group_by", []) if name in GIVEN[prompt].values()), ""
+    )
     return [
         f"{name} as {argument}"
         for name, value in GIVEN[prompt].items()
-        for argument, wanted in as_call(name, value, GIVEN[prompt]).items()
-        if argument.partition(".")[0] in takes and held.get(argument) != wanted
+        for argument, expected in as_call(name, value, GIVEN[prompt]).items()
+        if argument.partition(".")[0] in takes and call_values.get(argument) != expected
     ]
 
 
@@ -84,11 +89,15 @@ def test_each_argument_is_in_every_call_whose_tool_takes_it(door: Door, prompt: 
     calls = calls_in(text_of(door, prompt, **GIVEN[prompt]))
 
     assert len(calls) >= 3
-    assert [(tool, call, names) for tool, call in calls if (tool, names := lost(prompt, tool, call))[1]] == []
+    assert [
+        (tool, call, names)
+        for tool, call in calls
+        if (tool, names := missing_arguments(prompt, tool, call))[1]
+    ] == []
     for tool, call in calls:
-        found = registry.get(tool)
-        assert found is not None
-        Draft202012Validator(found.input_schema).validate(call)
+        tool_entry = registry.get(tool)
+        assert tool_entry is not None
+        Draft202012Validator(tool_entry.input_schema).validate(call)
         assert not door.call(tool, **call)["isError"]
 
 

@@ -12,9 +12,9 @@ GUIDE = Path(__file__).parents[3] / "docs" / "connect-an-assistant.md"
 
 
 def test_pages_tell_of_every_prompt_as_the_server_does() -> None:
-    told = {each.name: (each.title, each.text) for each in ASSISTANT_PROMPTS}
+    texts_by_name = {each.name: (each.title, each.text) for each in ASSISTANT_PROMPTS}
 
-    assert told == {prompt.name: (prompt.title, prompt.description) for prompt in registry.prompts()}
+    assert texts_by_name == {prompt.name: (prompt.title, prompt.description) for prompt in registry.prompts()}
 
 
 def test_a_viewer_reads_of_them_where_an_assistant_is_connected(cast: Cast) -> None:

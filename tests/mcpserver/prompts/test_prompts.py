@@ -14,7 +14,7 @@ from tests.cast import Cast
 from tests.conformance.requirements import requirement
 from tests.isolation.walk import fingerprint
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.reading import SIX, calls_in, completion, refusal, text_of
+from tests.mcpserver.prompts.prompt_client import SIX, calls_in, completion, refusal, text_of
 
 
 @requirement("prompts:list")
@@ -117,7 +117,7 @@ def test_what_was_chosen_narrows_the_calls(door: Door) -> None:
 @requirement("prompts:get")
 def test_a_budget_is_looked_at_in_its_own_period_and_scope(door: Door) -> None:
     text = text_of(door, "budget_health", budget="growth of the YEAR")
-    listed, forecast, spend, change, told = calls_in(text)
+    listed, forecast, spend, change, calls = calls_in(text)
 
     filters = [
         {"dimension": "team", "op": "in", "values": ["Growth"]},
@@ -127,7 +127,7 @@ def test_a_budget_is_looked_at_in_its_own_period_and_scope(door: Door) -> None:
     assert forecast[1] == {"period": "year", "filters": filters, "basis": "amortized"}
     assert (spend[1]["start_date"], spend[1]["end_date"]) == ("2026-01-01", "2026-12-31")
     assert spend[1]["filters"] == change[1]["filters"] == filters
-    assert f"Read the one with id {told[1]['budget_id']} out of it." in text
+    assert f"Read the one with id {calls[1]['budget_id']} out of it." in text
 
 
 @requirement("prompts:get")

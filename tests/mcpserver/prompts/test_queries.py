@@ -6,24 +6,26 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.mcpserver.door import Door
-from tests.mcpserver.prompts.reading import SIX, completion, text_of
+from tests.mcpserver.prompts.prompt_client import SIX, completion, text_of
 
 MOST = 6
 
 
-def counted(door: Door, prompt: str, argument: str = "", **given: str) -> int:
+def count_queries(door: Door, prompt: str, argument: str = "", **arguments: str) -> int:
     for _ in range(2):  # the first also fills what a process keeps
         with CaptureQueriesContext(connection) as queries:
-            completion(door, prompt, argument, **given) if argument else text_of(door, prompt, **given)
+            completion(door, prompt, argument, **arguments) if argument else text_of(
+                door, prompt, **arguments
+            )
     return len(queries)
 
 
 def test_a_prompt_reads_little(door: Door) -> None:
-    assert all(counted(door, prompt) <= MOST for prompt in SIX)
+    assert all(count_queries(door, prompt) <= MOST for prompt in SIX)
 
 
 def test_a_completion_reads_little(door: Door) -> None:
     for prompt, arguments in SIX.items():
         for argument in arguments:
             beside = {"filter_by": "region"} if argument == "value" else {}
-            assert counted(door, prompt, argument, **beside) <= MOST, argument
+            assert count_queries(door, prompt, argument, **beside) <= MOST, argument

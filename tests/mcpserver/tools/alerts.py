@@ -10,11 +10,11 @@ from accounts.models import Account
 from finops.alerts.models import AlertChannel, AlertDelivery
 from finops.lib import clock
 from mcpserver.results import MAX_ANSWER_BYTES
-from tests.finops.alerts.sent import message
+from tests.finops.alerts.delivery_helpers import message
 from tests.mcpserver.door import Door
 
 
-def answered(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def answer_of(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
     result = door.call(tool, **arguments)
     assert not result["isError"], result["content"][0]["text"]
     assert len(result["content"][0]["text"].encode()) <= MAX_ANSWER_BYTES
@@ -23,7 +23,7 @@ def answered(door: Door, tool: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 def delivery(account: Account, ops: AlertChannel | None, status: str = "failed", /, **rest: Any) -> int:
-    kept = {
+    fields = {
         "channel": ops,
         "channel_name": "Ops",
         "channel_kind": "email",
@@ -35,7 +35,7 @@ def delivery(account: Account, ops: AlertChannel | None, status: str = "failed",
             {"at": clock.now().isoformat(), "seconds": 0.25, "status_code": 503, "answer": "Busy " * 60}
         ],
     }
-    return AlertDelivery.objects.create(account=account, **{**kept, **rest}).pk
+    return AlertDelivery.objects.create(account=account, **{**fields, **rest}).pk
 
 
 def message_dict() -> dict[str, Any]:

@@ -56,10 +56,10 @@ def _in_value(value: Any, path: str, *, has_currency: bool) -> Iterator[str]:
                 continue
             if name == "config_schema":  # a schema has limits, no amounts
                 continue
-            known = name in RATIOS | COUNTS or name.endswith("_share") or inside
+            is_exempt = name in RATIOS | COUNTS or name.endswith("_share") or inside
             yield from (
                 []
-                if name in QUANTITIES | PERCENTS or (known and _is_number(item))
+                if name in QUANTITIES | PERCENTS or (is_exempt and _is_number(item))
                 else _in_value(item, f"{path}.{name}", has_currency=inside)
             )
     elif isinstance(value, list):

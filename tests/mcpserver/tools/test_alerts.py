@@ -12,7 +12,7 @@ from tests.cast import Cast, signed_in
 from tests.finops.alerts.world import channel, of_anomalies, of_budget, subscribe
 from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
-from tests.mcpserver.tools.alerts import answered, delivery, message_dict
+from tests.mcpserver.tools.alerts import answer_of, delivery, message_dict
 from tests.mcpserver.tools.amounts import bare_amounts_of_answer
 
 
@@ -30,11 +30,11 @@ def writer(cast: Cast, ops: AlertChannel) -> Door:
 def test_an_account_without_alerts_is_told_where_they_are_made(cast: Cast) -> None:
     door = Door(mint(cast))
 
-    channels = answered(door, "listAlertChannels")
+    channels = answer_of(door, "listAlertChannels")
     assert (channels["summary"], channels["channels"]) == ("'Acme' has no alert channels.", [])
     assert "A person makes a channel on the page Alerts" in channels["hint"]
-    assert answered(door, "listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
-    assert answered(door, "listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
+    assert answer_of(door, "listAlertSubscriptions")["summary"] == "'Acme' has no alert subscriptions."
+    assert answer_of(door, "listAlertDeliveries")["summary"] == "'Acme' has no alert deliveries."
 
 
 def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
@@ -48,7 +48,7 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         )
         subscribe(cast.account, channel=slack.pk)
 
-    answer = answered(Door(mint(cast)), "listAlertChannels", search="OPS")
+    answer = answer_of(Door(mint(cast)), "listAlertChannels", search="OPS")
 
     assert answer["channels"] == [
         {
@@ -61,7 +61,7 @@ def test_channels_are_told_without_their_secrets(cast: Cast) -> None:
         }
     ]
     assert "sealed-secret" not in json.dumps(answer)
-    assert answered(Door(mint(cast)), "listAlertChannels", search="zzz")["channels"] == []
+    assert answer_of(Door(mint(cast)), "listAlertChannels", search="zzz")["channels"] == []
 
 
 def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Door) -> None:
@@ -71,10 +71,10 @@ def test_subscriptions_are_told_newest_first_and_narrowed(cast: Cast, writer: Do
         anomalies = of_anomalies(cast.account, 50)
         subscribe(cast.account)
 
-    every = answered(writer, "listAlertSubscriptions")
-    of_one = answered(writer, "listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
-    first = answered(writer, "listAlertSubscriptions", limit=2)
-    rest = answered(writer, "listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
+    every = answer_of(writer, "listAlertSubscriptions")
+    of_one = answer_of(writer, "listAlertSubscriptions", budget_id=budget.pk)["subscriptions"]
+    first = answer_of(writer, "listAlertSubscriptions", limit=2)
+    rest = answer_of(writer, "listAlertSubscriptions", limit=2, cursor=first["cursor"])["subscriptions"]
 
     assert every["summary"] == "'Acme' has 3 alert subscriptions."
     assert [row["trigger"] for row in every["subscriptions"]] == ["digest", "anomaly", "budget"]
@@ -96,29 +96,29 @@ def test_deliveries_are_told_page_by_page_and_narrowed(cast: Cast, ops: AlertCha
         delivered = delivery(cast.account, ops, "delivered", is_test=True)
         other = delivery(cast.account, None)
 
-    every = answered(writer, "listAlertDeliveries")
-    failed = answered(
+    every = answer_of(writer, "listAlertDeliveries")
+    is_error = answer_of(
         writer, "listAlertDeliveries", status="failed", channel_id=ops.pk, include_tests=False, limit=2
     )
-    last = answered(
+    last = answer_of(
         writer,
         "listAlertDeliveries",
         status="failed",
         channel_id=ops.pk,
         include_tests=False,
         limit=2,
-        cursor=failed["cursor"],
+        cursor=is_error["cursor"],
     )
 
     assert every["summary"] == "'Acme' has 5 alert deliveries; of the 5 listed: 1 delivered and 4 failed."
     assert [row["id"] for row in every["deliveries"]] == [other, delivered, *reversed(ids)]
-    assert [row["id"] for row in failed["deliveries"] + last["deliveries"]] == ids[::-1]
-    row = failed["deliveries"][0]
+    assert [row["id"] for row in is_error["deliveries"] + last["deliveries"]] == ids[::-1]
+    row = is_error["deliveries"][0]
     assert (row["status"], row["attempts"], row["status_code"]) == ("failed", 1, 503)
     assert len(row["answer"]) <= 160
     assert every["deliveries"][1]["is_test"]
-    assert failed["console_url"].endswith(f"/a/acme/alerts/deliveries/?status=failed&channel={ops.pk}")
-    path = failed["console_url"].removeprefix("http://127.0.0.1:8000")
+    assert is_error["console_url"].endswith(f"/a/acme/alerts/deliveries/?status=failed&channel={ops.pk}")
+    path = is_error["console_url"].removeprefix("http://127.0.0.1:8000")
     assert signed_in(cast.viewer).get(path).status_code == 200
     assert bare_amounts_of_answer(every) == []
 
@@ -145,7 +145,7 @@ def test_the_largest_lists_fit(cast: Cast, ops: AlertChannel) -> None:
         ("listAlertSubscriptions", "subscriptions"),
         ("listAlertDeliveries", "deliveries"),
     ):
-        answer = answered(door, tool, limit=50)
+        answer = answer_of(door, tool, limit=50)
         assert len(answer[rows]) >= 12
         assert bool(answer["cursor"]) == bool(answer["truncated"])
 
@@ -157,7 +157,7 @@ def test_another_accounts_alerts_are_not_there(cast: Cast, writer: Door) -> None
         delivery(cast.other_account, theirs, channel_name="Theirs")
 
     for tool in ("listAlertChannels", "listAlertSubscriptions", "listAlertDeliveries"):
-        assert "Theirs" not in json.dumps(answered(writer, tool))
+        assert "Theirs" not in json.dumps(answer_of(writer, tool))
     for tool in ("listAlertSubscriptions", "listAlertDeliveries"):
-        said = [writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (theirs.pk, 999_999)]
-        assert said[0] == said[1]
+        problems = [writer.problem(tool, channel_id=pk).replace(str(pk), "N") for pk in (theirs.pk, 999_999)]
+        assert problems[0] == problems[1]

@@ -23,8 +23,8 @@ from tests.cast import Cast, make_cast, signed_in
 from tests.finops.alerts.world import channel
 from tests.finops.budgets.world import make
 from tests.mcpserver.door import Door, mint
-from tests.mcpserver.tools.alerts import answered
-from tests.mcpserver.tools.numbered import numbered
+from tests.mcpserver.tools.alerts import answer_of
+from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
 
 TOOL = "create_alert_subscription"
@@ -76,9 +76,9 @@ def test_a_channel_is_subscribed_and_answered_as_the_list_shows_it(
         Team.objects.create(name="Core")
         CostTag.objects.create(key="Unit")
 
-    answer = answered(writer, TOOL, channel="ops", **asked)
+    answer = answer_of(writer, TOOL, channel="ops", **asked)
 
-    (listed,) = answered(writer, "listAlertSubscriptions")["subscriptions"]
+    (listed,) = answer_of(writer, "listAlertSubscriptions")["subscriptions"]
     assert answer["subscription"] == listed
     assert listed["about"] == about
     assert answer["summary"] == f"Alert subscription {listed['id']} is made: {about}."
@@ -91,7 +91,7 @@ def test_what_was_done_besides_is_said(cast: Cast, writer: Door) -> None:
     with account_scope(cast.account):
         Team.objects.create(name="Core")
 
-    answer = answered(writer, TOOL, channel="Ops", trigger="anomaly", team="Core")
+    answer = answer_of(writer, TOOL, channel="Ops", trigger="anomaly", team="Core")
 
     assert "Anomalies by team were not looked for in this account; now they are" in answer["warnings"][0]
 
@@ -151,10 +151,10 @@ def test_what_makes_no_subscription_is_refused_and_says_what_to_mend(
         CostTag.objects.create(key="Unit")
 
     with caplog.at_level(logging.ERROR):
-        said = writer.problem(TOOL, **{**DIGEST, **asked})
+        problem = writer.problem(TOOL, **{**DIGEST, **asked})
 
-    assert says in said
-    assert "incident" not in said
+    assert says in problem
+    assert "incident" not in problem
     assert not caplog.records
     with account_scope(cast.account):
         assert not AlertSubscription.objects.exists()
@@ -178,7 +178,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
 
     def refusal(reference: int | str) -> bytes:
         arguments = {"channel": "Ops", "trigger": trigger, **rest, name: reference}
-        answer = writer.http(_asked(arguments))
+        answer = writer.http(_request_body(arguments))
         return bytes(answer.content).replace(str(reference).encode(), b"N")
 
     by_id, by_name = [[refusal(each) for each in pair] for pair in ((theirs, 10**9), ("Theirs", "Nobody"))]
@@ -200,16 +200,18 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
     answers = []
     for value in ("theirs", "nobody"):
-        answer = answered(
+        answer = answer_of(
             writer, TOOL, channel="Ops", trigger="anomaly", cost_tag="Unit", cost_tag_value=value
         )
-        answers.append(json.dumps(numbered(answer, answer["subscription"]["id"])).replace(value, "V"))
+        answers.append(
+            json.dumps(replace_row_number(answer, answer["subscription"]["id"])).replace(value, "V")
+        )
 
     assert answers[0] == answers[1]
 
 
 def test_a_retried_create_names_the_subscription_that_exists(writer: Door) -> None:
-    pk = answered(writer, TOOL, **DIGEST)["subscription"]["id"]
+    pk = answer_of(writer, TOOL, **DIGEST)["subscription"]["id"]
 
     assert f"Subscription {pk} has the channel told of this already" in writer.problem(TOOL, **DIGEST)
 
@@ -227,7 +229,7 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     with account_scope(cast.account):
         AlertSubscription.objects.all().delete()
 
-    answered(writer, TOOL, **DIGEST)
+    answer_of(writer, TOOL, **DIGEST)
     page = member.post(new, form)
     assert (page.status_code, full in page.content.decode()) == (422, True)
 
@@ -243,23 +245,23 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(settings: LazySettings) -> Non
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
-            asked: list[Future[dict[str, Any]]] = []
+            bodies: list[Future[dict[str, Any]]] = []
             for door, frequency in zip(doors, ("weekly", "monthly"), strict=True):
-                asked.append(call(door.call, TOOL, **{**DIGEST, "frequency": frequency}))
-                wait_until(lambda: waiting() == len(asked) or any(each.done() for each in asked))
-        results = [each.result() for each in asked]
+                bodies.append(call(door.call, TOOL, **{**DIGEST, "frequency": frequency}))
+                wait_until(lambda: waiting() == len(bodies) or any(each.done() for each in bodies))
+        results = [each.result() for each in bodies]
     connection.close()
 
-    said = [each["content"][0]["text"] for each in results if each["isError"]]
-    assert len(said) == 1, results
-    assert said[0].startswith("An account has at most 1 alert subscriptions, and this one has 1.")
+    texts = [each["content"][0]["text"] for each in results if each["isError"]]
+    assert len(texts) == 1, results
+    assert texts[0].startswith("An account has at most 1 alert subscriptions, and this one has 1.")
 
 
 def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:
     token = OAuthClient(client_name="Helper").connect(cast.member, access="read_write").access
 
-    answered(writer, TOOL, **DIGEST)
-    answered(Door(token), TOOL, **{**DIGEST, "frequency": "monthly"})
+    answer_of(writer, TOOL, **DIGEST)
+    answer_of(Door(token), TOOL, **{**DIGEST, "frequency": "monthly"})
 
     key = MCPKey.objects.unscoped().get()
     entries = AuditEntry.objects.unscoped().filter(action="alert_subscription.create").order_by("pk")
@@ -272,17 +274,17 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
 def test_a_credential_that_may_only_read_makes_none(cast: Cast, ops: AlertChannel) -> None:
     token = OAuthClient().connect(cast.member).access
 
-    said = Door(mint(cast)).problem(TOOL, **DIGEST)
-    answer = Door(token).http(_asked(DIGEST))
+    problem = Door(mint(cast)).problem(TOOL, **DIGEST)
+    answer = Door(token).http(_request_body(DIGEST))
 
-    assert "may only read. Nothing was changed." in said
-    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in said
+    assert "may only read. Nothing was changed." in problem
+    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     with account_scope(cast.account):
         assert not AlertSubscription.objects.exists()
 
 
-def _asked(arguments: dict[str, Any]) -> bytes:
+def _request_body(arguments: dict[str, Any]) -> bytes:
     params = {"name": TOOL, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 

@@ -24,7 +24,7 @@ from tests.cast import Cast, make_cast, signed_in
 from tests.finops.budgets.world import daily, make
 from tests.finops.costs.rows import add_source
 from tests.mcpserver.door import Door, mint
-from tests.mcpserver.tools.numbered import numbered
+from tests.mcpserver.tools.row_numbers import replace_row_number
 from tests.waiting import threads, wait_until, waiting
 
 TOOL = "create_budget"
@@ -36,14 +36,14 @@ def writer(cast: Cast) -> Door:
     return Door(mint(cast, "read_write"))
 
 
-def made(door: Door, /, **arguments: Any) -> dict[str, Any]:
+def create_budget(door: Door, /, **arguments: Any) -> dict[str, Any]:
     result = door.call(TOOL, **{**LEAST, **arguments})
     assert not result["isError"], result["content"][0]["text"]
     answer: dict[str, Any] = result["structuredContent"]
     return answer
 
 
-def refused(door: Door, /, **arguments: Any) -> str:
+def budget_refusal(door: Door, /, **arguments: Any) -> str:
     return door.problem(TOOL, **{**LEAST, **arguments})
 
 
@@ -63,7 +63,7 @@ def spend(account: Account) -> None:
 def test_a_budget_is_answered_as_the_list_shows_it_and_its_page_opens(cast: Cast, writer: Door) -> None:
     spend(cast.account)
 
-    answer = made(writer, amount="250.50", currency="usd", warning_percent=60)
+    answer = create_budget(writer, amount="250.50", currency="usd", warning_percent=60)
 
     (listed,) = writer.call("listBudgets")["structuredContent"]["budgets"]
     assert answer["budget"] == listed
@@ -84,13 +84,13 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: st
         }[scope].pk
     value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
 
-    said = [
-        made(writer, name="By name", scope=scope, **{scope: "mINE"}, **value)["budget"],
-        made(writer, name="By id", scope=scope, **{scope: pk}, **value)["budget"],
-        made(writer, name="Its scope understood", **{scope: str(pk)}, **value)["budget"],
+    created = [
+        create_budget(writer, name="By name", scope=scope, **{scope: "mINE"}, **value)["budget"],
+        create_budget(writer, name="By id", scope=scope, **{scope: pk}, **value)["budget"],
+        create_budget(writer, name="Its scope understood", **{scope: str(pk)}, **value)["budget"],
     ]
 
-    assert {(row["scope"], row["scope_name"]) for row in said} == {
+    assert {(row["scope"], row["scope_name"]) for row in created} == {
         (scope, "Mine: x" if value else "Mine"),
     }
 
@@ -98,13 +98,13 @@ def test_a_scope_is_named_or_given_by_its_id(cast: Cast, writer: Door, scope: st
 def test_periods_have_amounts_of_their_own(cast: Cast, writer: Door) -> None:
     today = clock.today()
 
-    answer = made(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
+    answer = create_budget(writer, period="yearly", amounts={f"{today.year}-01-01": "99.99"})
 
     assert answer["budget"]["amount"] == 99.99
     assert (answer["budget"]["start_date"], answer["budget"]["period"]) == (f"{today.year}-01-01", "yearly")
-    said = refused(writer, name="Odd", amounts={"2026-03-02": 1, "2026-04-01": 2})
-    assert "amounts: 2026-03-02 is not the first day of a monthly period" in said
-    assert "its period begins on 2026-03-01" in said
+    problem = budget_refusal(writer, name="Odd", amounts={"2026-03-02": 1, "2026-04-01": 2})
+    assert "amounts: 2026-03-02 is not the first day of a monthly period" in problem
+    assert "its period begins on 2026-03-01" in problem
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_what_makes_no_budget_is_refused_and_says_what_to_mend(
         CostTag.objects.create(key="Unit")
 
     with caplog.at_level(logging.ERROR):
-        said = refused(writer, **change)
+        problem = budget_refusal(writer, **change)
 
-    assert says in said
-    assert "incident" not in said
-    assert len(said) < 1_000
+    assert says in problem
+    assert "incident" not in problem
+    assert len(problem) < 1_000
     assert not caplog.records
     assert budgets(cast.account) == []
 
@@ -194,12 +194,12 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
     value = {"cost_tag_value": "x"} if scope == "cost_tag" else {}
 
     by_id = [
-        writer.http(_asked({**LEAST, "scope": scope, scope: reference, **value}))
+        writer.http(_request_body({**LEAST, "scope": scope, scope: reference, **value}))
         .content.decode()
         .replace(str(reference), "N")
         for reference in (theirs, theirs + 1_000_000)
     ]
-    by_name = [refused(writer, scope=scope, **{scope: name}, **value) for name in ("Theirs", "Nobody")]
+    by_name = [budget_refusal(writer, scope=scope, **{scope: name}, **value) for name in ("Theirs", "Nobody")]
 
     assert by_id[0] == by_id[1]
     assert by_name[0].replace("Theirs", "Nobody") == by_name[1]
@@ -207,7 +207,7 @@ def test_what_another_account_has_answers_exactly_as_what_nobody_has(
     assert "Theirs" not in by_id[0]
 
 
-def _asked(arguments: dict[str, Any]) -> bytes:
+def _request_body(arguments: dict[str, Any]) -> bytes:
     params = {"name": TOOL, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 
@@ -223,8 +223,8 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 
     answers = []
     for value in ("prod", "none"):
-        answer = made(writer, cost_tag="Unit", cost_tag_value=value)
-        text = json.dumps(numbered(answer, answer["budget"]["id"]))
+        answer = create_budget(writer, cost_tag="Unit", cost_tag_value=value)
+        text = json.dumps(replace_row_number(answer, answer["budget"]["id"]))
         answers.append(text.replace(f"Unit: {value}", "Unit: V"))
         with account_scope(cast.account):
             Budget.objects.all().delete()
@@ -235,13 +235,13 @@ def test_a_cost_tag_value_of_another_account_answers_exactly_as_one_that_nobody_
 def test_a_name_that_another_account_has_is_free(cast: Cast, writer: Door) -> None:
     make(cast.other_account, "Core")
 
-    assert made(writer)["budget"]["name"] == "Core"
+    assert create_budget(writer)["budget"]["name"] == "Core"
 
 
 def test_a_retried_create_names_the_budget_that_exists(cast: Cast, writer: Door) -> None:
-    pk = made(writer)["budget"]["id"]
+    pk = create_budget(writer)["budget"]["id"]
 
-    assert f"name: the budget 'Core' exists already, with id {pk}." in refused(writer, name=" cORE")
+    assert f"name: the budget 'Core' exists already, with id {pk}." in budget_refusal(writer, name=" cORE")
     assert budgets(cast.account) == ["Core"]
 
 
@@ -254,11 +254,11 @@ def test_the_cap_filled_in_the_app_refuses_in_the_tool_and_the_reverse(
     form = {**LEAST, "scope": "account", "period": "monthly", "warning_percent": 80}
 
     member.post("/a/acme/budgets/new/", {**form, "name": "In the app"})
-    assert full in refused(writer)
+    assert full in budget_refusal(writer)
     with account_scope(cast.account):
         Budget.objects.all().delete()
 
-    made(writer, name="By the tool")
+    create_budget(writer, name="By the tool")
     page = member.post("/a/acme/budgets/new/", {**form, "name": "In the app"})
     assert (page.status_code, full in page.content.decode()) == (422, True)
     assert budgets(cast.account) == ["By the tool"]
@@ -283,11 +283,11 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
     with threads(2) as call:
         with transaction.atomic():
             Account.objects.select_for_update(no_key=True).get(pk=cast.account.pk)
-            asked: list[Future[dict[str, Any]]] = []
+            bodies: list[Future[dict[str, Any]]] = []
             for number, door in enumerate(doors):
-                asked.append(call(door.call, tool, **{**arguments, "name": f"Number {number}"}))
-                wait_until(lambda: waiting() == len(asked) or any(each.done() for each in asked))
-        results = [each.result() for each in asked]
+                bodies.append(call(door.call, tool, **{**arguments, "name": f"Number {number}"}))
+                wait_until(lambda: waiting() == len(bodies) or any(each.done() for each in bodies))
+        results = [each.result() for each in bodies]
     connection.close()
 
     assert [each["isError"] for each in results].count(True) == 1, results
@@ -299,9 +299,9 @@ def test_of_two_calls_at_once_at_the_cap_one_wins(
 def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, writer: Door) -> None:
     token = OAuthClient(client_name="Helper").connect(cast.member, access="read_write").access
 
-    for tool, asked in ((TOOL, {**LEAST, "amount": 99.5}), ("create_dashboard", {"name": "Board"})):
+    for tool, arguments in ((TOOL, {**LEAST, "amount": 99.5}), ("create_dashboard", {"name": "Board"})):
         for number, door in enumerate((writer, Door(token))):
-            result = door.call(tool, **{**asked, "name": f"{tool} {number}"})
+            result = door.call(tool, **{**arguments, "name": f"{tool} {number}"})
             assert not result["isError"], result["content"][0]["text"]
 
     key = MCPKey.objects.unscoped().get()
@@ -319,11 +319,11 @@ def test_the_audit_log_names_the_key_or_the_person_and_the_app(cast: Cast, write
 def test_a_credential_that_may_only_read_makes_none(cast: Cast) -> None:
     token = OAuthClient().connect(cast.member).access
 
-    said = Door(mint(cast)).problem(TOOL, **LEAST)
-    answer = Door(token).http(_asked(LEAST))
+    problem = Door(mint(cast)).problem(TOOL, **LEAST)
+    answer = Door(token).http(_request_body(LEAST))
 
-    assert "may only read. Nothing was changed." in said
-    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in said
+    assert "may only read. Nothing was changed." in problem
+    assert "mint a Read/write key at http://127.0.0.1:8000/a/acme/settings/mcp-keys/." in problem
     assert (answer.status_code, "insufficient_scope" in answer["WWW-Authenticate"]) == (403, True)
     assert budgets(cast.account) == []
 

@@ -34,10 +34,10 @@ def cast(busy_account: Cast, db: None) -> Cast:
 
 def test_tools_with_other_days_say_so() -> None:
     assert set(OTHERS) <= {tool.name for tool in TAKING}
-    for name, said in OTHERS.items():
+    for name, sentence in OTHERS.items():
         tool = registry.get(name)
         assert tool is not None
-        assert said in f"{tool.description} {tool.input_schema}"
+        assert sentence in f"{tool.description} {tool.input_schema}"
 
 
 @pytest.mark.parametrize(

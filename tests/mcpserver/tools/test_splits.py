@@ -20,7 +20,7 @@ from tests.mcpserver.door import Door, mint
 
 
 @pytest.fixture
-def shared(cast: Cast) -> Account:
+def account_with_split(cast: Cast) -> Account:
     """Ninety days of cost of two currencies, and a split of it."""
     today = datetime.now(UTC).date()
     lines = [
@@ -47,13 +47,13 @@ def door(cast: Cast) -> Door:
     return Door(mint(cast))
 
 
-def called(door: Door, name: str, **arguments: Any) -> dict[str, Any]:
+def answer_of(door: Door, name: str, **arguments: Any) -> dict[str, Any]:
     answer: dict[str, Any] = door.call(name, **arguments)["structuredContent"]
     return answer
 
 
-def test_each_split_says_what_it_moved_with_its_currency(door: Door, shared: Account) -> None:
-    answer = called(door, "listSharedCostSplits")
+def test_each_split_says_what_it_moved_with_its_currency(door: Door, account_with_split: Account) -> None:
+    answer = answer_of(door, "listSharedCostSplits")
 
     (split,) = answer["splits"]
     days = {28: 280, 29: 290, 30: 300, 31: 310}[int(answer["end_date"][-2:])]
@@ -67,15 +67,15 @@ def test_each_split_says_what_it_moved_with_its_currency(door: Door, shared: Acc
     assert answer["console_url"].endswith("/a/acme/shared-costs/")
 
 
-def test_a_question_after_splits_says_which_applied(door: Door, shared: Account) -> None:
-    answer = called(door, "querySpend", period="last_30_days", group_by=["service"], splits="after")
+def test_a_question_after_splits_says_which_applied(door: Door, account_with_split: Account) -> None:
+    answer = answer_of(door, "querySpend", period="last_30_days", group_by=["service"], splits="after")
 
     assert {row["group"]["service"]: row["amount"] for row in answer["rows"]} == {"S3": 315, "RDS": 105}
     assert [split["name"] for split in answer["applied_splits"]] == ["Cluster"]
     assert "splits=after" in answer["console_url"]
 
 
-def test_hundreds_of_targets_fit(door: Door, cast: Cast, shared: Account) -> None:
+def test_hundreds_of_targets_fit(door: Door, cast: Cast, account_with_split: Account) -> None:
     with account_scope(cast.account):
         for number in range(60):
             SharedCostSplit.objects.create(
@@ -93,13 +93,13 @@ def test_hundreds_of_targets_fit(door: Door, cast: Cast, shared: Account) -> Non
 
     assert len(msgspec.json.encode(answer["structuredContent"])) <= MAX_ANSWER_BYTES
     assert "narrow with search" in answer["structuredContent"]["truncated"]
-    assert len(called(door, "listSharedCostSplits", search="CLUSTER")["splits"]) == 1
+    assert len(answer_of(door, "listSharedCostSplits", search="CLUSTER")["splits"]) == 1
 
 
-def test_another_account_has_none_of_them(cast: Cast, shared: Account) -> None:
+def test_another_account_has_none_of_them(cast: Cast, account_with_split: Account) -> None:
     theirs = Door(mint(replace(cast, account=cast.other_account)))
 
-    assert called(theirs, "listSharedCostSplits")["splits"] == []
+    assert answer_of(theirs, "listSharedCostSplits")["splits"] == []
 
 
 def test_the_definition_is_small() -> None:

@@ -13,11 +13,11 @@ from accounts.audit import Actor
 from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.costs import services
-from finops.costs.focus.formats import Chosen
+from finops.costs.focus.formats import FormatChoice
 from finops.costs.focus.values import DateOrder, NumberFormat
+from finops.costs.import_plan import Decision
 from finops.costs.models import CostImport, CostSource
-from finops.costs.replacing import Decision
-from finops.lib.errors import UserError, nearest
+from finops.lib.errors import UserError, nearest_choices
 
 TABLE = "{:8} {:4} {:>18} {:>18} {:>18} {:>18}"
 
@@ -94,7 +94,7 @@ class Command(BaseCommand):
             paths=options["files"],
             actor=actor,
             defaults=defaults,
-            formats=Chosen.of(options["decimal"], options["dates"]),
+            formats=FormatChoice.of(options["decimal"], options["dates"]),
             on_progress=self._show if sys.stderr.isatty() else None,
             origin=CostImport.Origin.COMMAND,
             decision=Decision(add_all=options["as_corrections"]) if options["confirm"] else None,
@@ -155,8 +155,8 @@ class Command(BaseCommand):
 def _account(slug: str) -> Account:
     account = Account.objects.filter(slug=slug).first()
     if account is None:
-        known = list(Account.objects.order_by("slug").values_list("slug", flat=True))
-        close = ", ".join(nearest(slug, known) or known[:10]) or "there is none yet"
+        slugs = list(Account.objects.order_by("slug").values_list("slug", flat=True))
+        close = ", ".join(nearest_choices(slug, slugs) or slugs[:10]) or "there is none yet"
         raise CommandError(f"There is no account {slug!r}. Accounts: {close}.")
     return account
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from finops.demo import handout
 from finops.demo.generate import MONTHS
-from finops.demo.loading import load
+from finops.demo.loader import load
 from finops.demo.people import COLLEAGUES
 from finops.lib.errors import UserError
 

@@ -133,7 +133,7 @@ def _risk(row: ImportedSaving) -> tuple[str, str]:
 
 def _words(name: str) -> str:
     """EbsVolume: EBS volume. As people read it; unknown names keep their capitals apart."""
-    known = {
+    labels = {
         "ec2": "EC2",
         "ebs": "EBS",
         "rds": "RDS",
@@ -146,5 +146,5 @@ def _words(name: str) -> str:
     }
     parts = "".join(f" {each}" if each.isupper() else each for each in name).split()
     return " ".join(
-        known.get(part.lower(), part if at == 0 else part.lower()) for at, part in enumerate(parts)
+        labels.get(part.lower(), part if at == 0 else part.lower()) for at, part in enumerate(parts)
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finops.allocation.splits import in_parts, shared_out
+from finops.allocation.splits import allocate, allocate_decimal
 
 # Output of focus-data-toolkit's own fixtures; provenance and licence are in tests/data/focus/README.md.
 CASES = Path(__file__).parents[3] / "data" / "focus" / "synthetic"
@@ -33,7 +33,7 @@ def test_the_worked_cases_come_out_to_the_last_digit(name: str) -> None:
     rows = rows_of(name)
     origin = Decimal(rows[0]["x_SplitOriginCost"])
 
-    parts = in_parts(origin, SPLIT_AS[name], places=6)
+    parts = allocate_decimal(origin, SPLIT_AS[name], places=6)
 
     assert parts == [Decimal(row["BilledCost"]) for row in rows]
     assert sum(parts) == origin
@@ -43,7 +43,7 @@ def test_the_worked_cases_come_out_to_the_last_digit(name: str) -> None:
 def test_the_ratios_that_the_worked_cases_state_are_one_in_such_parts(name: str) -> None:
     details = [json.loads(row["AllocatedMethodDetails"])["Elements"][0] for row in rows_of(name)]
 
-    parts = in_parts(Decimal(1), SPLIT_AS[name], places=6)
+    parts = allocate_decimal(Decimal(1), SPLIT_AS[name], places=6)
 
     assert parts == [Decimal(str(each["AllocatedRatio"])) for each in details]
 
@@ -52,7 +52,7 @@ def test_the_ratios_that_the_worked_cases_state_are_one_in_such_parts(name: str)
     amount=st.integers(-(10**38), 10**38), weights=st.lists(st.integers(1, 10**40), min_size=1, max_size=50)
 )
 def test_any_amount_is_whole_again_and_no_part_has_the_other_sign(amount: int, weights: list[int]) -> None:
-    parts = shared_out(amount, weights)
+    parts = allocate(amount, weights)
 
     assert sum(parts) == amount
     assert all(part == 0 or (part > 0) == (amount > 0) for part in parts)
@@ -64,13 +64,13 @@ def test_any_amount_is_whole_again_and_no_part_has_the_other_sign(amount: int, w
     amount=st.integers(-(10**30), 10**30), weights=st.lists(st.integers(1, 10**20), min_size=1, max_size=20)
 )
 def test_a_credit_is_shared_out_as_the_cost_that_it_takes_back(amount: int, weights: list[int]) -> None:
-    assert shared_out(-amount, weights) == [-part for part in shared_out(amount, weights)]
+    assert allocate(-amount, weights) == [-part for part in allocate(amount, weights)]
 
 
 def test_who_weighs_nothing_gets_nothing_not_even_the_remainder() -> None:
     weights = [Decimal(1), Decimal(2), Decimal(0), Decimal(-1)]
 
-    parts = in_parts(Decimal("0.01"), weights)
+    parts = allocate_decimal(Decimal("0.01"), weights)
 
     assert parts == [Decimal("0.003333333333333333"), Decimal("0.006666666666666667"), Decimal(0), Decimal(0)]
 
@@ -79,4 +79,4 @@ def test_amounts_of_38_digits_lose_none() -> None:
     amount = Decimal("99999999999999999999.999999999999999999")
 
     with localcontext(prec=60):
-        assert sum(in_parts(amount, [Decimal(1)] * 7)) == amount
+        assert sum(allocate_decimal(amount, [Decimal(1)] * 7)) == amount

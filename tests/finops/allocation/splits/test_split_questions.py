@@ -15,7 +15,7 @@ from accounts.models import Account
 from accounts.scoping import account_scope
 from finops.allocation.models import SharedCostSplit
 from finops.allocation.queries.splits import last_complete_month, list_splits, split_effect
-from finops.allocation.splits import moving
+from finops.allocation.splits import allocator
 from finops.costs.models import CostView
 from finops.costs.queries import query_spend
 from finops.costs.queries.cost_sums import read_costs
@@ -69,7 +69,7 @@ def split(
     )
 
 
-def asked(account: Account, **question: Any) -> Any:
+def ask_spend(account: Account, **question: Any) -> Any:
     """The answer; untyped, because Decimals are compared with plain numbers here."""
     return query_spend(
         account, SpendQuery(**{**MARCH, "group_by": ["tag:app"], "splits": "after", **question})
@@ -83,7 +83,7 @@ def amounts(answer: Any, currency: str = "USD") -> dict[str, Any]:
 def test_cost_moves_to_the_targets_and_the_total_stays(billed: Account) -> None:
     split(billed)
 
-    answer = asked(billed)
+    answer = ask_spend(billed)
 
     assert amounts(answer) == {"web": Decimal("78.5"), "api": Decimal("83.5"), "(untagged)": Decimal(2)}
     assert amounts(answer, "EUR") == {"web": 2, "api": 2}
@@ -96,7 +96,7 @@ def test_cost_moves_to_the_targets_and_the_total_stays(billed: Account) -> None:
 def test_before_splits_is_as_if_there_were_none(billed: Account) -> None:
     split(billed)
 
-    answer = asked(billed, splits="before")
+    answer = ask_spend(billed, splits="before")
 
     assert amounts(answer)["cluster"] == 127
     assert answer.applied_splits == []
@@ -105,7 +105,7 @@ def test_before_splits_is_as_if_there_were_none(billed: Account) -> None:
 def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(billed: Account) -> None:
     split(billed, "proportional")
 
-    answer = asked(billed, granularity="day")
+    answer = ask_spend(billed, granularity="day")
 
     assert amounts(answer) == {"web": 75, "api": 80, "cluster": 7, "(untagged)": 2}
     assert answer.rows[0].currency == "USD"
@@ -121,7 +121,7 @@ def test_proportional_goes_by_each_days_cost_and_what_has_no_weight_stays(billed
 def test_proportional_weighs_whole_targets_whatever_the_question_filters(billed: Account) -> None:
     split(billed, "proportional")
 
-    answer = asked(billed, filters=[Filter(dimension="service", values=["EKS"])])
+    answer = ask_spend(billed, filters=[Filter(dimension="service", values=["EKS"])])
 
     assert amounts(answer) == {"web": 60, "api": 60, "cluster": 7}
 
@@ -131,7 +131,7 @@ def test_fixed_percentages_share_out_to_the_last_digit(billed: Account) -> None:
     split(billed, "fixed", targets=())
     SharedCostSplit.objects.update(targets=targets)
 
-    assert amounts(asked(billed)) == {
+    assert amounts(ask_spend(billed)) == {
         "web": Decimal("57.291"),
         "api": Decimal("104.709"),
         "(untagged)": Decimal(2),
@@ -149,7 +149,7 @@ def test_usage_shares_out_among_every_customer_of_the_day(billed: Account) -> No
     store(billed, events, source=source_of(billed))
     split(billed, "usage", (), every_customer=True, usage_metric="requests")
 
-    answer = asked(billed)
+    answer = ask_spend(billed)
 
     assert amounts(answer) == {"web": 45, "new": 60, "api": 20, "cluster": 37, "(untagged)": 2}
     assert "usage of 'requests' above 0 on 2026-03-02 and 2026-03-03" in answer.applied_splits[0].reason
@@ -161,13 +161,13 @@ def test_usage_of_named_customers_counts_theirs_alone(billed: Account) -> None:
     store(billed, events, source=source_of(billed))
     split(billed, "usage", ("api", "web"), usage_metric="requests", valid_to=FIRST)
 
-    assert amounts(asked(billed)) == {"api": 80, "web": 45, "cluster": 37, "(untagged)": 2}
+    assert amounts(ask_spend(billed)) == {"api": 80, "web": 45, "cluster": 37, "(untagged)": 2}
 
 
 def test_a_metric_that_is_gone_moves_nothing(billed: Account) -> None:
     split(billed, "usage", (), every_customer=True, usage_metric="requests")
 
-    answer = asked(billed)
+    answer = ask_spend(billed)
 
     assert amounts(answer)["cluster"] == 127
     assert answer.applied_splits[0].moved == []
@@ -176,13 +176,13 @@ def test_a_metric_that_is_gone_moves_nothing(billed: Account) -> None:
 def test_a_split_moves_within_its_days_alone(billed: Account) -> None:
     split(billed, valid_from=SECOND, valid_to=SECOND)
 
-    assert amounts(asked(billed))["cluster"] == 97
+    assert amounts(ask_spend(billed))["cluster"] == 97
 
 
 def test_a_filter_on_a_target_finds_what_moved_there(billed: Account) -> None:
     split(billed)
 
-    answer = asked(billed, group_by=["service"], filters=[Filter(dimension="tag:app", values=["WEB"])])
+    answer = ask_spend(billed, group_by=["service"], filters=[Filter(dimension="tag:app", values=["WEB"])])
 
     assert amounts(answer) == {"EKS": Decimal("63.5"), "EC2": 10, "S3": 5}
     assert answer.totals[0].amount == Decimal("78.5")
@@ -191,7 +191,7 @@ def test_a_filter_on_a_target_finds_what_moved_there(billed: Account) -> None:
 def test_a_filter_on_a_target_without_cost_of_its_own_finds_it_too(billed: Account) -> None:
     split(billed, targets=("web", "batch"))
 
-    answer = asked(billed, group_by=[], filters=[Filter(dimension="tag:app", values=["batch"])])
+    answer = ask_spend(billed, group_by=[], filters=[Filter(dimension="tag:app", values=["batch"])])
 
     assert [total.amount for total in answer.totals] == [Decimal("63.5"), 2]
     assert not [warning for warning in answer.warnings if "No cost line" in warning]
@@ -214,7 +214,7 @@ def test_every_filter_is_of_values_after_the_splits(
 ) -> None:
     split(billed)
 
-    answer = asked(billed, group_by=[], filters=[Filter(dimension="tag:app", op=op, values=values)])
+    answer = ask_spend(billed, group_by=[], filters=[Filter(dimension="tag:app", op=op, values=values)])
 
     assert [total.amount for total in answer.totals if total.currency == "USD"] == [Decimal(amount)]
 
@@ -222,14 +222,14 @@ def test_every_filter_is_of_values_after_the_splits(
 def test_untagged_cost_can_be_shared_out(billed: Account) -> None:
     split(billed, source_value="(untagged)")
 
-    assert amounts(asked(billed)) == {"cluster": 127, "web": 16, "api": 21}
+    assert amounts(ask_spend(billed)) == {"cluster": 127, "web": 16, "api": 21}
 
 
 def test_two_dimensions_are_split_one_after_the_other(billed: Account) -> None:
     split(billed)
     split(billed, name="EKS", dimension="service", source_value="EKS", targets=("EC2", "S3"))
 
-    answer = asked(billed, group_by=["tag:app", "service"])
+    answer = ask_spend(billed, group_by=["tag:app", "service"])
 
     assert amounts(answer) == {
         "web/EC2": Decimal("41.75"),
@@ -243,7 +243,7 @@ def test_two_dimensions_are_split_one_after_the_other(billed: Account) -> None:
 def test_both_sides_of_a_comparison_are_after_the_splits(billed: Account) -> None:
     split(billed, "proportional")
 
-    answer = asked(billed, start_date=SECOND, end_date=SECOND, compare_to="previous_period")
+    answer = ask_spend(billed, start_date=SECOND, end_date=SECOND, compare_to="previous_period")
 
     (web,) = (row for row in answer.rows if row.group["tag:app"] == "web")
     assert (web.amount, web.change.previous_amount, web.change.change) == (35, 40, -5)
@@ -252,7 +252,7 @@ def test_both_sides_of_a_comparison_are_after_the_splits(billed: Account) -> Non
 def test_the_ranking_is_of_what_is_left(billed: Account) -> None:
     split(billed)
 
-    answer = asked(billed, top=1)
+    answer = ask_spend(billed, top=1)
 
     usd = [row for row in answer.rows if row.currency == "USD"]
     assert [(row.group["tag:app"], row.amount, row.other_groups) for row in usd] == [
@@ -274,7 +274,7 @@ def test_credits_move_as_credits_and_what_the_view_leaves_out_stays_left_out(acm
     )
     split(acme)
 
-    answer = asked(acme, charge_categories=["Usage"])
+    answer = ask_spend(acme, charge_categories=["Usage"])
 
     assert amounts(answer) == {"web": 51, "api": 50}
     (total,) = answer.totals
@@ -285,7 +285,7 @@ def test_product_has_the_splits_of_the_tag_that_it_stands_for(billed: Account) -
     CostView.objects.create(account=billed, product_key="tag:app")
     split(billed)
 
-    assert amounts(asked(billed, group_by=["product"]))["web"] == Decimal("78.5")
+    assert amounts(ask_spend(billed, group_by=["product"]))["web"] == Decimal("78.5")
 
 
 @pytest.mark.parametrize("granularity", ["none", "week", "month"])
@@ -293,14 +293,14 @@ def test_coarser_figures_are_the_sums_of_the_days(billed: Account, granularity: 
     split(billed, valid_from=SECOND, valid_to=SECOND)
     split(billed, "even", ("batch",), name="After", valid_from=THIRD)
 
-    assert amounts(asked(billed, granularity=granularity)) == {
+    assert amounts(ask_spend(billed, granularity=granularity)) == {
         "cluster": 90,
         "web": 30,
         "api": 35,
         "batch": 7,
         "(untagged)": 2,
     }
-    compared = asked(
+    compared = ask_spend(
         billed,
         granularity=granularity,
         start_date=SECOND,
@@ -321,7 +321,9 @@ def test_names_of_ids_come_with_what_moved(acme: Account) -> None:
     )
     split(acme, dimension="account", source_value="1", targets=("2", "3"))
 
-    answer = asked(acme, group_by=["account"], filters=[Filter(dimension="account", values=["production"])])
+    answer = ask_spend(
+        acme, group_by=["account"], filters=[Filter(dimension="account", values=["production"])]
+    )
 
     assert [(row.group["account"], row.labels["account"], row.amount) for row in answer.rows] == [
         ("2", "Production", 6)
@@ -329,10 +331,10 @@ def test_names_of_ids_come_with_what_moved(acme: Account) -> None:
 
 
 def test_a_question_on_other_dimensions_says_that_no_split_applies(billed: Account) -> None:
-    assert any("no shared-cost splits" in warning for warning in asked(billed).warnings)
+    assert any("no shared-cost splits" in warning for warning in ask_spend(billed).warnings)
     split(billed)
 
-    answer = asked(billed, group_by=["service"])
+    answer = ask_spend(billed, group_by=["service"])
 
     assert amounts(answer)["EKS"] == 127
     assert any("they are on tag:app" in warning for warning in answer.warnings)
@@ -343,8 +345,8 @@ def test_allocated_and_direct_cost_add_up(billed: Account) -> None:
 
     costs: Any = read_costs(billed, SpendQuery(**MARCH, group_by=["tag:app"], splits="after")).by_value()
 
-    found = {each.value: (each.amount, each.allocated) for each in costs if each.currency == "USD"}
-    assert found == {
+    amounts_by_value = {each.value: (each.amount, each.allocated) for each in costs if each.currency == "USD"}
+    assert amounts_by_value == {
         "web": (Decimal("78.5"), Decimal("63.5")),
         "api": (Decimal("83.5"), Decimal("63.5")),
         "(untagged)": (2, 0),
@@ -355,7 +357,7 @@ def test_another_accounts_splits_move_nothing_here(billed: Account, cast: Cast) 
     with account_scope(cast.other_account):
         split(cast.other_account)
 
-    assert amounts(asked(billed))["cluster"] == 127
+    assert amounts(ask_spend(billed))["cluster"] == 127
 
 
 @pytest.mark.parametrize(("method", "more"), [("even", 1), ("proportional", 1)])
@@ -363,10 +365,10 @@ def test_before_splits_costs_what_it_did(billed: Account, method: str, more: int
     split(billed, method)
 
     def queries(splits: str) -> int:
-        asked(billed, splits=splits)
-        with CaptureQueriesContext(connection) as found:
-            asked(billed, splits=splits)
-        return len(found)
+        ask_spend(billed, splits=splits)
+        with CaptureQueriesContext(connection) as captured:
+            ask_spend(billed, splits=splits)
+        return len(captured)
 
     before = queries("before")
     SharedCostSplit.objects.all().delete()
@@ -413,8 +415,8 @@ def test_the_list_says_what_each_moved_in_the_last_complete_month(acme: Account)
 def test_a_question_of_too_many_parts_says_how_to_ask_for_less(
     billed: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "MAX_PARTS", 3)
+    monkeypatch.setattr(allocator, "MAX_PARTS", 3)
     split(billed)
 
     with pytest.raises(UserError, match="fewer days or one group_by"):
-        asked(billed)
+        ask_spend(billed)

@@ -41,7 +41,7 @@ def made(cast: Cast, **changes: Any) -> SharedCostSplit:
     return create_split(account=cast.account, actor=cast.actor, draft=replace(CLUSTER, **changes))
 
 
-def refused(cast: Cast, **changes: Any) -> str:
+def refusal_of(cast: Cast, **changes: Any) -> str:
     with pytest.raises(UserError) as problem:
         made(cast, **{"name": "Another", **changes})
     return problem.value.message
@@ -130,12 +130,12 @@ def test_a_deleted_split_is_gone_once(billed: Account, cast: Cast) -> None:
 def test_what_would_not_add_up_is_refused_with_the_reason(
     billed: Account, cast: Cast, changes: dict[str, Any], reason: str
 ) -> None:
-    assert reason in refused(cast, **changes)
+    assert reason in refusal_of(cast, **changes)
 
 
 def test_percentages_reach_100_exactly_or_not_at_all(billed: Account, cast: Cast) -> None:
     thirds = [("a", "33.333333"), ("b", "33.333333"), ("c", "33.333333")]
-    assert "0.000001 short of 100" in refused(cast, method="fixed", targets=thirds)
+    assert "0.000001 short of 100" in refusal_of(cast, method="fixed", targets=thirds)
 
     made(cast, method="fixed", targets=[*thirds[:2], ("c", "33.333334")])
 
@@ -143,10 +143,10 @@ def test_percentages_reach_100_exactly_or_not_at_all(billed: Account, cast: Cast
 def test_a_target_of_one_split_is_no_source_of_another(billed: Account, cast: Cast) -> None:
     made(cast)
 
-    assert "'web' is a target of split 'Cluster', so it cannot be a source" in refused(
+    assert "'web' is a target of split 'Cluster', so it cannot be a source" in refusal_of(
         cast, source_value="web", targets=[("worker", "")]
     )
-    assert "Target 'cluster' is the source of split 'Cluster'" in refused(
+    assert "Target 'cluster' is the source of split 'Cluster'" in refusal_of(
         cast, source_value="db", targets=[("cluster", "")]
     )
 
@@ -154,7 +154,7 @@ def test_a_target_of_one_split_is_no_source_of_another(billed: Account, cast: Ca
 def test_a_cycle_is_named(billed: Account, cast: Cast) -> None:
     made(cast)
 
-    assert "split 'Cluster' would make a cycle: web → cluster → web" in refused(
+    assert "split 'Cluster' would make a cycle: web → cluster → web" in refusal_of(
         cast, source_value="web", targets=[("cluster", "")]
     )
 
@@ -162,7 +162,7 @@ def test_a_cycle_is_named(billed: Account, cast: Cast) -> None:
 def test_a_value_has_one_split_a_day(billed: Account, cast: Cast) -> None:
     split = made(cast, valid_to=date(2026, 3, 31))
 
-    assert "'Cluster' shares out 'cluster' already, until 2026-03-31" in refused(cast)
+    assert "'Cluster' shares out 'cluster' already, until 2026-03-31" in refusal_of(cast)
     made(cast, name="From April", valid_from=date(2026, 4, 1))
     with pytest.raises(UserError, match="already, from 2026-04-01 on"):
         save_split(split=split, actor=cast.actor, draft=CLUSTER)
@@ -172,7 +172,7 @@ def test_product_is_the_dimension_that_it_stands_for(billed: Account, cast: Cast
     CostView.objects.create(account=billed, product_key="tag:app")
     made(cast)
 
-    assert "shares out 'cluster' already" in refused(cast, dimension="product")
+    assert "shares out 'cluster' already" in refusal_of(cast, dimension="product")
 
 
 def test_the_same_values_in_another_dimension_are_others(billed: Account, cast: Cast) -> None:
@@ -194,4 +194,4 @@ def test_an_account_has_only_so_many_splits(
     monkeypatch.setattr(services, "MAX_SPLITS", 1)
     made(cast)
 
-    assert "at most 1 splits" in refused(cast, source_value="db")
+    assert "at most 1 splits" in refusal_of(cast, source_value="db")

@@ -18,7 +18,7 @@ from finops.costs.answers import SpendAnswer
 from finops.costs.models import CostSource
 from finops.costs.queries import query_spend
 from finops.costs.spend_query import Filter, SpendQuery
-from tests.finops.allocation.splits.plainly import Plain, PlainSplit, Usage
+from tests.finops.allocation.splits.reference_model import Plain, PlainSplit, Usage
 from tests.finops.costs.rows import Line, add_source, cost, key_of, put
 from tests.ingestion.events import event, know, source_of, store
 
@@ -147,11 +147,11 @@ def test_the_parts_add_up_to_the_whole_and_equal_plain_fractions(
     answer = query_spend(acme, query)
 
     model = _Model(rows, split, query)
-    found = {total.currency: total.amount for total in answer.totals}
-    assert {name for name, amount in model.totals().items() if amount} <= set(found)
-    assert all(_near(amount, model.totals().get(name)) for name, amount in found.items())
+    amounts_by_currency = {total.currency: total.amount for total in answer.totals}
+    assert {name for name, amount in model.totals().items() if amount} <= set(amounts_by_currency)
+    assert all(_near(amount, model.totals().get(name)) for name, amount in amounts_by_currency.items())
     if not any(item.dimension in SPLIT_ON for item in query.filters):
-        assert found == model.whole(), "no digit is lost"
+        assert amounts_by_currency == model.whole(), "no digit is lost"
     _check_rows(answer, model, query)
 
 
@@ -164,17 +164,17 @@ def _check_rows(answer: SpendAnswer, model: _Model, query: SpendQuery) -> None:
         if not query.group_by:
             continue
         assert _exact([row.amount for row in rows]) == total.amount
-        known = model.groups(total.currency)
+        expected = model.groups(total.currency)
         listed = {tuple(row.group.values()): row for row in rows if not row.other_groups}
         for key, row in listed.items():
-            assert _near(row.amount, known.get(key))
+            assert _near(row.amount, expected.get(key))
             assert not row.series or _exact([amount or 0 for amount in row.series.values()]) == row.amount
         smallest = min((abs(Fraction(row.amount)) for row in listed.values()), default=Fraction(0))
-        assert all(abs(amount) <= smallest + CLOSE for key, amount in known.items() if key not in listed)
+        assert all(abs(amount) <= smallest + CLOSE for key, amount in expected.items() if key not in listed)
 
 
-def _near(found: Decimal, wanted: Fraction | None) -> bool:
-    return abs(Fraction(found) - (wanted or 0)) < CLOSE
+def _near(actual: Decimal, expected: Fraction | None) -> bool:
+    return abs(Fraction(actual) - (expected or 0)) < CLOSE
 
 
 def _exact(amounts: Any) -> Decimal:
@@ -215,9 +215,9 @@ class _Model:
         assert query.start_date is not None
         assert query.end_date is not None
         self.query = query
-        asked = [row for row in rows if query.start_date <= row["charge_date"] <= query.end_date]
+        rows_in_period = [row for row in rows if query.start_date <= row["charge_date"] <= query.end_date]
         self.plain = Plain(
-            asked,
+            rows_in_period,
             split,
             USED,
             "billed_cost" if query.basis == "billed" else "effective_cost",
@@ -241,22 +241,22 @@ class _Model:
         return self.plain.after(self.dimensions, self._passes, lambda line, _values: line["currency"])
 
     def groups(self, currency: str) -> dict[tuple[str, ...], Fraction]:
-        found = self.plain.after(
+        sums = self.plain.after(
             self.dimensions,
             self._passes,
             lambda line, values: (line["currency"], *(values[name] for name in self.query.group_by)),
         )
-        return {key[1:]: amount for key, amount in found.items() if key[0] == currency}
+        return {key[1:]: amount for key, amount in sums.items() if key[0] == currency}
 
     def _passes(self, values: Mapping[str, str]) -> bool:
-        return all(_takes(item, values[item.dimension]) for item in self.query.filters)
+        return all(_matches(item, values[item.dimension]) for item in self.query.filters)
 
 
-def _takes(item: Filter, value: str) -> bool:
+def _matches(item: Filter, value: str) -> bool:
     text = None if value == "(untagged)" else value.lower()
-    wanted = [each.lower() for each in item.values]
+    values = [each.lower() for each in item.values]
     if item.op == "absent":
         return text is None
     if item.op == "contains":
-        return text is not None and any(each in text for each in wanted)
-    return (text in wanted) == (item.op == "in")
+        return text is not None and any(each in text for each in values)
+    return (text in values) == (item.op == "in")

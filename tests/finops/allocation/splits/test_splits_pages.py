@@ -114,9 +114,9 @@ def test_what_is_refused_keeps_what_was_typed(member: Client, billed: Account) -
 
 
 def test_the_form_asks_for_what_the_method_needs(member: Client, billed: Account) -> None:
-    def part(**said: Any) -> str:
+    def part(**params: Any) -> str:
         answer = member.get(
-            f"{PAGE}new/?{urlencode({**FORM, **said}, doseq=True)}", headers={"HX-Request": "true"}
+            f"{PAGE}new/?{urlencode({**FORM, **params}, doseq=True)}", headers={"HX-Request": "true"}
         )
         assert "<html" not in answer.content.decode()
         return answer.content.decode()
@@ -130,8 +130,8 @@ def test_the_form_asks_for_what_the_method_needs(member: Client, billed: Account
 
 
 def test_the_preview_says_what_would_move_and_what_would_be_refused(member: Client, billed: Account) -> None:
-    def preview(**said: Any) -> str:
-        return text_of(member.get(f"{PAGE}preview/?{urlencode({**FORM, **said}, doseq=True)}"))
+    def preview(**params: Any) -> str:
+        return text_of(member.get(f"{PAGE}preview/?{urlencode({**FORM, **params}, doseq=True)}"))
 
     assert "moved, billed" in preview()
     assert "is the source, so it cannot be a target" in preview(target=["cluster", "web"])

@@ -28,8 +28,8 @@ def steady(day: date) -> Decimal:
 def bill(amount: Amount = steady, *, first: date = FIRST, last: date = LAST, **columns: Any) -> list[Line]:
     """A line a day; the amount by day."""
     days = [first + timedelta(days=index) for index in range((last - first).days + 1)]
-    given = {"service": "Compute", "region": "eu-west-1", **columns}
-    return [cost(day, amount(day), **given) for day in days if amount(day)]
+    values = {"service": "Compute", "region": "eu-west-1", **columns}
+    return [cost(day, amount(day), **values) for day in days if amount(day)]
 
 
 def with_extra(first: date, last: date, extra: str, base: Amount = steady) -> Amount:

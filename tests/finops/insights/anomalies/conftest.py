@@ -32,5 +32,5 @@ def spike(acme: Account) -> Anomaly:
         if SPIKE <= line["charge_date"] <= SPIKE + timedelta(days=1)
     ]
     add_source(acme, [*lines, *extra])
-    (found,) = look(acme)
-    return found
+    (anomaly,) = look(acme)
+    return anomaly

@@ -12,7 +12,7 @@ from accounts.models import Account
 from finops.insights.anomalies.causes import ValueSides, causes_of
 from finops.insights.models import Anomaly
 from finops.insights.queries import causes_of_row
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from tests.finops.costs.rows import add_source
 from tests.finops.insights.anomalies.bills import SPIKE, bill, look, with_extra
 
@@ -32,10 +32,10 @@ def test_the_parts_are_the_excess_to_the_last_digit(
 ) -> None:
     causes = causes_of("region", "Region", by_value, expected)
 
-    whole = added([*(side.actual for side in by_value.values()), -expected])
+    whole = exact_sum([*(side.actual for side in by_value.values()), -expected])
     assert causes.total == whole
     for row in causes.rows:
-        assert row.excess == added([row.actual, -row.expected])
+        assert row.excess == exact_sum([row.actual, -row.expected])
 
 
 def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account) -> None:
@@ -54,11 +54,11 @@ def test_every_dimension_of_a_found_anomaly_adds_up_to_its_impact(acme: Account)
         )
     add_source(acme, lines)
 
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
-    by_dimension = {causes.dimension: causes for causes in causes_of_row(found)}
+    by_dimension = {causes.dimension: causes for causes in causes_of_row(anomaly)}
     assert set(by_dimension) == {"usage_type", "resource", "account", "region", "actor"}
-    assert {causes.total for causes in by_dimension.values()} == {found.impact}
+    assert {causes.total for causes in by_dimension.values()} == {anomaly.impact}
     assert by_dimension["resource"].other_values == 7
     assert by_dimension["account"].rows[0].name.startswith("Team ")
     assert by_dimension["actor"].rows[0].name == "ci"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finops.insights.anomalies.detector import find
-from finops.insights.anomalies.series import Found, Series, Taught
+from finops.insights.anomalies.detector import detect
+from finops.insights.anomalies.series import AcknowledgedDays, Detection, Series
 
 START = date(2025, 9, 1)
 DAYS = 240
@@ -56,30 +56,31 @@ def growing(index: int) -> float:
 SEASONAL = {shape.__name__: shape for shape in (flat, weekly, office, month_end, first_of_month, growing)}
 
 
-def series(shape: Shape, *, days: int = DAYS, taught: tuple[Taught, ...] = ()) -> Series:
-    return Series(START, [shape(index) for index in range(days)], taught)
+def series(shape: Shape, *, days: int = DAYS, acknowledged: tuple[AcknowledgedDays, ...] = ()) -> Series:
+    return Series(START, [shape(index) for index in range(days)], acknowledged)
 
 
-def found(shape: Shape, **options: object) -> list[Found]:
+def detections(shape: Shape, **options: object) -> list[Detection]:
     """What is found after half a year of learning."""
-    everything = find(series(shape, **options)).found  # type: ignore[arg-type]
+    everything = detect(series(shape, **options)).detections  # type: ignore[arg-type]
     return [each for each in everything if each.last >= day(180)]
 
 
 def spans(shape: Shape, **options: object) -> list[tuple[str, int, int]]:
     return [
-        (each.kind, (each.first - START).days, (each.last - START).days) for each in found(shape, **options)
+        (each.kind, (each.first - START).days, (each.last - START).days)
+        for each in detections(shape, **options)
     ]
 
 
 @pytest.mark.parametrize("name", SEASONAL)
 def test_cost_that_repeats_by_weekday_or_month_is_no_anomaly(name: str) -> None:
-    assert found(SEASONAL[name]) == []
+    assert detections(SEASONAL[name]) == []
 
 
-def late(shape: Shape, since: date) -> list[Found]:
+def late(shape: Shape, since: date) -> list[Detection]:
     """What is found in twenty months from some day on."""
-    return [each for each in find(series(shape, days=600)).found if each.last >= since]
+    return [each for each in detect(series(shape, days=600)).detections if each.last >= since]
 
 
 def quarterly(index: int) -> float:
@@ -129,9 +130,9 @@ def test_a_weekly_batch_is_learnt_and_one_that_is_missing_or_doubled_is_found() 
         return flat(index) * (5.0 if day(index).weekday() == 2 else 0.1)
 
     at = next(index for index in range(AT, DAYS) if day(index).weekday() == 2)
-    assert found(batch) == []
+    assert detections(batch) == []
     for times, kind in ((0.0, "drop"), (2.0, "spike")):
-        (one,) = found(lambda index, times=times: batch(index) * (times if index == at else 1.0))  # type: ignore[misc]
+        (one,) = detections(lambda index, times=times: batch(index) * (times if index == at else 1.0))  # type: ignore[misc]
         assert (one.first, one.kind) == (day(at), kind)
 
 
@@ -139,14 +140,19 @@ def test_a_weekly_batch_is_learnt_and_one_that_is_missing_or_doubled_is_found() 
 def test_a_spike_of_two_days_is_found_on_its_first(name: str) -> None:
     shape = SEASONAL[name]
 
-    (spike,) = found(lambda index: shape(index) * (3.0 if AT <= index <= AT + 1 else 1.0))
+    (spike,) = detections(lambda index: shape(index) * (3.0 if AT <= index <= AT + 1 else 1.0))
 
-    assert (spike.kind, spike.first, spike.last, spike.said) == ("spike", day(AT), day(AT + 1), day(AT))
+    assert (spike.kind, spike.first, spike.last, spike.detected_on) == (
+        "spike",
+        day(AT),
+        day(AT + 1),
+        day(AT),
+    )
     assert not spike.ongoing
 
 
 def test_a_new_level_is_one_anomaly_of_two_weeks_and_normal_from_then_on() -> None:
-    (step,) = found(lambda index: weekly(index) * (1.8 if index >= AT else 1.0))
+    (step,) = detections(lambda index: weekly(index) * (1.8 if index >= AT else 1.0))
 
     assert (step.kind, step.first, step.last) == ("step", day(AT), day(AT + 13))
     assert not step.ongoing
@@ -161,7 +167,7 @@ def test_a_way_back_to_the_level_before_is_no_drop() -> None:
 
 
 def test_a_slow_ramp_is_found_with_the_day_it_began() -> None:
-    (ramp,) = found(lambda index: weekly(index) * 1.02 ** max(0, min(index, AT + 30) - AT), days=AT + 20)
+    (ramp,) = detections(lambda index: weekly(index) * 1.02 ** max(0, min(index, AT + 30) - AT), days=AT + 20)
 
     assert ramp.is_up
     assert ramp.ongoing
@@ -169,21 +175,21 @@ def test_a_slow_ramp_is_found_with_the_day_it_began() -> None:
 
 
 def test_a_drop_is_found_in_its_direction() -> None:
-    (drop,) = found(lambda index: weekly(index) * (0.2 if AT <= index <= AT + 2 else 1.0))
+    (drop,) = detections(lambda index: weekly(index) * (0.2 if AT <= index <= AT + 2 else 1.0))
 
     assert (drop.kind, drop.first, drop.last) == ("drop", day(AT), day(AT + 2))
     assert drop.excess < 0
 
 
 def test_cost_that_was_never_there_is_new() -> None:
-    (new,) = found(lambda index: flat(index) if index >= AT else 0.0)
+    (new,) = detections(lambda index: flat(index) if index >= AT else 0.0)
 
     assert (new.kind, new.first) == ("new", day(AT))
     assert all(each.expected == 0 for each in new.days)
 
 
 def test_what_goes_on_where_the_data_ends_says_so() -> None:
-    (step,) = found(lambda index: weekly(index) * (1.8 if index >= AT else 1.0), days=AT + 4)
+    (step,) = detections(lambda index: weekly(index) * (1.8 if index >= AT else 1.0), days=AT + 4)
 
     assert (step.ongoing, step.last) == (True, day(AT + 3))
 
@@ -191,11 +197,11 @@ def test_what_goes_on_where_the_data_ends_says_so() -> None:
 def test_a_day_without_data_is_nothing() -> None:
     values = [None if AT <= index <= AT + 3 else weekly(index) for index in range(DAYS)]
 
-    assert [each for each in find(Series(START, values)).found if each.last >= day(180)] == []
+    assert [each for each in detect(Series(START, values)).detections if each.last >= day(180)] == []
 
 
 def test_two_weeks_are_too_few_to_say_anything() -> None:
-    assert find(series(lambda index: 100.0 if index < 13 else 900.0, days=14)).found == ()
+    assert detect(series(lambda index: 100.0 if index < 13 else 900.0, days=14)).detections == ()
 
 
 @pytest.mark.parametrize("extra", [1, 5, 20, 39])
@@ -203,8 +209,8 @@ def test_a_later_look_gives_the_same_first_day(extra: int) -> None:
     def shape(index: int) -> float:
         return weekly(index) * (2.0 if AT <= index <= AT + 6 else 1.0)
 
-    now = [each.first for each in found(shape, days=AT + 1)]
-    later = [each.first for each in found(shape, days=AT + 1 + extra)]
+    now = [each.first for each in detections(shape, days=AT + 1)]
+    later = [each.first for each in detections(shape, days=AT + 1 + extra)]
 
     assert now == later == [day(AT)]
 
@@ -215,7 +221,7 @@ def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times:
     def shape(index: int) -> float:
         return weekly(index) * (times if index == at else 1.0)
 
-    plain, scaled = found(shape), found(lambda index: shape(index) * factor)
+    plain, scaled = detections(shape), detections(lambda index: shape(index) * factor)
 
     assert [(each.kind, each.first, each.last) for each in plain] == [
         (each.kind, each.first, each.last) for each in scaled
@@ -227,20 +233,20 @@ def test_the_size_of_the_currency_does_not_matter(factor: float, at: int, times:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=60))
 def test_any_series_is_judged_the_same_twice(values: list[float | None]) -> None:
-    first, second = (find(Series(START, values)) for _ in range(2))
+    first, second = (detect(Series(START, values)) for _ in range(2))
 
     assert first == second
-    assert len(first.judged) == len(values)
-    assert all(each.first <= each.said and each.first <= each.last for each in first.found)
+    assert len(first.observations) == len(values)
+    assert all(each.first <= each.detected_on and each.first <= each.last for each in first.detections)
 
 
 def test_a_level_called_expected_is_normal_at_once() -> None:
     def shape(index: int) -> float:
         return weekly(index) * (1.8 if index >= AT else 1.0)
 
-    taught = (Taught(day(AT), day(AT + 3), ongoing=True),)
+    acknowledged = (AcknowledgedDays(day(AT), day(AT + 3), ongoing=True),)
 
-    assert found(shape, taught=taught) == []
+    assert detections(shape, acknowledged=acknowledged) == []
 
 
 def test_a_spike_called_expected_may_come_again_on_that_day_of_the_month() -> None:
@@ -249,11 +255,11 @@ def test_a_spike_called_expected_may_come_again_on_that_day_of_the_month() -> No
     def shape(index: int) -> float:
         return flat(index) * (2.5 if index in (first, second) else 1.0)
 
-    untaught = [each.first for each in found(shape)]
-    taught = (Taught(day(first), day(first)),)
+    untaught = [each.first for each in detections(shape)]
+    acknowledged = (AcknowledgedDays(day(first), day(first)),)
 
     assert day(second) in untaught
-    assert found(shape, taught=taught) == []
+    assert detections(shape, acknowledged=acknowledged) == []
 
 
 def test_what_is_larger_than_what_was_called_expected_is_found() -> None:
@@ -262,6 +268,6 @@ def test_what_is_larger_than_what_was_called_expected_is_found() -> None:
     def shape(index: int) -> float:
         return flat(index) * {first: 2.5, second: 9.0}.get(index, 1.0)
 
-    (spike,) = found(shape, taught=(Taught(day(first), day(first)),))
+    (spike,) = detections(shape, acknowledged=(AcknowledgedDays(day(first), day(first)),))
 
     assert spike.first == day(second)

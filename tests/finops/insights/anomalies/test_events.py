@@ -17,7 +17,7 @@ from tests.finops.insights.anomalies.bills import SPIKE
 NEAR = datetime(SPIKE.year, SPIKE.month, SPIKE.day, 9, tzinfo=UTC)
 
 
-def noted(spike: Anomaly, action: str, target: str, at: datetime = NEAR, **detail: Any) -> list[str]:
+def record_entry(spike: Anomaly, action: str, target: str, at: datetime = NEAR, **detail: Any) -> list[str]:
     AuditEntry.objects.create(
         account=spike.account,
         at=at,
@@ -30,9 +30,9 @@ def noted(spike: Anomaly, action: str, target: str, at: datetime = NEAR, **detai
 
 
 def test_a_restated_month_of_its_source_is_named(spike: Anomaly) -> None:
-    said = noted(spike, "cost_import.finish", "Bill: february.csv", months=["2026-02"])
+    events = record_entry(spike, "cost_import.finish", "Bill: february.csv", months=["2026-02"])
 
-    assert said == ["An import replaced 2026-02 of Bill."]
+    assert events == ["An import replaced 2026-02 of Bill."]
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,19 @@ def test_a_restated_month_of_its_source_is_named(spike: Anomaly) -> None:
 def test_what_is_of_something_else_is_not(
     spike: Anomaly, action: str, target: str, months: list[str]
 ) -> None:
-    assert noted(spike, action, target, months=months) == []
+    assert record_entry(spike, action, target, months=months) == []
 
 
 def test_a_changed_cost_tag_is_named_where_it_is_watched(spike: Anomaly) -> None:
     spike.dimension = "cost_tag:product"
 
-    assert noted(spike, "cost_tag.change", "product") == ["The rules of cost tag product were changed."]
+    assert record_entry(spike, "cost_tag.change", "product") == [
+        "The rules of cost tag product were changed."
+    ]
 
 
 def test_what_is_long_before_is_not(spike: Anomaly) -> None:
-    assert noted(spike, "cost_source.create", "Bill", at=NEAR - timedelta(days=9)) == []
+    assert record_entry(spike, "cost_source.create", "Bill", at=NEAR - timedelta(days=9)) == []
 
 
 def test_a_room_may_register_its_own(spike: Anomaly, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,10 @@ from finops.insights.services import (
     reopen,
     resolve,
 )
-from finops.insights.services.recording import GONE
+from finops.insights.services.reconciliation import GONE
 from finops.lake.models import LakeSegment
 from finops.lib import clock
-from finops.lib.time_limit import limited
+from finops.lib.time_limit import limit_time
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, cost, put
 from tests.finops.insights.anomalies.bills import LAST, NOON, SPIKE, bill, look, steady, with_extra
@@ -33,20 +33,20 @@ from tests.finops.insights.anomalies.bills import LAST, NOON, SPIKE, bill, look,
 def test_a_spike_is_found_with_its_exact_money(acme: Account) -> None:
     add_source(acme, bill(with_extra(SPIKE, SPIKE + timedelta(days=1), "300.000000000000000001")))
 
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
     days = [SPIKE, SPIKE + timedelta(days=1)]
-    assert (found.first_day, found.last_day, found.kind, found.state) == (*days, "spike", "open")
-    assert found.actual == sum(steady(day) for day in days) + Decimal("600.000000000000000002")
-    assert found.impact == found.actual - found.expected
-    assert abs(found.impact - 600) < 20
-    assert (found.value, found.dimension, found.currency, found.ongoing) == (
+    assert (anomaly.first_day, anomaly.last_day, anomaly.kind, anomaly.state) == (*days, "spike", "open")
+    assert anomaly.actual == sum(steady(day) for day in days) + Decimal("600.000000000000000002")
+    assert anomaly.impact == anomaly.actual - anomaly.expected
+    assert abs(anomaly.impact - 600) < 20
+    assert (anomaly.value, anomaly.dimension, anomaly.currency, anomaly.ongoing) == (
         "Compute",
         "service",
         "USD",
         False,
     )
-    assert found.severity == "high"
+    assert anomaly.severity == "high"
 
 
 def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
@@ -64,7 +64,7 @@ def test_it_is_due_once_for_each_change_and_day(acme: Account) -> None:
 def test_a_look_that_takes_longer_than_a_task_may_ends_says_so_and_is_tried_again(acme: Account) -> None:
     add_source(acme, bill())
     with clock.frozen(NOON):
-        with limited(0):
+        with limit_time(0):
             assert detect_if_due(acme)
         assert "longer than it may" in AnomalyRun.objects.get().error
         assert due_accounts() == []
@@ -125,9 +125,9 @@ def test_a_restated_bill_takes_one_away_and_brings_it_back(acme: Account) -> Non
     (before,) = look(acme)
 
     put(acme, source, bill())
-    (gone,) = look(acme)
-    assert (gone.state, gone.note) == ("resolved", GONE)
-    assert gone.gone_at is not None
+    (retracted,) = look(acme)
+    assert (retracted.state, retracted.note) == ("resolved", GONE)
+    assert retracted.gone_at is not None
 
     put(acme, source, odd)
     (back,) = look(acme)
@@ -156,9 +156,9 @@ def test_the_newest_day_is_no_drop_before_the_next_has_come(acme: Account) -> No
     with later(1):
         following = LAST + timedelta(days=1)
         put(acme, source, bill(lambda day: steady(day) if day != LAST else Decimal(5), last=following))
-        (found,) = look(acme)
+        (anomaly,) = look(acme)
 
-    assert (found.kind, found.first_day) == ("drop", LAST)
+    assert (anomaly.kind, anomaly.first_day) == ("drop", LAST)
 
 
 def test_taxes_credits_refunds_fees_and_commitment_purchases_do_not_count(acme: Account) -> None:
@@ -179,9 +179,9 @@ def test_a_recurring_purchase_without_commitment_does_count(acme: Account) -> No
     bought = cost(SPIKE, 5000, service="Compute", charge_category="Purchase", charge_frequency="Recurring")
     add_source(acme, [*bill(), bought])
 
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
-    assert found.actual == steady(SPIKE) + 5000
+    assert anomaly.actual == steady(SPIKE) + 5000
 
 
 def test_cost_is_amortized_whatever_the_view(acme: Account) -> None:
@@ -195,9 +195,9 @@ def test_currencies_are_told_apart(acme: Account) -> None:
     odd = with_extra(SPIKE, SPIKE, "500")
     add_source(acme, [*bill(odd), *bill(currency="EUR")])
 
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
-    assert found.currency == "USD"
+    assert anomaly.currency == "USD"
 
 
 def test_less_than_the_smallest_impact_is_not_said(acme: Account, cast: Cast) -> None:
@@ -206,19 +206,19 @@ def test_less_than_the_smallest_impact_is_not_said(acme: Account, cast: Cast) ->
     assert look(acme) == []
 
     change_anomaly_settings(account=acme, actor=cast.actor, watches=[], minimum_impacts={"USD": Decimal(20)})
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
-    assert found.severity == "medium"
+    assert anomaly.severity == "medium"
 
 
 def test_a_large_account_does_not_hide_a_service_that_trebles(acme: Account) -> None:
     large = bill(lambda day: steady(day) * 500)
     add_source(acme, [*large, *bill(with_extra(SPIKE, SPIKE, "200"), service="Small")])
 
-    (found,) = look(acme)
+    (anomaly,) = look(acme)
 
-    assert (found.value, found.severity) == ("Small", "low")
-    assert found.impact < 50_000 * 30 // 1_000
+    assert (anomaly.value, anomaly.severity) == ("Small", "low")
+    assert anomaly.impact < 50_000 * 30 // 1_000
 
 
 def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast: Cast) -> None:
@@ -226,10 +226,10 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
     add_source(acme, [*bill(odd, tags={"team": "search"}), *bill(tags={"team": "ads"})])
     change_anomaly_settings(account=acme, actor=cast.actor, watches=["tag:team"], minimum_impacts={})
 
-    found = {(row.dimension, row.value): row for row in look(acme)}
+    by_value = {(row.dimension, row.value): row for row in look(acme)}
 
-    assert set(found) == {("service", "Compute"), ("tag:team", "search")}
-    service, team = found["service", "Compute"], found["tag:team", "search"]
+    assert set(by_value) == {("service", "Compute"), ("tag:team", "search")}
+    service, team = by_value["service", "Compute"], by_value["tag:team", "search"]
     assert (service.primary, team.primary) == (None, service)
     overview = open_anomalies()
     assert (overview.count, [each.amount for each in overview.impacts]) == (1, [service.impact])
@@ -249,8 +249,8 @@ def test_a_tag_can_be_watched_and_the_same_money_counts_once(acme: Account, cast
 def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=3)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
-    (found,) = look(acme)
-    mark_expected(account=acme, actor=cast.actor, anomaly=found, note="More machines, as planned")
+    (anomaly,) = look(acme)
+    mark_expected(account=acme, actor=cast.actor, anomaly=anomaly, note="More machines, as planned")
     assert due_accounts() == [acme.pk]
 
     with later(3):
@@ -262,21 +262,21 @@ def test_expected_teaches_and_opening_again_forgets(acme: Account, cast: Cast) -
         reopen(account=acme, actor=cast.actor, anomaly=after)
         (again,) = look(acme)
 
-    assert (again.pk, again.state, again.last_day) == (found.pk, "open", end)
+    assert (again.pk, again.state, again.last_day) == (anomaly.pk, "open", end)
 
 
 def test_one_that_goes_on_after_it_was_resolved_opens_again(acme: Account, cast: Cast) -> None:
     first = LAST - timedelta(days=1)
     source = add_source(acme, bill(with_extra(first, LAST, "200")))
-    (found,) = look(acme)
-    resolve(account=acme, actor=cast.actor, anomaly=found, note="Scaled down")
+    (anomaly,) = look(acme)
+    resolve(account=acme, actor=cast.actor, anomaly=anomaly, note="Scaled down")
 
     with later(5):
         end = LAST + timedelta(days=5)
         put(acme, source, bill(with_extra(first, end, "200"), last=end))
         (after,) = look(acme)
 
-    assert (after.pk, after.state) == (found.pk, "open")
+    assert (after.pk, after.state) == (anomaly.pk, "open")
     assert "went on after it was resolved" in after.note
 
 

@@ -16,23 +16,23 @@ from msgspec.structs import replace
 from accounts.models import Account
 from finops.costs.models import ContractCommitment, CostSource
 from finops.insights.commitments.answers import CommitmentAnswer
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
-from finops.insights.commitments.question import CommitmentQuery
 from finops.insights.commitments.term import term_of
 from finops.lib.errors import UserError
-from finops.lib.money import added, subtracted
+from finops.lib.money import exact_difference, exact_sum
 from tests.finops.costs.rows import Line, add_source, cost, put
 
 JANUARY = CommitmentQuery(start_date=date(2026, 1, 1), end_date=date(2026, 1, 31))
 DAY = date(2026, 1, 5)
 
 
-def committed(amount: str, status: str | None, /, day: date = DAY, **columns: Any) -> Line:
+def commitment_line(amount: str, status: str | None, /, day: date = DAY, **columns: Any) -> Line:
     """A usage line of a commitment; worth twice its price on demand."""
     worth = (
         {"contracted_cost": Decimal(amount) * 2, "list_cost": Decimal(amount) * 4} if status == "Used" else {}
     )
-    given = {
+    values = {
         "commitment_id": "sp-1",
         "commitment_name": "Savings Plan 1yr",
         "commitment_type": "Savings Plan",
@@ -44,27 +44,27 @@ def committed(amount: str, status: str | None, /, day: date = DAY, **columns: An
         **worth,
         **columns,
     }
-    return cost(day, 0, **given) | {"effective_cost": Decimal(amount)}
+    return cost(day, 0, **values) | {"effective_cost": Decimal(amount)}
 
 
 def on_demand(amount: str, **columns: Any) -> Line:
-    given = {
+    values = {
         "pricing_category": "Standard",
         "provider": "AWS",
         "service": "EC2",
         "list_cost": Decimal(amount),
         **columns,
     }
-    return cost(DAY, amount, **given)
+    return cost(DAY, amount, **values)
 
 
-def asked(acme: Account, lines: Sequence[Line], query: CommitmentQuery = JANUARY) -> CommitmentAnswer:
+def ask(acme: Account, lines: Sequence[Line], query: CommitmentQuery = JANUARY) -> CommitmentAnswer:
     add_source(acme, lines)
     return commitment_utilization(acme, query)
 
 
 def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Account) -> None:
-    answer = asked(acme, [committed("75", "Used"), committed("25", "Unused"), on_demand("100")])
+    answer = ask(acme, [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100")])
 
     (total,) = answer.totals
     assert (total.committed_cost, total.used_cost, total.unused_cost) == (
@@ -86,11 +86,11 @@ def test_utilization_waste_savings_and_coverage_of_a_spend_commitment(acme: Acco
 
 def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> None:
     usage: dict[str, Any] = {"commitment_category": "Usage", "commitment_unit": "Hours"}
-    answer = asked(
+    answer = ask(
         acme,
         [
-            committed("10", "Used", commitment_quantity=Decimal(9), **usage),
-            committed("10", "Unused", commitment_quantity=Decimal(1), **usage),
+            commitment_line("10", "Used", commitment_quantity=Decimal(9), **usage),
+            commitment_line("10", "Unused", commitment_quantity=Decimal(1), **usage),
         ],
     )
 
@@ -100,11 +100,12 @@ def test_a_usage_based_commitment_is_measured_in_its_quantity(acme: Account) -> 
 
 
 def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
-    fee = committed(
+    fee = commitment_line(
         "0", None, charge_category="Purchase", charge_frequency="One-Time", list_cost=Decimal(999)
     )
-    answer = asked(
-        acme, [fee | {"billed_cost": Decimal(400)}, committed("3", "Used"), committed("1", "Unused")]
+    answer = ask(
+        acme,
+        [fee | {"billed_cost": Decimal(400)}, commitment_line("3", "Used"), commitment_line("1", "Unused")],
     )
 
     (row,) = answer.rows
@@ -114,7 +115,7 @@ def test_purchases_count_neither_as_cost_nor_as_quantity(acme: Account) -> None:
 
 
 def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Account) -> None:
-    answer = asked(acme, [committed("3", "Used", contracted_cost=None), committed("1", "Unused")])
+    answer = ask(acme, [commitment_line("3", "Used", contracted_cost=None), commitment_line("1", "Unused")])
 
     (total,) = answer.totals
     assert total.commitment_savings_rate is None
@@ -124,15 +125,15 @@ def test_used_lines_without_an_on_demand_price_give_no_savings_rate(acme: Accoun
 def test_the_effective_savings_rate_is_over_all_eligible_usage(acme: Account) -> None:
     """Covered 150 contracted (300 list) for 75, waste 25, uncovered 100 contracted (125 list) for 100: actual 200 of 250
     (425). Spot, other services and purchases are no part of it; the savings rate of commitments is 50 of 150."""
-    answer = asked(
+    answer = ask(
         acme,
         [
-            committed("75", "Used"),
-            committed("25", "Unused", service="Savings Plans"),
+            commitment_line("75", "Used"),
+            commitment_line("25", "Unused", service="Savings Plans"),
             on_demand("100", contracted_cost=Decimal(100), list_cost=Decimal(125)),
             on_demand("40", contracted_cost=Decimal(40), pricing_category="Dynamic"),
             on_demand("900", contracted_cost=Decimal(900), service="S3"),
-            committed("0", None, charge_category="Purchase", list_cost=Decimal(999)),
+            commitment_line("0", None, charge_category="Purchase", list_cost=Decimal(999)),
         ],
     )
 
@@ -156,18 +157,20 @@ def test_the_effective_savings_rate_is_over_all_eligible_usage(acme: Account) ->
 def test_without_all_prices_the_effective_savings_rate_names_its_prices_or_is_null(
     acme: Account, missing: dict[str, Any], rate: Decimal | None, prices: str, reason: str
 ) -> None:
-    answer = asked(acme, [committed("75", "Used"), committed("25", "Unused"), on_demand("100", **missing)])
+    answer = ask(
+        acme, [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100", **missing)]
+    )
 
     (total,) = answer.totals
-    found = total.effective_savings_rate
-    assert (found if found is None else round(found, 6)) == rate
+    savings_rate = total.effective_savings_rate
+    assert (savings_rate if savings_rate is None else round(savings_rate, 6)) == rate
     assert total.effective_savings_rate_of == prices
     assert reason in total.effective_savings_rate_reason
 
 
 def test_another_source_with_unused_lines_says_nothing_of_this_one(acme: Account) -> None:
-    add_source(acme, [committed("1", "Unused", commitment_id="other")], name="Complete export")
-    add_source(acme, [committed("1", "Used", provider="Azure")], name="Export without unused lines")
+    add_source(acme, [commitment_line("1", "Unused", commitment_id="other")], name="Complete export")
+    add_source(acme, [commitment_line("1", "Used", provider="Azure")], name="Export without unused lines")
 
     rows = commitment_utilization(acme, JANUARY).rows
 
@@ -175,18 +178,18 @@ def test_another_source_with_unused_lines_says_nothing_of_this_one(acme: Account
 
 
 def test_unused_lines_of_another_month_show_that_the_export_has_them(acme: Account) -> None:
-    answer = asked(acme, [committed("1", "Unused", date(2025, 11, 3)), committed("1", "Used")])
+    answer = ask(acme, [commitment_line("1", "Unused", date(2025, 11, 3)), commitment_line("1", "Used")])
 
     assert answer.rows[0].utilization == 1
 
 
 def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None:
     lines = [
-        committed("3", "Used"),
-        committed("1", "Unused", date(2026, 1, 6)),
-        committed("5", "Used", commitment_id="ri-1", commitment_type="Reservation", currency="EUR"),
+        commitment_line("3", "Used"),
+        commitment_line("1", "Unused", date(2026, 1, 6)),
+        commitment_line("5", "Used", commitment_id="ri-1", commitment_type="Reservation", currency="EUR"),
     ]
-    answer = asked(
+    answer = ask(
         acme,
         lines,
         CommitmentQuery(start_date=date(2026, 1, 5), end_date=date(2026, 1, 6), by="type", granularity="day"),
@@ -204,8 +207,8 @@ def test_rows_by_type_buckets_by_day_and_currencies_apart(acme: Account) -> None
 
 
 def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
-    lines = [committed(str(n), "Unused", commitment_id=f"sp-{n}") for n in range(1, 6)]
-    answer = asked(
+    lines = [commitment_line(str(n), "Unused", commitment_id=f"sp-{n}") for n in range(1, 6)]
+    answer = ask(
         acme, lines, CommitmentQuery(start_date=JANUARY.start_date, end_date=JANUARY.end_date, top=2)
     )
 
@@ -218,7 +221,7 @@ def test_the_commitments_that_are_not_listed_are_summed(acme: Account) -> None:
 
 
 def test_an_account_without_commitments_is_told_so(acme: Account) -> None:
-    answer = asked(acme, [on_demand("5")])
+    answer = ask(acme, [on_demand("5")])
 
     assert answer.totals == []
     assert answer.summary == "'Acme' has no commitment in its bills from 2026-01-01 to 2026-01-31."
@@ -239,15 +242,15 @@ def three(acme: Account, **columns: Any) -> CommitmentAnswer:
     }
     lines = [
         on_demand("1") | {"charge_date": date(2026, 1, 2)},
-        committed("0", None, **bought),
-        committed("8", "Used"),
-        committed("2", "Unused"),
-        committed("0", None, **bought, **reserved),
-        committed("1", "Used", **reserved),
-        committed("1", "Unused", **reserved),
-        committed("5", "Used", **unknown),
+        commitment_line("0", None, **bought),
+        commitment_line("8", "Used"),
+        commitment_line("2", "Unused"),
+        commitment_line("0", None, **bought, **reserved),
+        commitment_line("1", "Used", **reserved),
+        commitment_line("1", "Unused", **reserved),
+        commitment_line("5", "Used", **unknown),
     ]
-    return asked(acme, lines, replace(JANUARY, **columns))
+    return ask(acme, lines, replace(JANUARY, **columns))
 
 
 @pytest.mark.parametrize(
@@ -281,8 +284,10 @@ def test_a_type_that_no_commitment_has_is_refused_with_the_nearest(acme: Account
 
 
 def test_the_end_of_a_term_is_estimated_from_its_purchase_and_its_name(acme: Account) -> None:
-    fee = committed("0", None, charge_category="Purchase", charge_frequency="One-Time")
-    answer = asked(acme, [on_demand("1") | {"charge_date": date(2026, 1, 2)}, fee, committed("1", "Unused")])
+    fee = commitment_line("0", None, charge_category="Purchase", charge_frequency="One-Time")
+    answer = ask(
+        acme, [on_demand("1") | {"charge_date": date(2026, 1, 2)}, fee, commitment_line("1", "Unused")]
+    )
 
     assert answer.rows[0].expires_on == date(2027, 1, 4)
     assert answer.rows[0].expires_reason.startswith("Estimated: bought on 2026-01-05")
@@ -299,12 +304,12 @@ def test_eligibility_details_are_the_denominator(acme: Account) -> None:
 
     lines = [
         on_demand("200", **priced("200"), **details),
-        committed("150", "Used", **priced("200"), **details),
-        committed("100", "Used", **priced("200")),
+        commitment_line("150", "Used", **priced("200"), **details),
+        commitment_line("100", "Used", **priced("200")),
         on_demand("50", **priced("50")),
         on_demand("7", **priced("7"), commitment_program_eligibility_details='{"CommitmentPrograms": []}'),
     ]
-    answer = asked(acme, lines)
+    answer = ask(acme, lines)
     (total,) = answer.totals
 
     assert (total.eligible_by, total.covered_cost, total.eligible_cost) == (
@@ -365,7 +370,7 @@ def test_the_term_is_read_from_its_name(text: str, ends: date | None) -> None:
 
 amounts = st.decimals(min_value=0, max_value="9e9", places=12, allow_nan=False)
 lines = st.builds(
-    lambda amount, status, **columns: committed(str(amount), status, **columns),
+    lambda amount, status, **columns: commitment_line(str(amount), status, **columns),
     amounts,
     st.sampled_from(["Used", "Unused"]),
     day=st.dates(date(2026, 1, 1), date(2026, 1, 31)),
@@ -402,8 +407,8 @@ def test_rows_and_buckets_add_up_to_the_totals(
     for total in answer.totals:
         mine = [row for row in answer.rows if row.currency == total.currency]
         for name in ("committed_cost", "used_cost", "unused_cost"):
-            assert added(getattr(row, name) for row in mine) == getattr(total, name)
-        assert added(bucket.used_cost for bucket in total.buckets) == total.used_cost
+            assert exact_sum(getattr(row, name) for row in mine) == getattr(total, name)
+        assert exact_sum(bucket.used_cost for bucket in total.buckets) == total.used_cost
         plain = [row for row in rows if row["currency"] == total.currency]
         used = sum(
             (Fraction(row["effective_cost"]) for row in plain if row["commitment_status"] == "Used"),
@@ -414,4 +419,4 @@ def test_rows_and_buckets_add_up_to_the_totals(
         if total.utilization is not None:
             assert abs(Fraction(total.utilization) - used / whole) < Fraction(1, 10**30)
         if total.net_savings is not None and total.on_demand_cost is not None:
-            assert total.net_savings == subtracted(total.on_demand_cost, total.committed_cost)
+            assert total.net_savings == exact_difference(total.on_demand_cost, total.committed_cost)

@@ -7,7 +7,7 @@ import pytest
 from accounts.scoping import account_scope
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source
-from tests.finops.insights.commitments.test_commitments import committed, on_demand
+from tests.finops.insights.commitments.test_commitments import commitment_line, on_demand
 from tests.mcpserver.door import Door, mint
 
 URL = "/a/acme/commitments/"
@@ -15,16 +15,18 @@ JANUARY = {"start_date": "2026-01-01", "end_date": "2026-01-31"}
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Cast:
-    lines = [committed("75", "Used"), committed("25", "Unused"), on_demand("100")]
-    lines.append(committed("5", "Used", commitment_id="<b>ri</b>", commitment_name="", provider="Azure"))
+def account_with_costs(cast: Cast) -> Cast:
+    lines = [commitment_line("75", "Used"), commitment_line("25", "Unused"), on_demand("100")]
+    lines.append(
+        commitment_line("5", "Used", commitment_id="<b>ri</b>", commitment_name="", provider="Azure")
+    )
     with account_scope(cast.account):
         add_source(cast.account, lines)
     return cast
 
 
-def test_the_page_shows_utilization_coverage_and_waste(filled: Cast) -> None:
-    page = signed_in(filled.viewer).get(URL, JANUARY).content.decode()
+def test_the_page_shows_utilization_coverage_and_waste(account_with_costs: Cast) -> None:
+    page = signed_in(account_with_costs.viewer).get(URL, JANUARY).content.decode()
 
     assert "76.2 %" in page  # 80 of 105
     assert "&lt;b&gt;ri&lt;/b&gt;" in page
@@ -39,35 +41,37 @@ def test_an_account_without_cost_is_sent_to_its_connections(cast: Cast) -> None:
     assert '<a class="btn btn-primary" href="/a/acme/connections/">' in page
 
 
-def test_htmx_gets_the_result_alone(filled: Cast) -> None:
-    answer = signed_in(filled.viewer).get(URL, {**JANUARY, "by": "type"}, headers={"hx-request": "true"})
+def test_htmx_gets_the_result_alone(account_with_costs: Cast) -> None:
+    answer = signed_in(account_with_costs.viewer).get(
+        URL, {**JANUARY, "by": "type"}, headers={"hx-request": "true"}
+    )
 
     assert "<html" not in answer.content.decode()
     assert "by=type" in answer.headers["HX-Push-Url"]
 
 
-def test_the_csv_has_every_commitment(filled: Cast) -> None:
-    answer = signed_in(filled.viewer).get(URL, {**JANUARY, "format": "csv"})
+def test_the_csv_has_every_commitment(account_with_costs: Cast) -> None:
+    answer = signed_in(account_with_costs.viewer).get(URL, {**JANUARY, "format": "csv"})
 
     lines = b"".join(answer).decode().strip().splitlines()
     assert len(lines) == 3
     assert lines[1].startswith("sp-1,Savings Plan 1yr,Savings Plan,AWS,USD")
 
 
-def test_a_bad_question_says_what_to_mend(filled: Cast) -> None:
-    answer = signed_in(filled.viewer).get(URL, {"period": "last mont"})
+def test_a_bad_question_says_what_to_mend(account_with_costs: Cast) -> None:
+    answer = signed_in(account_with_costs.viewer).get(URL, {"period": "last mont"})
 
     assert answer.status_code == 400
     assert "last_month" in answer.content.decode()
 
 
-def test_the_tool_answers_as_the_page_does(filled: Cast) -> None:
+def test_the_tool_answers_as_the_page_does(account_with_costs: Cast) -> None:
     call = {"name": "getCommitmentUtilization", "arguments": {**JANUARY, "granularity": "day"}}
-    found = Door(mint(filled)).result("tools/call", call)["structuredContent"]
+    content = Door(mint(account_with_costs)).result("tools/call", call)["structuredContent"]
 
-    (total,) = found["totals"]
+    (total,) = content["totals"]
     assert (total["used_cost"], total["unused_cost"], total["currency"]) == (80, 25, "USD")
     assert len(total["buckets"]) == 31
-    assert found["console_url"].endswith(
+    assert content["console_url"].endswith(
         "commitments/?start_date=2026-01-01&end_date=2026-01-31&granularity=day"
     )

@@ -15,10 +15,10 @@ import pytest
 from accounts.models import Account
 from finops.costs.models import CostImport, CostSource
 from finops.insights.commitments.answers import CommitmentTotal
+from finops.insights.commitments.commitment_query import CommitmentQuery
 from finops.insights.commitments.queries import commitment_utilization
-from finops.insights.commitments.question import CommitmentQuery
 from tests.cast import Cast
-from tests.finops.costs.importing import imported
+from tests.finops.costs.import_helpers import import_bill
 
 EXAMPLES = Path(__file__).parents[3] / "data" / "focus" / "spec-examples-1.2"
 SCENARIOS, FLEXIBILITY = (
@@ -35,7 +35,7 @@ def source(acme: Account) -> CostSource:
 
 
 def total_of(cast: Cast, source: CostSource, path: Path) -> CommitmentTotal:
-    job = imported(cast, source, path, **DEFAULTS)
+    job = import_bill(cast, source, path, **DEFAULTS)
     assert job.status == CostImport.Status.DONE, job.error
     (total,) = commitment_utilization(cast.account, JANUARY).totals
     return total

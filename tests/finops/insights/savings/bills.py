@@ -26,7 +26,7 @@ def daily(
     amount: Amount | str | int, first: date = FIRST, last: date = LAST, /, **columns: Any
 ) -> list[Line]:
     """A line a day of an EC2 instance of today; anything else by name."""
-    given = {
+    values = {
         "provider": "AWS",
         "service": "Amazon Elastic Compute Cloud",
         "service_category": "Compute",
@@ -39,7 +39,7 @@ def daily(
         "pricing_category": "Standard",
         **columns,
     }
-    return [cost(day, amount(day) if callable(amount) else amount, **given) for day in days(first, last)]
+    return [cost(day, amount(day) if callable(amount) else amount, **values) for day in days(first, last)]
 
 
 def old(amount: str = "10", /, **columns: Any) -> list[Line]:
@@ -51,22 +51,22 @@ def dev(amount: Amount | str = "7", /, **columns: Any) -> list[Line]:
 
 
 def volume(amount: str = "10", /, **columns: Any) -> list[Line]:
-    given = {
+    values = {
         "service_category": "Storage",
         "usage_type": "EU-EBS:VolumeUsage.gp2",
         "consumed_unit": "GB-Mo",
         "resource_id": "vol-1",
         **columns,
     }
-    return daily(amount, **given)
+    return daily(amount, **values)
 
 
-def committed(
+def commitment_lines(
     amount: str, status: str, first: date = FIRST, last: date = LAST, /, **columns: Any
 ) -> list[Line]:
     """Lines of a savings plan; what it was used for is worth twice its price on demand."""
     worth = {"contracted_cost": Decimal(amount) * 2} if status == "Used" else {}
-    given = {
+    values = {
         "commitment_id": "sp-1",
         "commitment_name": "Compute SP",
         "commitment_status": status,
@@ -76,10 +76,10 @@ def committed(
         **worth,
         **columns,
     }
-    return daily(amount, first, last, **given)
+    return daily(amount, first, last, **values)
 
 
-def stored(by_month: list[int], /, **columns: Any) -> list[Line]:
+def storage_lines(by_month: list[int], /, **columns: Any) -> list[Line]:
     """A bucket with so many GB a day from November to February; 1 GB costs 0.01 USD a day."""
     months = [
         (date(2025, 11, 1), 30),
@@ -89,7 +89,7 @@ def stored(by_month: list[int], /, **columns: Any) -> list[Line]:
     ]
     lines: list[Line] = []
     for (first, length), size in zip(months, by_month, strict=True):
-        given = {
+        values = {
             "service": "Amazon Simple Storage Service",
             "service_category": "Storage",
             "usage_type": "TimedStorage-ByteHrs",
@@ -99,5 +99,5 @@ def stored(by_month: list[int], /, **columns: Any) -> list[Line]:
             **columns,
         }
         if size:
-            lines += daily(str(Decimal(size) / 100), first, first + timedelta(days=length - 1), **given)
+            lines += daily(str(Decimal(size) / 100), first, first + timedelta(days=length - 1), **values)
     return lines

@@ -19,9 +19,9 @@ from accounts.models import Account, AuditEntry
 from finops.costs.models import CostSource
 from finops.insights.models import ImportedSaving
 from finops.insights.savings.answers import Recommendation
-from finops.insights.savings.hub import reading
+from finops.insights.savings.hub import parser
 from finops.insights.savings.queries import list_savings, recommendation
-from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.savings_query import SavingsQuery
 from finops.insights.services.hub import HubImport, import_recommendations
 from finops.insights.services.savings import dismiss
 from finops.lib.errors import UserError
@@ -74,19 +74,19 @@ def test_an_export_is_read_in_each_of_its_formats(
 def test_a_recommendation_says_what_aws_says(acme: Account, source: CostSource) -> None:
     bring(source, row())
 
-    (found,) = hub(acme)
+    (row_found,) = hub(acme)
 
-    assert (found.title, found.monthly_saving, found.monthly_cost, found.currency) == (
+    assert (row_found.title, row_found.monthly_saving, row_found.monthly_cost, row_found.currency) == (
         "Rightsize: vol-1",
         Decimal("120.25"),
         Decimal("300.5"),
         "USD",
     )
-    assert found.advice == "Found by Compute optimizer. gp2 900 GB → gp3 500 GB."
-    assert (found.effort, found.risk, found.risk_reason) == ("low", "low", "It can be undone.")
-    assert "730 hours" in found.formula
-    assert "14 days" in found.formula
-    assert found.evidence[0].resource == VOLUME_ARN
+    assert row_found.advice == "Found by Compute optimizer. gp2 900 GB → gp3 500 GB."
+    assert (row_found.effort, row_found.risk, row_found.risk_reason) == ("low", "low", "It can be undone.")
+    assert "730 hours" in row_found.formula
+    assert "14 days" in row_found.formula
+    assert row_found.evidence[0].resource == VOLUME_ARN
 
 
 @pytest.mark.parametrize("resource", ["vol-1", VOLUME_ARN])
@@ -120,10 +120,10 @@ def test_of_several_for_one_resource_the_largest_counts(acme: Account, source: C
         row(recommendation_id="b", action_type="Delete", estimated_monthly_savings_after_discount=300.5),
     )
 
-    (found,) = hub(acme)
+    (row_found,) = hub(acme)
 
-    assert (found.title, found.monthly_saving) == ("Delete: vol-1", Decimal("300.5"))
-    assert "largest of 2 alternatives" in found.advice
+    assert (row_found.title, row_found.monthly_saving) == ("Delete: vol-1", Decimal("300.5"))
+    assert "largest of 2 alternatives" in row_found.advice
 
 
 def test_a_plan_for_compute_takes_the_place_of_our_estimate(acme: Account) -> None:
@@ -137,13 +137,13 @@ def test_a_plan_for_compute_takes_the_place_of_our_estimate(acme: Account) -> No
     )
     answer = list_savings(acme, SavingsQuery())
 
-    (found,) = answer.recommendations
-    assert (found.rule, found.monthly_saving, found.instead_of) == (
+    (row_found,) = answer.recommendations
+    assert (row_found.rule, row_found.monthly_saving, row_found.instead_of) == (
         "cost_optimization_hub",
         Decimal(40),
         ["steady_on_demand"],
     )
-    assert (found.title, found.risk) == ("Buy a savings plan: Compute savings plans", "medium")
+    assert (row_found.title, row_found.risk) == ("Buy a savings plan: Compute savings plans", "medium")
 
 
 def test_a_new_file_replaces_what_the_source_had_and_ids_stay(acme: Account, source: CostSource) -> None:
@@ -229,7 +229,7 @@ def test_a_file_of_unreadable_rows_alone_changes_nothing(source: CostSource) -> 
 
 
 def test_what_unpacks_to_too_much_is_refused(source: CostSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_UNPACKED", 1_000)
+    monkeypatch.setattr(parser, "MAX_UNPACKED", 1_000)
 
     with pytest.raises(UserError, match="unpacks to more than 1,000 bytes"):
         import_recommendations(
@@ -257,8 +257,8 @@ def test_a_small_file_that_unpacks_to_much_work_is_refused(
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(lambda tail: as_csv([row()]) + tail)))
 def test_any_bytes_are_read_or_refused_in_words(content: bytes) -> None:
     with contextlib.suppress(UserError):
-        found = reading.read_file(io.BytesIO(content))
-        assert all(each.monthly_saving >= 0 and len(each.currency) == 3 for each in found.rows)
+        hub_file = parser.read_file(io.BytesIO(content))
+        assert all(each.monthly_saving >= 0 and len(each.currency) == 3 for each in hub_file.rows)
 
 
 def test_the_other_account_sees_nothing_of_it(cast: Cast, acme: Account, source: CostSource) -> None:

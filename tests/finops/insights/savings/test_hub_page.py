@@ -26,7 +26,7 @@ def source(acme: Account) -> CostSource:
     return add_source(acme, volume("10"))
 
 
-def sent(source: CostSource, content: bytes) -> dict[str, object]:
+def post_file(source: CostSource, content: bytes) -> dict[str, object]:
     return {"source": source.pk, "file": SimpleUploadedFile("recommendations.csv", content)}
 
 
@@ -37,7 +37,7 @@ def test_a_member_uploads_and_sees_it_in_the_list(
     assert "Where do I get the file" in client.get(PAGE).content.decode()
 
     answer = client.post(
-        PAGE, sent(source, as_csv([row(), row(recommendation_id="b", currency_code="?")])), follow=True
+        PAGE, post_file(source, as_csv([row(), row(recommendation_id="b", currency_code="?")])), follow=True
     )
 
     html = answer.content.decode()
@@ -49,7 +49,7 @@ def test_a_member_uploads_and_sees_it_in_the_list(
 def test_what_is_wrong_with_a_file_stands_at_its_field(
     cast: Cast, source: CostSource, client_for: ClientFor
 ) -> None:
-    answer = client_for(cast.member).post(PAGE, sent(source, b"a,b\n"))
+    answer = client_for(cast.member).post(PAGE, post_file(source, b"a,b\n"))
 
     assert answer.status_code == 422
     assert "no column recommendation_id" in answer.content.decode()
@@ -60,7 +60,7 @@ def test_a_viewer_neither_uploads_nor_sees_the_button(
 ) -> None:
     client = client_for(cast.viewer)
 
-    assert client.post(PAGE, sent(source, as_csv([row()]))).status_code == 403
+    assert client.post(PAGE, post_file(source, as_csv([row()]))).status_code == 403
     assert PAGE not in client.get("/a/acme/savings/").content.decode()
     assert not ImportedSaving.objects.exists()
 
@@ -71,7 +71,7 @@ def test_a_source_of_another_account_is_no_choice(
     with account_scope(cast.other_account):
         theirs = add_source(cast.other_account, volume("10"), name="Theirs")
 
-    answer = client_for(cast.member).post(PAGE, sent(theirs, as_csv([row()])))
+    answer = client_for(cast.member).post(PAGE, post_file(theirs, as_csv([row()])))
 
     assert answer.status_code == 422
     assert "Theirs" not in answer.content.decode()

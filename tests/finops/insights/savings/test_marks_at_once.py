@@ -11,7 +11,7 @@ from accounts.scoping import account_scope
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.candidates import Candidate
 from finops.insights.savings.queries import list_savings, recommendation
-from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.savings_query import SavingsQuery
 from finops.insights.services.savings import dismiss
 from finops.lib import clock
 from tests.cast import make_cast
@@ -43,6 +43,6 @@ def test_what_the_second_says_holds_and_the_log_has_both() -> None:
 
     with account_scope(cast.account):
         mark = SavingsDismissal.objects.get()
-        said = set(AuditEntry.objects.filter(action="saving.dismiss").values_list("actor_label", flat=True))
+        actors = set(AuditEntry.objects.filter(action="saving.dismiss").values_list("actor_label", flat=True))
     assert (mark.key, mark.reason, mark.marked_by) == (row.id, "Too risky", cast.member)
-    assert said == {cast.owner.email, cast.member.email}
+    assert actors == {cast.owner.email, cast.member.email}

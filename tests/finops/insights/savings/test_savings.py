@@ -12,14 +12,23 @@ import pytest
 from accounts.models import Account
 from finops.insights.savings.answers import Recommendation, SavingsAnswer
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.savings_query import SavingsQuery
 from tests.finops.costs.rows import Line, add_source
-from tests.finops.insights.savings.bills import FIRST, LAST, committed, daily, dev, old, stored, volume
+from tests.finops.insights.savings.bills import (
+    FIRST,
+    LAST,
+    commitment_lines,
+    daily,
+    dev,
+    old,
+    storage_lines,
+    volume,
+)
 
 WEEKEND = (5, 6)
 
 
-def asked(acme: Account, lines: Sequence[Line], **query: Any) -> SavingsAnswer:
+def ask(acme: Account, lines: Sequence[Line], **query: Any) -> SavingsAnswer:
     add_source(acme, lines)
     return list_savings(acme, SavingsQuery(**query))
 
@@ -28,8 +37,8 @@ def of_rule(answer: SavingsAnswer, rule: str) -> list[Recommendation]:
     return [row for row in answer.recommendations if row.rule == rule]
 
 
-def found(acme: Account, lines: Sequence[Line], rule: str) -> list[Recommendation]:
-    return of_rule(asked(acme, lines), rule)
+def find_rule(acme: Account, lines: Sequence[Line], rule: str) -> list[Recommendation]:
+    return of_rule(ask(acme, lines), rule)
 
 
 def test_without_bills_there_is_nothing_and_no_window(acme: Account) -> None:
@@ -40,7 +49,7 @@ def test_without_bills_there_is_nothing_and_no_window(acme: Account) -> None:
 
 
 def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account) -> None:
-    (row,) = found(acme, old("10"), "previous_generation")
+    (row,) = find_rule(acme, old("10"), "previous_generation")
 
     assert [row.monthly_cost, row.monthly_saving, row.currency] == [300, 12, "USD"]
     assert row.title == "Move 'm4' to 'm6i': 'Amazon Elastic Compute Cloud' in 'prod'"
@@ -65,17 +74,17 @@ def test_a_previous_generation_saves_what_the_next_one_costs_less(acme: Account)
 def test_what_is_no_on_demand_usage_of_an_old_generation_is_left_alone(
     acme: Account, columns: dict[str, Any]
 ) -> None:
-    assert found(acme, old("10", **columns), "previous_generation") == []
+    assert find_rule(acme, old("10", **columns), "previous_generation") == []
 
 
 def test_gp2_volumes_move_to_gp3_for_a_fifth_less(acme: Account) -> None:
-    (row,) = found(acme, volume("10"), "volume_type")
+    (row,) = find_rule(acme, volume("10"), "volume_type")
 
     assert [row.monthly_saving, row.effort, row.risk] == [60, "low", "low"]
 
 
 def test_gp2_of_rds_costs_what_gp3_does(acme: Account) -> None:
-    assert found(acme, volume("10", usage_type="RDS:GP2-Storage"), "volume_type") == []
+    assert find_rule(acme, volume("10", usage_type="RDS:GP2-Storage"), "volume_type") == []
 
 
 def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -> None:
@@ -85,7 +94,7 @@ def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -
         service="Compute Engine",
         usage_type="N1 Predefined Instance Core running in Iowa",
     )
-    answer = asked(acme, lines)
+    answer = ask(acme, lines)
 
     (row,) = of_rule(answer, "previous_generation")
     assert [row.monthly_saving, row.monthly_cost] == [None, 300]
@@ -94,7 +103,7 @@ def test_what_the_bills_cannot_prove_has_no_saving_and_says_why(acme: Account) -
 
 
 def test_a_dev_machine_that_is_on_at_weekends_saves_two_sevenths(acme: Account) -> None:
-    (row,) = found(acme, dev("7"), "weekends_off")
+    (row,) = find_rule(acme, dev("7"), "weekends_off")
 
     assert row.monthly_cost == 210
     assert row.monthly_saving is not None
@@ -118,17 +127,17 @@ def test_a_dev_machine_that_is_on_at_weekends_saves_two_sevenths(acme: Account) 
 def test_what_is_off_or_less_at_weekends_or_no_dev_machine_is_left_alone(
     acme: Account, lines: list[Line]
 ) -> None:
-    assert found(acme, lines, "weekends_off") == []
+    assert find_rule(acme, lines, "weekends_off") == []
 
 
 def test_the_tag_may_be_written_otherwise(acme: Account) -> None:
     lines = dev("7", **{"tag:env": None, "tag:^environment": "STAGING"})
 
-    assert len(found(acme, lines, "weekends_off")) == 1
+    assert len(find_rule(acme, lines, "weekends_off")) == 1
 
 
 def test_one_line_counts_for_one_rule_and_the_other_is_named(acme: Account) -> None:
-    answer = asked(acme, old("7", **{"tag:env": "test"}))
+    answer = ask(acme, old("7", **{"tag:env": "test"}))
 
     (row,) = answer.recommendations
     assert (row.rule, row.instead_of) == ("weekends_off", ["previous_generation"])
@@ -136,7 +145,7 @@ def test_one_line_counts_for_one_rule_and_the_other_is_named(acme: Account) -> N
 
 
 def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
-    answer = asked(acme, [*old("7", **{"tag:env": "test"}), *old("10", resource_id="i-other")])
+    answer = ask(acme, [*old("7", **{"tag:env": "test"}), *old("10", resource_id="i-other")])
 
     (row,) = of_rule(answer, "previous_generation")
     assert [row.monthly_saving, row.evidence_count] == [12, 1]
@@ -144,7 +153,7 @@ def test_a_rule_that_loses_some_resources_says_how_many(acme: Account) -> None:
 
 
 def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
-    answer = asked(acme, [*committed("9", "Used"), *committed("1", "Unused"), *old("10")])
+    answer = ask(acme, [*commitment_lines("9", "Used"), *commitment_lines("1", "Unused"), *old("10")])
 
     (row,) = of_rule(answer, "unused_commitment")
     assert [row.monthly_saving, row.monthly_waste, row.title] == [
@@ -163,7 +172,7 @@ def test_unused_commitment_is_waste_and_no_saving(acme: Account) -> None:
 
 
 def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
-    answer = asked(acme, committed("1", "Unused", service_category="Other"))
+    answer = ask(acme, commitment_lines("1", "Unused", service_category="Other"))
 
     assert [answer.totals[0].monthly_saving, answer.totals[0].monthly_waste] == [0, 30]
     assert answer.summary.startswith("'Acme' has no open recommendation that would save.")
@@ -172,10 +181,10 @@ def test_with_nothing_but_waste_nothing_could_be_saved(acme: Account) -> None:
 def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
     """Not by the line that comes first, nor by the lines that use what is not wasted."""
     lines = [
-        *committed("9", "Used", service="AWS Lambda", account_id="999", account_name="zebra"),
-        *committed("1", "Unused"),
-        *committed("1", "Unused", commitment_id="sp-2"),
-        *committed(
+        *commitment_lines("9", "Used", service="AWS Lambda", account_id="999", account_name="zebra"),
+        *commitment_lines("1", "Unused"),
+        *commitment_lines("1", "Unused", commitment_id="sp-2"),
+        *commitment_lines(
             "1", "Unused", commitment_id="sp-2", service="AWS Fargate", account_id="222", account_name="b"
         ),
         *daily("10"),
@@ -183,7 +192,7 @@ def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
             "10", service="AWS Fargate", usage_type="Fargate-vCPU-Hours", account_id="222", account_name="b"
         ),
     ]
-    answer = asked(acme, lines)
+    answer = ask(acme, lines)
 
     one, two = sorted(of_rule(answer, "unused_commitment"), key=lambda row: row.monthly_cost)
     assert (one.service, one.account, one.services) == ("Amazon Elastic Compute Cloud", "prod", [])
@@ -196,15 +205,15 @@ def test_a_recommendation_is_labelled_by_all_its_lines(acme: Account) -> None:
 def test_a_renamed_account_is_one_account_under_its_newest_name(acme: Account) -> None:
     new = {"account_name": "shop"}
     lines = [
-        *committed("9", "Used"),
-        *committed("1", "Unused", FIRST, LAST - timedelta(days=10)),
-        *committed("1", "Unused", LAST - timedelta(days=9), LAST, **new),
+        *commitment_lines("9", "Used"),
+        *commitment_lines("1", "Unused", FIRST, LAST - timedelta(days=10)),
+        *commitment_lines("1", "Unused", LAST - timedelta(days=9), LAST, **new),
         *daily("10", FIRST, LAST - timedelta(days=10)),
         *daily("10", LAST - timedelta(days=9), LAST, **new),
-        *stored([1000, 1020, 1040, 1100]),
-        *stored([1000, 1020, 1040, 1100], resource_id="bucket-2", **new),
+        *storage_lines([1000, 1020, 1040, 1100]),
+        *storage_lines([1000, 1020, 1040, 1100], resource_id="bucket-2", **new),
     ]
-    answer = asked(acme, lines)
+    answer = ask(acme, lines)
 
     rules = ("unused_commitment", "steady_on_demand", "growing_storage")
     assert {rule: [row.account for row in of_rule(answer, rule)] for rule in rules} == {
@@ -213,17 +222,17 @@ def test_a_renamed_account_is_one_account_under_its_newest_name(acme: Account) -
 
 
 def test_a_commitment_that_is_98_percent_used_is_well_used(acme: Account) -> None:
-    lines = [*committed("98", "Used"), *committed("2", "Unused")]
+    lines = [*commitment_lines("98", "Used"), *commitment_lines("2", "Unused")]
 
-    assert found(acme, lines, "unused_commitment") == []
+    assert find_rule(acme, lines, "unused_commitment") == []
 
 
 def test_an_export_without_unused_lines_is_said(acme: Account) -> None:
-    assert "leaves them out" in asked(acme, committed("9", "Used")).warnings[-1]
+    assert "leaves them out" in ask(acme, commitment_lines("9", "Used")).warnings[-1]
 
 
 def test_steady_on_demand_is_saved_at_a_stated_assumption(acme: Account) -> None:
-    (row,) = found(acme, daily("10"), "steady_on_demand")
+    (row,) = find_rule(acme, daily("10"), "steady_on_demand")
 
     assert row.monthly_saving == 48  # 10 * 80 % * 30 days * 20 %
     assert "ASSUMPTION" in row.formula
@@ -231,7 +240,7 @@ def test_steady_on_demand_is_saved_at_a_stated_assumption(acme: Account) -> None
 
 
 def test_an_own_commitment_gives_the_realised_rate(acme: Account) -> None:
-    (row,) = found(acme, [*daily("10"), *committed("5", "Used")], "steady_on_demand")
+    (row,) = find_rule(acme, [*daily("10"), *commitment_lines("5", "Used")], "steady_on_demand")
 
     assert row.monthly_saving == 120  # half price: 10 * 80 % * 30 days * 50 %
     assert "Realised" in row.formula
@@ -239,9 +248,9 @@ def test_an_own_commitment_gives_the_realised_rate(acme: Account) -> None:
 
 def test_the_smallest_day_is_the_floor_and_unused_commitment_comes_off(acme: Account) -> None:
     lines = daily(lambda day: 5 if day == LAST else 10)
-    unused = committed("1", "Unused")
+    unused = commitment_lines("1", "Unused")
 
-    (row,) = found(acme, [*lines, *unused], "steady_on_demand")
+    (row,) = find_rule(acme, [*lines, *unused], "steady_on_demand")
 
     assert row.monthly_saving == Decimal("19.2")  # (5 - 1) * 80 % * 30 days * 20 %
 
@@ -257,18 +266,18 @@ def test_the_smallest_day_is_the_floor_and_unused_commitment_comes_off(acme: Acc
     ids=["a day without", "spot", "traffic", "another provider"],
 )
 def test_what_no_commitment_would_cover_is_left_alone(acme: Account, lines: list[Line]) -> None:
-    assert found(acme, [*lines, *volume("0.1")], "steady_on_demand") == []
+    assert find_rule(acme, [*lines, *volume("0.1")], "steady_on_demand") == []
 
 
 def test_what_other_rules_count_is_no_part_of_the_floor(acme: Account) -> None:
-    answer = asked(acme, [*old("10"), *daily("10")])
+    answer = ask(acme, [*old("10"), *daily("10")])
 
     (row,) = of_rule(answer, "steady_on_demand")
     assert [row.monthly_cost, row.monthly_saving] == [300, 48]
 
 
 def test_storage_that_only_grows_is_to_be_reviewed(acme: Account) -> None:
-    (row,) = found(acme, stored([1000, 1020, 1040, 1100]), "growing_storage")
+    (row,) = find_rule(acme, storage_lines([1000, 1020, 1040, 1100]), "growing_storage")
 
     assert (row.monthly_saving, row.monthly_cost) == (None, Decimal("308.00"))
     assert "what deleting would save is not known" in row.saving_reason
@@ -281,22 +290,22 @@ def test_storage_that_only_grows_is_to_be_reviewed(acme: Account) -> None:
     ids=["once less", "3 % in all", "three months old", "too small"],
 )
 def test_storage_that_shrank_or_hardly_grew_is_left_alone(acme: Account, sizes: list[int]) -> None:
-    assert found(acme, stored(sizes), "growing_storage") == []
+    assert find_rule(acme, storage_lines(sizes), "growing_storage") == []
 
 
 @pytest.mark.parametrize("usage_type", ["EBS:VolumeUsage.gp3", "RDS:GP3-Storage"])
 def test_a_disk_whose_size_is_bought_is_no_growing_storage(acme: Account, usage_type: str) -> None:
-    lines = stored([1000, 1100, 1200, 1300], usage_type=usage_type)
+    lines = storage_lines([1000, 1100, 1200, 1300], usage_type=usage_type)
 
-    assert found(acme, lines, "growing_storage") == []
+    assert find_rule(acme, lines, "growing_storage") == []
 
 
 def test_less_than_one_unit_a_month_is_not_listed(acme: Account) -> None:
-    assert found(acme, volume("0.16"), "volume_type") == []
+    assert find_rule(acme, volume("0.16"), "volume_type") == []
 
 
 def test_currencies_are_never_added_and_ids_are_stable(acme: Account) -> None:
-    answer = asked(acme, [*volume("10"), *volume("20", currency="EUR")])
+    answer = ask(acme, [*volume("10"), *volume("20", currency="EUR")])
 
     assert {total.currency: total.monthly_saving for total in answer.totals} == {"USD": 60, "EUR": 120}
     again = list_savings(acme, SavingsQuery())

@@ -16,10 +16,10 @@ from finops.costs.models import CostSource
 from finops.insights.models import SavingsDismissal
 from finops.insights.savings.answers import Recommendation
 from finops.insights.savings.queries import list_savings
-from finops.insights.savings.question import SavingsQuery
+from finops.insights.savings.savings_query import SavingsQuery
 from tests.cast import Cast
 from tests.finops.costs.rows import add_source, put
-from tests.finops.insights.savings.bills import FIRST, LAST, committed, daily, old, volume
+from tests.finops.insights.savings.bills import FIRST, LAST, commitment_lines, daily, old, volume
 
 ClientFor = Callable[[User], Client]
 LIST = "/a/acme/savings/"
@@ -206,9 +206,9 @@ def test_less_unused_commitment_is_waste_avoided_and_no_saving(
     first, acted = FIRST - timedelta(days=30), date(2026, 2, 10)
     unused = [
         {**line, "effective_cost": Decimal(1) if line["charge_date"] < acted else Decimal("0.5")}
-        for line in committed("1", "Unused", first, LAST)
+        for line in commitment_lines("1", "Unused", first, LAST)
     ]
-    add_source(acme, [*committed("9", "Used", first, LAST), *unused])
+    add_source(acme, [*commitment_lines("9", "Used", first, LAST), *unused])
     (row,) = list_savings(acme, SavingsQuery(rule="unused_commitment")).recommendations
     client = client_for(cast.member)
     detail = client.post(f"{page(row)}acted/", {"acted_on": str(acted)}, follow=True).content.decode()
@@ -216,8 +216,8 @@ def test_less_unused_commitment_is_waste_avoided_and_no_saving(
     answer = list_savings(acme, SavingsQuery(status="acted"))
     (row,) = answer.recommendations
     assert row.realised is not None
-    for found in (row.realised, *answer.realised):
-        assert [found.before, found.after, found.saved, found.waste_avoided] == [30, 15, None, 15]
+    for outcome in (row.realised, *answer.realised):
+        assert [outcome.before, outcome.after, outcome.saved, outcome.waste_avoided] == [30, 15, None, 15]
     assert "is no saving" in row.realised.reason
     assert answer.summary.startswith(
         "1 recommendation acted on: 15.00 USD a month less waste of commitments, which is no saving."

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finops.insights.savings.candidates import Candidate, LineKey, Piece, Scope
+from finops.insights.savings.deduplication import deduplicate_by_precedence
 from finops.insights.savings.growth import months_before
 from finops.insights.savings.resource_rules import ResourceSum, successors, weekends_off
 from finops.insights.savings.rules import PRECEDENCE
-from finops.insights.savings.weighing import weighed
-from finops.lib.money import added
+from finops.lib.money import exact_sum
 from finops.lib.periods import DateRange
 from tests.finops.insights.savings.bills import FIRST, LAST
 
@@ -50,15 +50,15 @@ def resource_sums(draw: st.DrawFn) -> ResourceSum:
 def test_savings_never_exceed_the_cost_of_their_lines_and_each_line_counts_once(
     sums: list[ResourceSum],
 ) -> None:
-    found = weighed([*weekends_off(sums, WINDOW), *successors(sums)])
+    kept_candidates = deduplicate_by_precedence([*weekends_off(sums, WINDOW), *successors(sums)])
 
-    lines = [piece.line for each in found for piece in each.pieces]
+    lines = [piece.line for each in kept_candidates for piece in each.pieces]
     assert len(lines) == len(set(lines))
     for currency in {line.currency for line in lines}:
-        ours = [each for each in found if each.currency == currency]
-        cost = added(each.cost for each in sums if each.line.currency == currency)
-        assert 0 < added(each.saving or Decimal(0) for each in ours) <= cost
-    assert len({each.key for each in found}) == len(found)
+        ours = [each for each in kept_candidates if each.currency == currency]
+        cost = exact_sum(each.cost for each in sums if each.line.currency == currency)
+        assert 0 < exact_sum(each.saving or Decimal(0) for each in ours) <= cost
+    assert len({each.key for each in kept_candidates}) == len(kept_candidates)
 
 
 def piece(resource: str, cost: Decimal, saving: Decimal | None) -> Piece:
@@ -87,11 +87,11 @@ def candidates(draw: st.DrawFn) -> Candidate:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(candidates(), max_size=8, unique_by=lambda each: each.key))
 def test_weighing_counts_a_line_once_whatever_the_order(given: list[Candidate]) -> None:
-    found = weighed(given)
+    kept_candidates = deduplicate_by_precedence(given)
 
-    lines = [piece.line for each in found for piece in each.pieces]
+    lines = [piece.line for each in kept_candidates for piece in each.pieces]
     assert len(lines) == len(set(lines))
-    assert found == weighed(given[::-1])
+    assert kept_candidates == deduplicate_by_precedence(given[::-1])
 
 
 def test_ids_depend_on_rule_scope_and_currency_alone() -> None:

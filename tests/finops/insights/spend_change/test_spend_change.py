@@ -12,7 +12,7 @@ import pytest
 from accounts.models import Account
 from finops.insights.spend_change.answers import Effects, Move, SpendChangeAnswer
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import SpendChangeQuery
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
 from finops.lib.errors import UserError
 from tests.finops.costs.rows import add_source, cost
 
@@ -25,12 +25,12 @@ MONTHS = SpendChangeQuery(
 )
 
 
-def metered(day: date, amount: str, quantity: str | None, /, **columns: Any) -> dict[str, Any]:
+def metered_line(day: date, amount: str, quantity: str | None, /, **columns: Any) -> dict[str, Any]:
     """A line of a SKU with so many hours."""
-    given = {"sku_id": "vm", "usage_type": "VM hours", "service": "Compute", **columns}
+    values = {"sku_id": "vm", "usage_type": "VM hours", "service": "Compute", **columns}
     if quantity is None:
-        return cost(day, amount, **given)
-    return cost(day, amount, **given, consumed_quantity=Decimal(quantity), consumed_unit="Hours")
+        return cost(day, amount, **values)
+    return cost(day, amount, **values, consumed_quantity=Decimal(quantity), consumed_unit="Hours")
 
 
 def every_day(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def every_day(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*lines, *(cost(day, 0, service="Nothing", sku_id="none") for day in days)]
 
 
-def explained(acme: Account, *lines: dict[str, Any], query: SpendChangeQuery = MONTHS) -> SpendChangeAnswer:
+def explain(acme: Account, *lines: dict[str, Any], query: SpendChangeQuery = MONTHS) -> SpendChangeAnswer:
     add_source(acme, every_day(lines))
     return explain_spend_change(acme, query)
 
@@ -51,27 +51,27 @@ def effects(move: Move) -> Mapping[str, Decimal]:
 
 
 def test_more_hours_at_the_old_price_are_volume(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "100", "50"), metered(FEBRUARY, "150", "75"))
+    answer = explain(acme, metered_line(JANUARY, "100", "50"), metered_line(FEBRUARY, "150", "75"))
 
     assert answer.moves[0].group == {"service": "Compute"}
     assert effects(answer.moves[0]) == {"volume": Decimal(50)}
 
 
 def test_the_same_hours_at_another_price_are_price(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "100", "50"), metered(FEBRUARY, "80", "50"))
+    answer = explain(acme, metered_line(JANUARY, "100", "50"), metered_line(FEBRUARY, "80", "50"))
 
     assert effects(answer.moves[0]) == {"price": Decimal(-20)}
     assert (answer.moves[0].change, answer.moves[0].kind) == (Decimal(-20), "down")
 
 
 def test_more_hours_at_another_price_are_both_with_the_mixed_term_in_the_price(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "100", "50"), metered(FEBRUARY, "210", "70"))
+    answer = explain(acme, metered_line(JANUARY, "100", "50"), metered_line(FEBRUARY, "210", "70"))
 
     assert effects(answer.moves[0]) == {"volume": Decimal(40), "price": Decimal(70)}
 
 
 def test_a_quotient_without_an_end_still_adds_up(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "100", "3"), metered(FEBRUARY, "200", "7"))
+    answer = explain(acme, metered_line(JANUARY, "100", "3"), metered_line(FEBRUARY, "200", "7"))
 
     parts = effects(answer.moves[0])
     assert parts["volume"] == Decimal("133.333333333333333333")
@@ -79,10 +79,10 @@ def test_a_quotient_without_an_end_still_adds_up(acme: Account) -> None:
 
 
 def test_what_begins_is_new_and_what_ends_is_gone(acme: Account) -> None:
-    answer = explained(
+    answer = explain(
         acme,
-        metered(JANUARY, "10", "5", service="Old", sku_id="old"),
-        metered(FEBRUARY, "30", "5", service="Young", sku_id="young"),
+        metered_line(JANUARY, "10", "5", service="Old", sku_id="old"),
+        metered_line(FEBRUARY, "30", "5", service="Young", sku_id="young"),
     )
 
     assert [(move.group["service"], move.kind, move.change) for move in answer.moves[:2]] == [
@@ -94,11 +94,11 @@ def test_what_begins_is_new_and_what_ends_is_gone(acme: Account) -> None:
 
 
 def test_a_new_sku_in_an_old_service_is_new_in_it(acme: Account) -> None:
-    answer = explained(
+    answer = explain(
         acme,
-        metered(JANUARY, "10", "5"),
-        metered(FEBRUARY, "10", "5"),
-        metered(FEBRUARY, "7", "1", sku_id="gpu", usage_type="GPU hours"),
+        metered_line(JANUARY, "10", "5"),
+        metered_line(FEBRUARY, "10", "5"),
+        metered_line(FEBRUARY, "7", "1", sku_id="gpu", usage_type="GPU hours"),
     )
 
     assert answer.moves[0].kind == "up"
@@ -107,19 +107,19 @@ def test_a_new_sku_in_an_old_service_is_new_in_it(acme: Account) -> None:
 
 
 def test_without_a_quantity_nobody_can_tell_price_from_volume(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "10", None), metered(FEBRUARY, "12", None))
+    answer = explain(acme, metered_line(JANUARY, "10", None), metered_line(FEBRUARY, "12", None))
 
     assert effects(answer.moves[0]) == {"unmeasured": Decimal(2)}
 
 
 def test_a_credit_that_begins_and_one_that_ends_are_called_so(acme: Account) -> None:
     """A promotion of 30 begins in one service, one of 20 ends in another, and a refund of 5 comes beside plain usage."""
-    answer = explained(
+    answer = explain(
         acme,
         cost(FEBRUARY, "-30", service="Promotions", charge_category="Credit"),
         cost(JANUARY, "-20", service="Startup credits", charge_category="Credit"),
-        metered(JANUARY, "10", "5"),
-        metered(FEBRUARY, "10", "5"),
+        metered_line(JANUARY, "10", "5"),
+        metered_line(FEBRUARY, "10", "5"),
         cost(FEBRUARY, "-5", service="Compute", charge_category="Usage", charge_class="Correction"),
     )
 
@@ -142,7 +142,7 @@ def test_a_credit_that_begins_and_one_that_ends_are_called_so(acme: Account) -> 
     [("-10", "-25", "more credits"), ("-25", "-10", "fewer credits")],
 )
 def test_credits_on_both_sides_are_more_or_fewer(acme: Account, before: str, after: str, why: str) -> None:
-    answer = explained(
+    answer = explain(
         acme,
         cost(JANUARY, before, service="Promotions", charge_category="Credit"),
         cost(FEBRUARY, after, service="Promotions", charge_category="Credit"),
@@ -152,24 +152,24 @@ def test_credits_on_both_sides_are_more_or_fewer(acme: Account, before: str, aft
 
 
 def test_a_negative_line_on_one_side_only_is_neither_new_nor_gone(acme: Account) -> None:
-    answer = explained(acme, metered(JANUARY, "-7", None, service="Discounts"))
+    answer = explain(acme, metered_line(JANUARY, "-7", None, service="Discounts"))
 
     assert (effects(answer.moves[0]), answer.moves[0].why) == ({"refunds": Decimal(7)}, "refunds ended")
 
 
 def test_another_unit_is_another_thing(acme: Account) -> None:
-    later = {**metered(FEBRUARY, "12", "3"), "consumed_unit": "Days"}
-    answer = explained(acme, metered(JANUARY, "10", "48"), later)
+    later = {**metered_line(FEBRUARY, "12", "3"), "consumed_unit": "Days"}
+    answer = explain(acme, metered_line(JANUARY, "10", "48"), later)
 
     assert effects(answer.moves[0]) == {"new": Decimal(12), "gone": Decimal(-10)}
 
 
 def test_currencies_are_never_added(acme: Account) -> None:
-    answer = explained(
+    answer = explain(
         acme,
-        metered(JANUARY, "10", "5"),
-        metered(FEBRUARY, "20", "10"),
-        metered(FEBRUARY, "5", "1", currency="EUR"),
+        metered_line(JANUARY, "10", "5"),
+        metered_line(FEBRUARY, "20", "10"),
+        metered_line(FEBRUARY, "5", "1", currency="EUR"),
     )
 
     assert [(total.currency, total.change) for total in answer.totals] == [
@@ -181,7 +181,7 @@ def test_currencies_are_never_added(acme: Account) -> None:
 
 def test_the_moves_that_are_not_listed_are_summed_in_other(acme: Account) -> None:
     lines = [
-        metered(day, str(amount * factor), "1", service=f"S{amount}", sku_id=f"sku{amount}")
+        metered_line(day, str(amount * factor), "1", service=f"S{amount}", sku_id=f"sku{amount}")
         for amount in (1, 2, 4, 8)
         for day, factor in ((JANUARY, 1), (FEBRUARY, 2))
     ]
@@ -208,7 +208,7 @@ def test_the_moves_that_are_not_listed_are_summed_in_other(acme: Account) -> Non
 
 
 def test_fewer_moves_are_listed_until_the_answer_fits(acme: Account) -> None:
-    lines = [metered(FEBRUARY, str(number), "1", service=f"S{number}") for number in range(1, 30)]
+    lines = [metered_line(FEBRUARY, str(number), "1", service=f"S{number}") for number in range(1, 30)]
     add_source(acme, every_day(lines))
 
     answer = explain_spend_change(acme, MONTHS, fits=lambda tried: len(tried.moves) <= 4)
@@ -222,10 +222,10 @@ def test_a_filter_and_two_dimensions_narrow_the_change(acme: Account) -> None:
         acme,
         every_day(
             [
-                metered(JANUARY, "1", "1", region="eu"),
-                metered(FEBRUARY, "5", "5", region="eu"),
-                metered(FEBRUARY, "9", "9", region="us"),
-                metered(FEBRUARY, "100", "9", service="Storage"),
+                metered_line(JANUARY, "1", "1", region="eu"),
+                metered_line(FEBRUARY, "5", "5", region="eu"),
+                metered_line(FEBRUARY, "9", "9", region="us"),
+                metered_line(FEBRUARY, "100", "9", service="Storage"),
             ]
         ),
     )
@@ -248,7 +248,7 @@ def test_a_filter_and_two_dimensions_narrow_the_change(acme: Account) -> None:
 
 
 def test_only_days_with_complete_data_are_compared_and_it_says_so(acme: Account) -> None:
-    add_source(acme, every_day([metered(JANUARY, "10", "5"), metered(FEBRUARY, "20", "5")]))
+    add_source(acme, every_day([metered_line(JANUARY, "10", "5"), metered_line(FEBRUARY, "20", "5")]))
 
     answer = explain_spend_change(
         acme, SpendChangeQuery(start_date=date(2026, 2, 1), end_date=date(2026, 3, 10))
@@ -260,7 +260,7 @@ def test_only_days_with_complete_data_are_compared_and_it_says_so(acme: Account)
 
 
 def test_days_without_data_before_give_a_reason_and_no_figures(acme: Account) -> None:
-    add_source(acme, every_day([metered(FEBRUARY, "20", "5")]))
+    add_source(acme, every_day([metered_line(FEBRUARY, "20", "5")]))
 
     answer = explain_spend_change(
         acme,
@@ -279,8 +279,8 @@ def test_an_account_without_cost_is_told_what_to_do(acme: Account) -> None:
 
 
 def test_a_source_that_begins_between_stands_beside_the_change(acme: Account) -> None:
-    add_source(acme, every_day([metered(JANUARY, "10", "5"), metered(FEBRUARY, "20", "5")]))
-    add_source(acme, [metered(FEBRUARY, "3", "1", service="Maps")], name="Second bill")
+    add_source(acme, every_day([metered_line(JANUARY, "10", "5"), metered_line(FEBRUARY, "20", "5")]))
+    add_source(acme, [metered_line(FEBRUARY, "3", "1", service="Maps")], name="Second bill")
 
     answer = explain_spend_change(acme, MONTHS)
 

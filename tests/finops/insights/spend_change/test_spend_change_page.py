@@ -26,7 +26,7 @@ MONTHS = {
 
 
 @pytest.fixture
-def filled(cast: Cast) -> Cast:
+def account_with_costs(cast: Cast) -> Cast:
     days = [date(2026, 1, day) for day in range(1, 32)] + [date(2026, 2, day) for day in range(1, 29)]
     lines = [cost(day, 1, service="Steady", sku_id="steady") for day in days]
     for day, amount, hours in ((date(2026, 1, 5), "10", 5), (date(2026, 2, 5), "24.5", 10)):
@@ -50,8 +50,8 @@ def get(cast: Cast, query: dict[str, Any], **headers: str) -> Any:
     return signed_in(cast.viewer).get(URL, query, headers=headers)
 
 
-def test_the_page_says_what_moved_and_why(filled: Cast) -> None:
-    page = get(filled, MONTHS).content.decode()
+def test_the_page_says_what_moved_and_why(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, MONTHS).content.decode()
 
     assert "&lt;b&gt;Compute&lt;/b&gt;" in page
     assert "<b>Compute" not in page
@@ -60,25 +60,25 @@ def test_the_page_says_what_moved_and_why(filled: Cast) -> None:
     assert "VM hours: +14.50 USD, volume" in page
 
 
-def test_the_waterfall_goes_from_the_earlier_amount_to_the_later(filled: Cast) -> None:
-    page = get(filled, MONTHS).content.decode()
+def test_the_waterfall_goes_from_the_earlier_amount_to_the_later(account_with_costs: Cast) -> None:
+    page = get(account_with_costs, MONTHS).content.decode()
 
-    found = re.search(r'data-chart="([^"]+waterfall[^"]+)"', page)
-    assert found
-    drawn = json.loads(found[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
+    match = re.search(r'data-chart="([^"]+waterfall[^"]+)"', page)
+    assert match
+    drawn = json.loads(match[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">"))
     assert drawn["labels"] == ["Before", "<b>Compute</b>", "Steady", "After"]
     assert drawn["steps"] == [[0.0, 41.0], [41.0, 55.5], [55.5, 52.5], [0.0, 52.5]]
 
 
-def test_htmx_gets_the_result_alone_and_the_address(filled: Cast) -> None:
-    answer = get(filled, MONTHS, hx_request="true")
+def test_htmx_gets_the_result_alone_and_the_address(account_with_costs: Cast) -> None:
+    answer = get(account_with_costs, MONTHS, hx_request="true")
 
     assert "<html" not in answer.content.decode()
     assert "previous_start_date=2026-01-01" in answer.headers["HX-Push-Url"]
 
 
-def test_the_csv_has_every_move_with_its_effects(filled: Cast) -> None:
-    answer = get(filled, {**MONTHS, "format": "csv"})
+def test_the_csv_has_every_move_with_its_effects(account_with_costs: Cast) -> None:
+    answer = get(account_with_costs, {**MONTHS, "format": "csv"})
 
     rows = list(csv.DictReader(io.StringIO(b"".join(answer).decode())))
     names = ("change", "volume", "price", "unmeasured")
@@ -88,8 +88,8 @@ def test_the_csv_has_every_move_with_its_effects(filled: Cast) -> None:
     ]
 
 
-def test_a_bad_question_is_answered_with_what_to_mend(filled: Cast) -> None:
-    answer = get(filled, {**MONTHS, "group_by": "servic"})
+def test_a_bad_question_is_answered_with_what_to_mend(account_with_costs: Cast) -> None:
+    answer = get(account_with_costs, {**MONTHS, "group_by": "servic"})
 
     assert answer.status_code == 400
     assert "service" in answer.content.decode()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from finops.costs.models import CostSource
 from finops.insights.spend_change.queries import explain_spend_change
-from finops.insights.spend_change.question import SpendChangeQuery
-from finops.lib.money import added, subtracted
+from finops.insights.spend_change.spend_change_query import SpendChangeQuery
+from finops.lib.money import exact_difference, exact_sum
 from tests.finops.costs.rows import Line, add_source, add_up, cost, key_of, put
 
 JANUARY, FEBRUARY = date(2026, 1, 1), date(2026, 2, 1)
@@ -91,14 +91,14 @@ def test_the_parts_of_a_change_add_up_to_it(
     for total in answer.totals:
         now, before = (plain.get((total.currency, side), Decimal(0)) for side in (True, False))
         assert (total.current_amount, total.previous_amount) == (now, before)
-        assert total.change == subtracted(now, before)
+        assert total.change == exact_difference(now, before)
         moves = [move for move in answer.moves if move.currency == total.currency]
-        assert added(move.change for move in moves) == total.change
+        assert exact_sum(move.change for move in moves) == total.change
         for change, effects in [
             (total.change, total.effects),
             *((move.change, move.effects) for move in moves),
         ]:
-            assert added(getattr(effects, name) for name in EFFECTS) == change
+            assert exact_sum(getattr(effects, name) for name in EFFECTS) == change
         for move in moves:
             if move.other_groups:
                 continue

@@ -15,10 +15,10 @@ from accounts.scoping import account_scope
 from finops.allocation.models import CostTag
 from finops.allocation.rules import Copy, Rule
 from finops.allocation.services.cost_tags import create_cost_tag
-from finops.insights.tag_recommendations.queries import Recommended, find_recommendations
+from finops.insights.tag_recommendations.queries import RecommendationDetail, find_recommendations
 from tests.cast import Cast, signed_in
 from tests.finops.costs.rows import add_source
-from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged
+from tests.finops.insights.tag_recommendations.test_recommendations import UNTIDY, tagged_line
 from tests.mcpserver.door import Door, mint
 
 PAGE = "/a/acme/cost-tags/recommendations/"
@@ -27,18 +27,18 @@ DRAFT = f"{PAGE}draft/"
 
 @pytest.fixture
 def untidy(acme: Account) -> Account:
-    add_source(acme, [*UNTIDY, tagged("1", {"<b>x": "1"})])
+    add_source(acme, [*UNTIDY, tagged_line("1", {"<b>x": "1"})])
     return acme
 
 
-def _first(account: Account, kind: str) -> Recommended:
+def _first(account: Account, kind: str) -> RecommendationDetail:
     with account_scope(account):
-        return next(each for each in find_recommendations(account).recommended if each.row.kind == kind)
+        return next(each for each in find_recommendations(account).details if each.row.kind == kind)
 
 
 def _rules(page: str) -> object:
-    (found,) = re.findall(r'name="rules" value="([^"]*)"', page)
-    return json.loads(html.unescape(found))
+    (rules,) = re.findall(r'name="rules" value="([^"]*)"', page)
+    return json.loads(html.unescape(rules))
 
 
 def test_the_page_lists_what_each_would_cover(cast: Cast, untidy: Account) -> None:
@@ -75,9 +75,9 @@ def test_without_tags_the_page_says_where_they_come_from(cast: Cast, acme: Accou
 
 
 def test_a_draft_opens_in_the_editor_and_nothing_is_saved(cast: Cast, untidy: Account) -> None:
-    found = _first(untidy, "same_keys")
+    detail = _first(untidy, "same_keys")
 
-    page = signed_in(cast.member).get(DRAFT, {"id": found.row.id}).content.decode()
+    page = signed_in(cast.member).get(DRAFT, {"id": detail.row.id}).content.decode()
 
     assert _rules(page) == [{"copy": {"keys": ["env", "Env", "user:env"], "normalise": ["trim", "lower"]}}]
     assert "nothing is saved yet" in page
@@ -88,9 +88,9 @@ def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, untidy:
     cost_tag = create_cost_tag(
         account=untidy, actor=cast.actor, key="environment", rules=[Rule(copy=Copy(keys=("env",)))]
     )
-    found = _first(untidy, "same_keys")
+    detail = _first(untidy, "same_keys")
     client = signed_in(cast.member)
-    page = client.get(DRAFT, {"id": found.row.id}).content.decode()
+    page = client.get(DRAFT, {"id": detail.row.id}).content.decode()
     form = {"key": "environment", "rules": json.dumps(_rules(page)), "version": cost_tag.version}
     edit = f"/a/acme/cost-tags/{cost_tag.pk}/edit/"
 
@@ -101,21 +101,21 @@ def test_a_draft_for_a_cost_tag_is_saved_to_it_once_reviewed(cast: Cast, untidy:
     assert edit in page
     cost_tag.refresh_from_db()
     assert [rule["copy"]["keys"] for rule in cost_tag.rules] == [["env"], ["Env", "user:env"]]
-    assert "same_keys" not in {each.row.kind for each in find_recommendations(untidy).recommended}
+    assert "same_keys" not in {each.row.kind for each in find_recommendations(untidy).details}
 
 
 def test_a_viewer_cannot_open_a_draft(cast: Cast, untidy: Account) -> None:
-    found = _first(untidy, "same_keys")
+    detail = _first(untidy, "same_keys")
 
-    assert signed_in(cast.viewer).get(DRAFT, {"id": found.row.id}).status_code == 403
+    assert signed_in(cast.viewer).get(DRAFT, {"id": detail.row.id}).status_code == 403
 
 
 def test_another_account_sees_nothing_of_them(cast: Cast, untidy: Account) -> None:
-    found = _first(untidy, "same_keys")
+    detail = _first(untidy, "same_keys")
     stranger = signed_in(cast.stranger)
 
     assert stranger.get(PAGE).status_code == 404
-    assert stranger.get(DRAFT, {"id": found.row.id}).status_code == 404
+    assert stranger.get(DRAFT, {"id": detail.row.id}).status_code == 404
 
 
 def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, untidy: Account) -> None:
@@ -126,13 +126,13 @@ def test_a_recommendation_that_is_gone_leads_to_the_present_ones(cast: Cast, unt
 
 
 def test_the_tool_answers_as_the_page_does(cast: Cast, untidy: Account) -> None:
-    found = _first(untidy, "same_values")
+    detail = _first(untidy, "same_values")
     call = {"name": "listTagRecommendations", "arguments": {"kind": "same_values"}}
 
     answer = Door(mint(cast)).result("tools/call", call)["structuredContent"]
 
     (row,) = answer["recommendations"]
-    assert row["id"] == found.row.id
+    assert row["id"] == detail.row.id
     assert row["covers"] == [{"amount": 80, "currency": "USD", "share": 0.792079}]
     assert row["console_url"].endswith(f"cost-tags/recommendations/draft/?id={row['id']}")
     assert answer["keys"][0]["key"] == "env"
@@ -144,7 +144,7 @@ def test_a_page_with_many_tags_asks_as_many_questions_as_one_with_few(cast: Cast
         connection,
     ) as few:
         client.get(PAGE)
-    add_source(untidy, [tagged("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
+    add_source(untidy, [tagged_line("5", {f"key{n}": "a", f"Key-{n}": "A"}) for n in range(30)], name="Other")
     client.get(PAGE)
     with CaptureQueriesContext(connection) as many:
         client.get(PAGE)

@@ -1,0 +1,238 @@
+"""Targets of channels by kind: read from what people enter, sealed, opened, and what may be shown of them."""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, ClassVar, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from finops.alerts.models import AlertChannel
+from finops.lib import clock, outbound, sealing
+from finops.lib.errors import UserError
+from finops.lib.sentences import truncate
+
+MAX_ADDRESSES: Final = 20
+_LONG_ENOUGH: Final = 16
+"""Characters of a secret from which on its last four may be shown."""
+
+Kind = AlertChannel.Kind
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a channel leads. `shown` and `repr` tell no secret; `secrets` are what no text may contain."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shown})"
+
+    @property
+    def shown(self) -> str:
+        """What may be shown: nothing, unless the kind says what is no secret."""
+        return ""
+
+    def secrets(self) -> Iterator[str]:
+        yield from ()
+
+
+class UrlTarget(Target, frozen=True, kw_only=True):
+    """Of Slack and Microsoft Teams: who knows the URL may post there."""
+
+    fields: ClassVar[tuple[str, ...]] = ("url",)
+    url: str
+
+    @property
+    def shown(self) -> str:
+        return _shown_url(self.url)
+
+    def secrets(self) -> Iterator[str]:
+        yield from _parts_of(self.url)
+
+
+class EmailTarget(Target, frozen=True, kw_only=True):
+    fields: ClassVar[tuple[str, ...]] = ("addresses",)
+    addresses: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        return truncate(", ".join(self.addresses), 300)
+
+
+class PagerDutyTarget(Target, frozen=True, kw_only=True):
+    """`url` is empty for the installation's own (PAGERDUTY_EVENTS_URL)."""
+
+    fields: ClassVar[tuple[str, ...]] = ("routing_key", "url")
+    routing_key: str
+    url: str = ""
+
+    @property
+    def events_url(self) -> str:
+        return self.url or settings.PAGERDUTY_EVENTS_URL
+
+    @property
+    def shown(self) -> str:
+        return f"{_host(self.events_url)}, key …{self.routing_key[-4:]}"
+
+    def secrets(self) -> Iterator[str]:
+        yield self.routing_key
+        yield from _parts_of(self.url)
+
+
+class WebhookTarget(Target, frozen=True, kw_only=True):
+    """`previous_secret` signs beside the other until `previous_until`."""
+
+    fields: ClassVar[tuple[str, ...]] = ("url",)
+    url: str
+    signing_secret: str
+    previous_secret: str = ""
+    previous_until: datetime | None = None
+
+    @property
+    def shown(self) -> str:
+        return _shown_url(self.url)
+
+    def secrets(self) -> Iterator[str]:
+        yield from (self.signing_secret, self.previous_secret, *_parts_of(self.url))
+
+    def signing_secrets(self) -> list[str]:
+        still = self.previous_until is not None and clock.now() < self.previous_until
+        return [self.signing_secret, self.previous_secret] if still else [self.signing_secret]
+
+
+_TYPES: Final[Mapping[str, type[Target]]] = {
+    Kind.SLACK: UrlTarget,
+    Kind.MICROSOFT_TEAMS: UrlTarget,
+    Kind.EMAIL: EmailTarget,
+    Kind.PAGERDUTY: PagerDutyTarget,
+    Kind.WEBHOOK: WebhookTarget,
+}
+
+
+def read_target(kind: str, fields_given: Mapping[str, object], *, signing_secret: str = "") -> Target:
+    """The target that was entered, checked; a webhook signs with the secret. Raises UserError with the field. Asks DNS
+    for a URL's host: up to 5 s."""
+    unknown = [name for name in fields_given if name not in _TYPES[kind].fields]
+    if unknown:
+        fields = ", ".join(_TYPES[kind].fields)
+        raise UserError(f"{unknown[0]}: a channel of kind {kind} takes {fields}.", field=unknown[0])
+    return _READERS[kind](fields_given, signing_secret)
+
+
+def seal_target(target: Target, account_id: int) -> str:
+    return sealing.seal(msgspec.to_builtins(target), purpose=_purpose(account_id))
+
+
+def target_of(channel: AlertChannel) -> Target:
+    """The channel's target. Raises sealing.Unsealable when the server's key is gone."""
+    plaintext = sealing.unseal(channel.target, purpose=_purpose(channel.account_id))
+    return msgspec.convert(plaintext, _TYPES[channel.kind])
+
+
+def is_sealed_now(channel: AlertChannel) -> bool:
+    """Whether it was sealed under the key of now; False for one that only an earlier key opens."""
+    return sealing.is_current(channel.target, purpose=_purpose(channel.account_id))
+
+
+def new_signing_secret() -> str:
+    """As Standard Webhooks writes them: 32 random bytes."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def redact_secrets(text: str, target: Target) -> str:
+    """The text without what the target keeps secret: a receiver may repeat what it was sent."""
+    for secret in sorted(set(target.secrets()), key=len, reverse=True):
+        text = text.replace(secret, "…") if len(secret) >= 6 else text
+    return text
+
+
+def _purpose(account_id: int) -> str:
+    return f"alert channel of account {account_id}"
+
+
+def _url_target(values: Mapping[str, object], _signing_secret: str) -> Target:
+    return UrlTarget(url=_url(values))
+
+
+def _email_target(values: Mapping[str, object], _signing_secret: str) -> Target:
+    raw = values.get("addresses", ())
+    parts = re.split(r"[\s,;]+", raw) if isinstance(raw, str) else raw
+    if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
+        raise UserError("addresses: enter e-mail addresses, one a line.", field="addresses")
+    addresses = {each.casefold(): each for each in parts if each}
+    for address in addresses.values():
+        _check_address(address)
+    if not 1 <= len(addresses) <= MAX_ADDRESSES:
+        raise UserError(
+            f"addresses: enter 1 to {MAX_ADDRESSES} e-mail addresses, {len(addresses)} were given. For more people, use a "
+            "mailing list.",
+            field="addresses",
+        )
+    return EmailTarget(addresses=tuple(addresses.values()))
+
+
+def _check_address(address: str) -> None:
+    try:
+        validate_email(address)
+    except ValidationError as error:
+        raise UserError(
+            f"addresses: {truncate(address, 80)!r} is no e-mail address.",
+            field="addresses",
+            value=address[:320],
+        ) from error
+
+
+def _pagerduty_target(values: Mapping[str, object], _signing_secret: str) -> Target:
+    key = str(values.get("routing_key", "")).strip()
+    if not re.fullmatch(r"[0-9A-Za-z]{32}", key):
+        raise UserError(
+            "routing_key: enter the Integration Key of a service's Events API v2 integration, 32 letters and digits.",
+            field="routing_key",
+        )
+    return PagerDutyTarget(routing_key=key, url=_url(values) if str(values.get("url", "")).strip() else "")
+
+
+def _webhook_target(values: Mapping[str, object], signing_secret: str) -> Target:
+    return WebhookTarget(url=_url(values), signing_secret=signing_secret or new_signing_secret())
+
+
+_READERS: Final[Mapping[str, Callable[[Mapping[str, object], str], Target]]] = {
+    Kind.SLACK: _url_target,
+    Kind.MICROSOFT_TEAMS: _url_target,
+    Kind.EMAIL: _email_target,
+    Kind.PAGERDUTY: _pagerduty_target,
+    Kind.WEBHOOK: _webhook_target,
+}
+
+
+def _url(values: Mapping[str, Any]) -> str:
+    url = str(values.get("url", "")).strip()
+    outbound.check_url(url, field="url")
+    if urlsplit(url).path in ("", "/"):
+        raise UserError("url: enter the whole webhook URL, with the path after its host.", field="url")
+    return url
+
+
+def _parts_of(url: str) -> Iterator[str]:
+    """What is secret of a URL: all but its host, also in the parts and spellings that a receiver's error may repeat."""
+    parts = urlsplit(url)
+    for text in (url, parts.path, parts.query, *re.split(r"[/?&=]", f"{parts.path}&{parts.query}")):
+        yield from (text, unquote(text))
+
+
+def _shown_url(url: str) -> str:
+    path = url.partition("://")[2].partition("/")[2]
+    end = path[-4:] if len(path) >= _LONG_ENOUGH else ""
+    return f"{_host(url)}/…{end}"
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc

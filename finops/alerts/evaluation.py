@@ -1,0 +1,216 @@
+"""What would be told now: the subscriptions of an account held against its budgets, anomalies and days. Reads alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cached_property, partial
+from typing import Final
+
+from accounts.models import Account
+from finops.alerts.digests import digest_message
+from finops.alerts.messages import Message
+from finops.alerts.models import AlertFiring, AlertSubscription
+from finops.alerts.triggers import anomaly as anomalies
+from finops.alerts.triggers import anomaly_text, budget_text, imports
+from finops.alerts.triggers.budget import Crossing, crossings
+from finops.alerts.triggers.digest import due_digest
+from finops.budgets.answers import BudgetStatus
+from finops.budgets.cycles import period_of
+from finops.budgets.models import Budget
+from finops.budgets.queries import budget_figures
+from finops.costs.models import CostImport
+from finops.costs.queries.sources import Sources, load_sources
+from finops.insights.models import Anomaly, AnomalyRun
+from finops.lib import clock
+
+Trigger = AlertSubscription.Trigger
+
+AT_ONCE: Final = 10
+"""Anomalies that one look tells a channel one by one; more are told together, so that an outage does not flood it."""
+
+MessageBuilder = Callable[[Collection[str]], Message]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something to fire once for each of its keys, together in one message, which is of those that had not fired."""
+
+    subscription: AlertSubscription
+    keys: tuple[str, ...]
+    build_message: MessageBuilder
+
+
+@dataclass
+class Evaluation:
+    """One evaluation of an account, which must be in scope. `deadline` is for the lake's questions, all together."""
+
+    account: Account
+    deadline: float
+    today: date = field(default_factory=clock.today)
+
+    @cached_property
+    def sources(self) -> Sources:
+        return load_sources(self.account)
+
+    @cached_property
+    def subscriptions(self) -> list[AlertSubscription]:
+        """Those that are not paused. One query."""
+        related = ("channel", "cost_source", "team", "cost_tag")
+        rows = AlertSubscription.objects.filter(paused_at=None).select_related(*related)
+        return list(rows.order_by("pk"))
+
+    def by_trigger(self, trigger: str) -> list[AlertSubscription]:
+        return [each for each in self.subscriptions if each.trigger == trigger]
+
+    def anomalies(self) -> list[Candidate]:
+        """No lake query; PostgreSQL: three."""
+        subscriptions = self.by_trigger(Trigger.ANOMALY)
+        if not subscriptions:
+            return []
+        first = self.today - timedelta(days=anomalies.LATE_DAYS)
+        rows = Anomaly.objects.filter(last_day__gte=first).select_related("source")
+        recent = list(rows.prefetch_related("views").order_by("pk"))
+        news = {each.pk for each in recent if anomalies.is_news(each, self.sources.coverage)}
+        matches = [
+            (subscription, each)
+            for subscription in subscriptions
+            for each in anomalies.relevant_anomalies(subscription, recent)
+            if each.pk in news
+        ]
+        keys = {each.pk: anomalies.keys_of_incident(each, recent) for _row, each in matches}
+        fired_keys = _fired_keys((row, key) for row, each in matches for key in keys[each.pk])
+        candidates: list[Candidate] = []
+        for subscription in subscriptions:
+            mine = [each for row, each in matches if row is subscription]
+            new = [
+                each
+                for each in mine
+                if not any((subscription.pk, key) in fired_keys for key in keys[each.pk])
+            ]
+            candidates += self._batch_candidates(subscription, new)
+        return candidates
+
+    def _batch_candidates(self, subscription: AlertSubscription, new: Sequence[Anomaly]) -> list[Candidate]:
+        """The largest one by one, and many more together."""
+        ranked = sorted(new, key=lambda each: (-each.impact.copy_abs(), each.pk))
+        single = ranked if len(ranked) <= AT_ONCE else ranked[: AT_ONCE - 1]
+        parts = [[each] for each in single]
+        remainder = ranked[len(single) :]
+        return [
+            self._anomaly_candidate(subscription, part)
+            for part in [*parts, *([remainder] if remainder else [])]
+        ]
+
+    def _anomaly_candidate(self, subscription: AlertSubscription, group: Sequence[Anomaly]) -> Candidate:
+        by_key = {anomalies.key_of(each): each for each in group}
+
+        def build_message(keys: Collection[str]) -> Message:
+            new = [each for key, each in by_key.items() if key in keys]
+            if len(new) == 1:
+                return anomaly_text.message(self.account, new[0])
+            return anomaly_text.combined_message(self.account, new)
+
+        return Candidate(subscription, tuple(by_key), build_message)
+
+    def imports(self) -> list[Candidate]:
+        """No lake query; PostgreSQL: two."""
+        subscriptions = self.by_trigger(Trigger.IMPORT)
+        recent = imports.recent() if subscriptions else []
+        matches = [(row, each) for row in subscriptions for each in recent]
+        fired_keys = _fired_keys((row, imports.key_of(each)) for row, each in matches)
+        return [
+            Candidate(row, (imports.key_of(each),), partial(self._import_message, each))
+            for row, each in matches
+            if (row.pk, imports.key_of(each)) not in fired_keys
+        ]
+
+    def _import_message(self, job: CostImport, _keys: Collection[str]) -> Message:
+        return imports.message(self.account, job)
+
+    def budgets(self) -> list[Candidate]:
+        """Lake queries as `budget_statuses` of the budgets that somebody subscribed to; PostgreSQL: three."""
+        subscriptions = self.by_trigger(Trigger.BUDGET)
+        if not subscriptions:
+            return []
+        statuses = {
+            each.id: each
+            for each in self._statuses({row.budget_id for row in subscriptions if row.budget_id})
+        }
+        matches = [
+            (row, crossing)
+            for row in subscriptions
+            if row.budget_id in statuses
+            for crossing in self._crossings(row, statuses[row.budget_id])
+        ]
+        fired_keys = _fired_keys((row, key) for row, crossing in matches for key in crossing.keys)
+        return [
+            self._budget_candidate(row, crossing)
+            for row, crossing in matches
+            if any((row.pk, key) not in fired_keys for key in crossing.keys)
+        ]
+
+    def _statuses(self, ids: Collection[int]) -> list[BudgetStatus]:
+        rows = Budget.objects.filter(pk__in=ids).select_related("cost_source", "team", "cost_tag")
+        budgets = list(rows.prefetch_related("amounts").order_by("pk"))
+        # The year before this one is far back: only read while it may still be told of.
+        with_past = any(
+            budget.period == Budget.Period.YEARLY and self._is_young(budget) for budget in budgets
+        )
+        figures = budget_figures(
+            self.account,
+            budgets,
+            day=self.today,
+            deadline=self.deadline,
+            sources=self.sources,
+            with_past=with_past,
+        )
+        return [each.status for each in figures]
+
+    def _is_young(self, budget: Budget) -> bool:
+        start = period_of(budget.period, self.today, self.account.fiscal_start_month).start
+        return (self.today - start).days < anomalies.LATE_DAYS
+
+    def _crossings(self, row: AlertSubscription, status: BudgetStatus) -> list[Crossing]:
+        return crossings(row.thresholds, row.measure, row.created_at.date(), status, self.today)
+
+    def _budget_candidate(self, subscription: AlertSubscription, crossing: Crossing) -> Candidate:
+        return Candidate(
+            subscription, crossing.keys, lambda _keys: budget_text.message(self.account, crossing)
+        )
+
+    def digests(self) -> list[Candidate]:
+        """PostgreSQL: two; where one is due, also as `digest_message`, once for each frequency."""
+        subscriptions = self.by_trigger(Trigger.DIGEST)
+        if not subscriptions:
+            return []
+        run = AnomalyRun.objects.first()
+        detected_through, through = run.data_through if run else None, self.sources.coverage.complete_through
+        due = {each: due_digest(each, self.today) for each in {row.frequency for row in subscriptions}}
+        ready = {
+            each: digest
+            for each, digest in due.items()
+            if digest.is_ready(through, detected_through, self.today)
+        }
+        matches = [row for row in subscriptions if row.frequency in ready]
+        fired_keys = _fired_keys((row, ready[row.frequency].key) for row in matches)
+        new = [row for row in matches if (row.pk, ready[row.frequency].key) not in fired_keys]
+        messages = {
+            each: digest_message(self.account, ready[each], self.sources, self.deadline)
+            for each in sorted({row.frequency for row in new})
+        }
+        return [_digest_candidate(row, ready[row.frequency].key, messages[row.frequency]) for row in new]
+
+
+def _digest_candidate(subscription: AlertSubscription, key: str, message: Message) -> Candidate:
+    return Candidate(subscription, (key,), lambda _keys: message)
+
+
+def _fired_keys(subscription_keys: Iterable[tuple[AlertSubscription, str]]) -> set[tuple[int, str]]:
+    """Which of them have fired already. One query."""
+    pairs = [(subscription.pk, key) for subscription, key in subscription_keys]
+    rows = AlertFiring.objects.filter(
+        subscription_id__in={subscription for subscription, _ in pairs}, key__in={key for _, key in pairs}
+    )
+    return set(rows.values_list("subscription_id", "key")) if pairs else set()

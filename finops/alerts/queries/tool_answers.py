@@ -1,0 +1,192 @@
+"""The answers about channels, subscriptions and deliveries, for assistants."""
+
+from __future__ import annotations
+
+from accounts.models import Account
+from finops.alerts.answers import (
+    AlertChannelsAnswer,
+    AlertDeliveriesAnswer,
+    AlertSubscriptionAnswer,
+    AlertSubscriptionsAnswer,
+    ChannelLine,
+    DeliveryLine,
+    SubscriptionLine,
+)
+from finops.alerts.deliveries_query import DeliveriesQuery
+from finops.alerts.models import AlertChannel, AlertDelivery
+from finops.alerts.queries.channels import ChannelRow, channels
+from finops.alerts.queries.deliveries import DeliveryRow, deliveries
+from finops.alerts.queries.subscriptions import SubscriptionRow, alert_subscriptions, one_subscription
+from finops.alerts.recipients import channel_recipients
+from finops.alerts.subscriptions_query import SubscriptionsQuery
+from finops.budgets.models import Budget
+from finops.lib.answers import AccountRef
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.errors import UserError
+from finops.lib.sentences import join_with_and, quote, truncate
+
+MAX_NAME = 60
+MAX_ANSWER = 160
+
+
+def list_alert_channels(
+    account: Account, *, search: str = "", limit: int = 50, cursor: str = ""
+) -> AlertChannelsAnswer:
+    """The account's channels by name, page by page. One query."""
+    offset = offset_of(cursor, "channels", search)
+    every = channels(account)
+    matches = [each for each in every if search.strip().casefold() in each.name.casefold()]
+    page = matches[offset : offset + limit]
+    next_offset = offset + len(page)
+    remaining = len(matches) - next_offset
+    match_note = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
+    return AlertChannelsAnswer(
+        account=_account(account),
+        summary=f"{quote(account.name)} has {_count_text(len(every), 'alert channel')}{match_note}.",
+        channels=[_channel(each) for each in page],
+        cursor=next_cursor(next_offset, "channels", search) if remaining else "",
+        truncated=f"{remaining} more channels: ask again with cursor." if remaining else "",
+        warnings=[],
+        hint=(
+            "create_alert_subscription binds one to a trigger."
+            if every
+            else "A person makes a channel on the page Alerts; no tool can."
+        ),
+    )
+
+
+def list_alert_subscriptions(account: Account, query: SubscriptionsQuery) -> AlertSubscriptionsAnswer:
+    """Who is told of what, the newest first, page by page. Queries and errors as `alert_subscriptions`, and UserError
+    for a channel or budget that is not there."""
+    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
+    _check_row("budget_id", query.budget_id, Budget, "listBudgets")
+    page = alert_subscriptions(account, query)
+    paused_count = sum(each.paused for each in page.subscriptions)
+    noun = _count_text(page.total, "alert subscription")
+    filter_note = " of those asked for" if query.trigger or query.channel_id or query.budget_id else ""
+    return AlertSubscriptionsAnswer(
+        account=_account(account),
+        summary=f"{quote(account.name)} has {noun}{filter_note}{f'; {paused_count} of those join_with_and paused_count' if paused_count else ''}.",
+        subscriptions=[_subscription(each) for each in page.subscriptions],
+        cursor=page.cursor,
+        truncated="More subscriptions: ask again with cursor." if page.cursor else "",
+        warnings=[f"Subscription {each.id}: {each.warning}" for each in page.subscriptions if each.warning],
+        hint="listAlertDeliveries says what was sent; create_alert_subscription makes another.",
+    )
+
+
+def new_subscription_answer(
+    account: Account, subscription_id: int, notes: tuple[str, ...]
+) -> AlertSubscriptionAnswer:
+    """A subscription that was just made, as the list shows it; `notes` is what was done for it besides."""
+    row = one_subscription(account, subscription_id)
+    return AlertSubscriptionAnswer(
+        account=_account(account),
+        summary=f"Alert subscription {row.id} is made: {truncate(row.quoted_text, 300)}{_recipient_clause(account, row.channel_id)}.",
+        subscription=_subscription(row),
+        warnings=[*notes, *([row.warning] if row.warning else [])],
+        hint="Its page changes, pauses, resumes and deletes it; listAlertDeliveries says what it sends.",
+    )
+
+
+def list_alert_deliveries(account: Account, query: DeliveriesQuery) -> AlertDeliveriesAnswer:
+    """What was sent, the newest first, page by page. Three queries. UserError for a channel that is not there."""
+    _check_row("channel_id", query.channel_id, AlertChannel, "listAlertChannels")
+    page = deliveries(account, query)
+    return AlertDeliveriesAnswer(
+        account=_account(account),
+        summary=_deliveries_summary(account, query, page.total, page.deliveries),
+        deliveries=[_delivery(each) for each in page.deliveries],
+        cursor=page.cursor,
+        truncated="Older deliveries: ask again with cursor, or filter by status." if page.cursor else "",
+        warnings=[],
+        hint="A delivery's page has every attempt, and a person can resend it there.",
+    )
+
+
+def _account(account: Account) -> AccountRef:
+    return AccountRef(slug=account.slug, name=account.name)
+
+
+def _recipient_clause(account: Account, channel_id: int) -> str:
+    """`; nothing is mailed to 'a@example.com' until …`."""
+    channel = AlertChannel.objects.select_related("account").get(account=account, pk=channel_id)
+    status = channel_recipients(channel)
+    notice = status.notice if status else ""
+    return f"; {truncate(notice[0].lower() + notice[1:-1], 400)}" if notice else ""
+
+
+def _count_text(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count or 'no'} {noun if count == 1 else plural}"
+
+
+def _check_row(field: str, row_id: int | None, model: type[AlertChannel | Budget], listed_by: str) -> None:
+    if row_id is None or (0 < row_id < 2**63 and model.objects.filter(pk=row_id).exists()):
+        return
+    raise UserError(f"{field}: {row_id} is not known. {listed_by} lists them.", field=field, value=row_id)
+
+
+def _channel(row: ChannelRow) -> ChannelLine:
+    return ChannelLine(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        target=row.shown_target,
+        tested_at=row.tested_at,
+        subscriptions=row.subscriptions,
+    )
+
+
+def _subscription(row: SubscriptionRow) -> SubscriptionLine:
+    return SubscriptionLine(
+        id=row.id,
+        about=truncate(row.quoted_text, 4 * MAX_NAME),
+        channel_id=row.channel_id,
+        channel_name=row.channel_name,
+        trigger=row.trigger,
+        paused=row.paused,
+        last_fired_at=row.last_fired_at,
+        budget_id=row.budget_id,
+        thresholds=row.thresholds,
+        measure=row.measure,
+        scope=row.scope,
+        scope_name=truncate(row.scope_name, MAX_NAME) if row.scope not in ("", "account") else "",
+        minimum_impact=row.minimum_impact,
+        currency=row.currency,
+        frequency=row.frequency,
+        warning=row.warning,
+    )
+
+
+def _delivery(row: DeliveryRow) -> DeliveryLine:
+    last = row.last_attempt
+    return DeliveryLine(
+        id=row.id,
+        created_at=row.created_at,
+        channel_name=row.channel_name,
+        kind=row.kind,
+        title=truncate(row.title, 2 * MAX_NAME),
+        status=row.status,
+        attempts=len(row.attempts),
+        channel_id=row.channel_id,
+        subscription_id=row.subscription_id,
+        status_code=last.status_code if last else None,
+        answer=truncate(last.answer, MAX_ANSWER) if last else "",
+        delivered_at=row.delivered_at,
+        next_attempt_at=row.next_attempt_at,
+        resend_of=row.resend_of,
+        is_test=row.is_test,
+    )
+
+
+def _deliveries_summary(account: Account, query: DeliveriesQuery, total: int, page: list[DeliveryRow]) -> str:
+    is_filtered = bool(query.status or query.channel_id is not None or not query.include_tests)
+    what = f"{_count_text(total, 'alert delivery')}{' of those asked for' if is_filtered else ''}"
+    states = [
+        (label, sum(each.status == value and not each.is_partial for each in page))
+        for value, label in AlertDelivery.Status.choices
+    ]
+    states.append(("delivered in part", sum(each.is_partial for each in page)))
+    parts = join_with_and([f"{count} {label.lower()}" for label, count in states if count])
+    return f"{quote(account.name)} has {what}" + (f"; of the {len(page)} listed: {parts}." if page else ".")

@@ -1,0 +1,170 @@
+"""Firing what is due: hourly, and whenever an account's cost, anomalies, budgets or subscriptions changed.
+
+The database says what is due: `AlertEvaluation` keeps what was evaluated last. Each firing is written with its delivery in
+one transaction, so it is told or it did not fire; evaluated twice, at once, or after a kill, nothing is told twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection, transaction
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts.evaluation import Candidate, Evaluation
+from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
+from finops.alerts.services.deliveries import deliver
+from finops.alerts.services.delivery_attempts import hold_channel
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.errors import UserError
+
+EVALUATOR: Final = "1"
+"""Another number, and every account is evaluated anew: for changes of what fires."""
+
+DEADLINE: Final = 120.0
+"""Seconds for the lake's questions of one evaluation, all together."""
+
+RETRY: Final = timedelta(minutes=10)
+
+_DUE: Final = """
+SELECT account_id, version FROM (
+    SELECT told.account_id, done.version AS seen, done.error, done.finished_at, concat_ws(
+        '/', %(evaluator)s, %(hour)s, told.mark, coalesce(live.mark, '-'), coalesce(done.asks, 0), run.finished_at,
+        (SELECT max(id) || '-' || count(*) FROM costs_costimport WHERE account_id = told.account_id AND status = 'waiting')
+    ) AS version
+    FROM (
+        SELECT account_id, max(id) || '-' || count(*) AS mark
+        FROM alerts_alertsubscription WHERE paused_at IS NULL {which} GROUP BY account_id
+    ) AS told LEFT JOIN LATERAL (
+        SELECT max(id) || '-' || count(*) AS mark
+        FROM lake_lakesegment WHERE account_id = told.account_id AND kind = 'cost' AND retired_at IS NULL
+    ) AS live ON true LEFT JOIN insights_anomalyrun AS run ON run.account_id = told.account_id
+    LEFT JOIN alerts_alertevaluation AS done ON done.account_id = told.account_id
+) AS asked
+WHERE seen IS DISTINCT FROM version AND (coalesce(error, '') = '' OR finished_at < %(retry)s)
+ORDER BY account_id
+"""
+
+_FIRE: Final = """
+INSERT INTO alerts_alertfiring (account_id, subscription_id, key, message, fired_at)
+SELECT %s, %s, key, '{}', %s FROM unnest(%s::text[]) AS key
+ON CONFLICT (subscription_id, key) DO NOTHING RETURNING id, key
+"""
+
+
+def due_accounts() -> list[int]:
+    """Accounts with subscriptions whose cost, anomalies, budgets or subscriptions changed since they were evaluated, or
+    for which an hour began. One statement over all accounts."""
+    return [due.account_id for due in _due("")]
+
+
+def evaluate_if_due(account: Account) -> bool:
+    """Evaluate an account; False when that is not due, or somebody else is at it. What went wrong is tried again ten
+    minutes later."""
+    with advisory_lock(f"alerts {account.pk}") as mine:
+        due = _due("AND account_id = %(account)s", account.pk) if mine else []
+        if not due:
+            return False
+        _deliveries, error = _evaluate_all(account)
+        with account_scope(account):
+            AlertEvaluation.objects.update_or_create(
+                account=account,
+                defaults={
+                    "version": "" if error else due[0].version,
+                    "finished_at": clock.now(),
+                    "error": error,
+                },
+            )
+    return True
+
+
+def evaluate(account: Account) -> list[AlertDelivery]:
+    """Hold every subscription that is not paused against the account as it is now, and send what had not fired.
+
+    Safe to call at any time, and at once. Raises UserError when the lake could not say; what else was due was sent.
+    Cost: the lake queries of `budget_statuses` for the budgets with subscriptions, none for anomalies.
+    """
+    deliveries, error = _evaluate_all(account)
+    if error:
+        raise UserError(error)
+    return deliveries
+
+
+def _evaluate_all(account: Account) -> tuple[list[AlertDelivery], str]:
+    """What was sent, and what went wrong. What needs no lake query comes first."""
+    deliveries: list[AlertDelivery] = []
+    errors: list[str] = []
+    with account_scope(account):
+        evaluation = Evaluation(account, time.monotonic() + DEADLINE)
+        for part in (evaluation.anomalies, evaluation.imports, evaluation.budgets, evaluation.digests):
+            try:
+                candidates: Sequence[Candidate] = part()
+            except UserError as error:
+                errors.append(error.message)
+                continue
+            deliveries += [delivery for each in candidates if (delivery := _fire(each)) is not None]
+    return deliveries, " ".join(dict.fromkeys(errors))
+
+
+@transaction.atomic
+def _fire(candidate: Candidate) -> AlertDelivery | None:
+    """Send one message of those keys that had not fired; None when all had, or the subscription was paused, changed or
+    deleted meanwhile. Two that fire the same wait for each other, and the second finds it done."""
+    snapshot = candidate.subscription
+    hold_channel(snapshot.channel_id)
+    rows = AlertSubscription.objects.select_for_update(of=("self",), no_key=True).filter(
+        pk=snapshot.pk,
+        channel=snapshot.channel_id,
+        paused_at=None,
+        fingerprint=snapshot.fingerprint,
+        minimum_impact=snapshot.minimum_impact,
+    )
+    subscription = rows.select_related("account", "channel").first()
+    if subscription is None:
+        return None
+    new = _insert_firings(subscription, candidate.keys)
+    if not new:
+        return None
+    firing = AlertFiring.objects.get(pk=new[[key for key in candidate.keys if key in new][-1]])
+    delivery = deliver(
+        account=subscription.account,
+        channel=subscription.channel,
+        message=candidate.build_message(new.keys()),
+        firing=firing,
+    )
+    AlertFiring.objects.filter(pk__in=new.values()).update(message=delivery.message)
+    return delivery
+
+
+def _insert_firings(subscription: AlertSubscription, keys: Sequence[str]) -> dict[str, int]:
+    """The firings of those keys that had none, by key."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRE, [subscription.account_id, subscription.pk, clock.now(), list(keys)])
+        return {key: firing for firing, key in cursor.fetchall()}
+
+
+@dataclass(frozen=True)
+class _Due:
+    """An account to evaluate, and what it has now."""
+
+    account_id: int
+    version: str
+
+
+def _due(which: str, account_id: int | None = None) -> list[_Due]:
+    now = clock.now()
+    params: dict[str, str | datetime | int | None] = {
+        "evaluator": EVALUATOR,
+        "hour": f"{now:%Y-%m-%dT%H}",
+        "retry": now - RETRY,
+        "account": account_id,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE.format(which=which), params)
+        return [_Due(*row) for row in cursor.fetchall()]

@@ -1,0 +1,176 @@
+"""Changing a subscription: what was told or known under the old settings is not told again because of the new ones."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts.models import AlertFiring, AlertSubscription
+from finops.alerts.queries.subscriptions import subscription_text, trigger_text
+from finops.alerts.services.subscriptions import (
+    check_is_new,
+    existing_anomaly_keys,
+    lock_subscription,
+    request_evaluation,
+    suppress,
+)
+from finops.alerts.subscription_drafts import (
+    Measure,
+    ResolvedSubscription,
+    SubscriptionDraft,
+    Trigger,
+    resolve_draft,
+)
+from finops.alerts.triggers.budget import key_of
+from finops.alerts.triggers.digest import due_digest
+from finops.budgets.cycles import period_of, shift_period
+from finops.budgets.scopes import ResolvedScope
+from finops.costs.dictionary_encoding import fold_case
+from finops.lib import clock
+from finops.lib.errors import UserError
+from finops.lib.sentences import money, quote, truncate
+
+
+@transaction.atomic
+def change_alert_subscription(
+    *, subscription: AlertSubscription, actor: Actor, draft: SubscriptionDraft
+) -> AlertSubscription:
+    """Give a subscription the draft's channel, thresholds, measure, minimum impact, currency and frequency. What it is
+    about stays: the draft names the same trigger, and the same budget or scope. One that is paused stays paused.
+
+    A threshold that was told in this period is not told again; one that is new is, at once, when the budget has reached
+    it. By the forecast, what the actual cost has reached is no news; the other way round it is. Anomalies that are known
+    by now and only the new settings ask for are passed over, also when they grow, and with another frequency the digest
+    of days that are over. Of two who change it at once the later one's settings stay.
+
+    Raises UserError for what `find` refuses, another trigger, budget or scope, a channel that another subscription tells
+    the same (naming it), and a subscription that is gone. Without a difference nothing is written.
+    """
+    account = subscription.account
+    with account_scope(account):
+        Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+        row = lock_subscription(subscription)
+        resolved = resolve_draft(draft)
+        _check_stays(row, resolved)
+        check_is_new(resolved, but=row.pk)
+        if _is_as(row, resolved):
+            return row
+        old = copy(row)
+        _fill(row, resolved)
+        suppress(row, _suppressed_keys(account, old, row))
+        audit.record(
+            account=account,
+            actor=actor,
+            action="alert_subscription.change",
+            target=subscription_text(row),
+            detail={
+                "id": row.pk,
+                "trigger": row.trigger,
+                "from": _audit_snapshot(old),
+                "to": _audit_snapshot(row),
+            },
+        )
+        request_evaluation(account)
+    return row
+
+
+def _check_stays(row: AlertSubscription, resolved: ResolvedSubscription) -> None:
+    """UserError when the draft is about something else."""
+    scope = resolved.scope or ResolvedScope(scope="")
+    requested = (
+        resolved.trigger,
+        resolved.budget_id,
+        scope.scope,
+        scope.cost_source_id,
+        scope.team_id,
+        scope.cost_tag_id,
+    )
+    has = (row.trigger, row.budget_id, row.scope, row.cost_source_id, row.team_id, row.cost_tag_id)
+    if requested != has or fold_case(scope.cost_tag_value) != fold_case(row.cost_tag_value):
+        raise UserError(
+            f"What a subscription is about stays: {truncate(trigger_text(row, quote), 200)}. Make another subscription for something else."
+        )
+
+
+def _is_as(row: AlertSubscription, resolved: ResolvedSubscription) -> bool:
+    has = (
+        row.channel_id,
+        tuple(row.thresholds),
+        row.measure,
+        row.minimum_impact,
+        row.currency,
+        row.frequency,
+    )
+    return has == (
+        resolved.channel_id,
+        resolved.thresholds,
+        resolved.measure,
+        resolved.minimum_impact,
+        resolved.currency,
+        resolved.frequency,
+    )
+
+
+def _fill(row: AlertSubscription, resolved: ResolvedSubscription) -> None:
+    row.channel_id = resolved.channel_id
+    row.thresholds = list(resolved.thresholds)
+    row.measure = resolved.measure
+    row.minimum_impact = resolved.minimum_impact
+    row.currency = resolved.currency
+    row.frequency = resolved.frequency
+    row.fingerprint = resolved.fingerprint
+    row.full_clean(exclude=["account"])
+    row.save()
+
+
+def _suppressed_keys(account: Account, old: AlertSubscription, row: AlertSubscription) -> list[str]:
+    """Keys that the new settings would have fire, and that are no news."""
+    if row.trigger == Trigger.BUDGET:
+        return _suppressed_thresholds(account, old, row)
+    if row.trigger == Trigger.IMPORT:
+        return []
+    if row.trigger == Trigger.DIGEST:
+        return [due_digest(row.frequency, clock.today()).key] if row.frequency != old.frequency else []
+    # What the old settings ask for and was found just now is still to be told.
+    asked_for = set(existing_anomaly_keys(old))
+    return [key for key in existing_anomaly_keys(row) if key not in asked_for]
+
+
+def _suppressed_thresholds(account: Account, old: AlertSubscription, row: AlertSubscription) -> list[str]:
+    """New ones in the period that is over, as for a new subscription; by the forecast, what was told in this one."""
+    if row.budget is None:
+        return []
+    kind, same_measure = row.budget.period, row.measure == old.measure
+    now = period_of(kind, clock.today(), account.fiscal_start_month)
+    before = shift_period(kind, now, -1)
+    new = [each for each in row.thresholds if not (same_measure and each in old.thresholds)]
+    keys = [key_of(row.budget.pk, kind, before.start, row.measure, each) for each in new]
+    if same_measure or row.measure == Measure.ACTUAL:
+        return keys
+    by_actual = {key_of(row.budget.pk, kind, now.start, old.measure, each): each for each in row.thresholds}
+    fired_keys = AlertFiring.objects.filter(subscription=row, key__in=by_actual).values_list("key", flat=True)
+    return keys + [key_of(row.budget.pk, kind, now.start, row.measure, by_actual[key]) for key in fired_keys]
+
+
+def _audit_snapshot(row: AlertSubscription) -> dict[str, Any]:
+    """What the audit log keeps of the settings."""
+    impact = "" if row.minimum_impact is None else money(row.minimum_impact, row.currency)
+    settings = {
+        "channel": row.channel.name,
+        "thresholds": list(row.thresholds),
+        "measure": row.measure,
+        "minimum_impact": impact,
+        "frequency": row.frequency,
+    }
+    takes: dict[str, tuple[str, ...]] = {
+        Trigger.BUDGET: ("thresholds", "measure"),
+        Trigger.ANOMALY: ("minimum_impact",),
+        Trigger.IMPORT: (),
+    }
+    return {name: settings[name] for name in ("channel", *takes.get(row.trigger, ("frequency",)))}

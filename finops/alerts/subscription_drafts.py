@@ -1,0 +1,215 @@
+"""A subscription as somebody wants it, checked and found. Nothing is written here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from finops.alerts.models import AlertChannel, AlertSubscription
+from finops.budgets.models import Budget
+from finops.budgets.scopes import Reference, ResolvedScope, ScopeDraft, find_row, find_scope
+from finops.costs.dictionary_encoding import fold_case
+from finops.lib.currencies import currency_code
+from finops.lib.errors import UserError, unknown_value
+from finops.lib.text_validation import single_line
+
+Trigger, Measure = AlertSubscription.Trigger, AlertSubscription.Measure
+Scope, Frequency = AlertSubscription.Scope, AlertSubscription.Frequency
+
+DEFAULT_THRESHOLDS: Final = (80, 100)
+MAX_THRESHOLDS: Final = 10
+PERCENTS: Final = range(1, 1001)
+MAX_VALUE: Final = 255
+LARGEST_IMPACT: Final = Decimal(10) ** 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubscriptionDraft:
+    """Rows are named, or given by id. What does not go with the trigger stays left out.
+
+    `budget`: `budget`, `thresholds` in percent (80 and 100), `measure` (actual). `anomaly`: `scope` (account) and what
+    it is of, `minimum_impact` with its `currency` (left out: every anomaly of any currency). `digest`: `frequency`.
+    `import`: nothing.
+    """
+
+    channel: Reference
+    trigger: str
+    budget: Reference = None
+    thresholds: Sequence[int] = ()
+    measure: str = ""
+    scope: str = ""
+    cost_source: Reference = None
+    team: Reference = None
+    cost_tag: Reference = None
+    cost_tag_value: str = ""
+    minimum_impact: Decimal | None = None
+    currency: str = ""
+    frequency: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSubscription:
+    """The same with its rows' ids, all of the account in scope."""
+
+    channel_id: int
+    trigger: str
+    budget_id: int | None = None
+    thresholds: tuple[int, ...] = ()
+    measure: str = ""
+    scope: ResolvedScope | None = None
+    minimum_impact: Decimal | None = None
+    currency: str = ""
+    frequency: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of channel, trigger and what it is about. Impacts are left out: two for one scope would tell things twice."""
+        scope = self.scope
+        about = (
+            (self.budget_id, self.measure, self.thresholds),
+            scope and (scope.scope, scope.cost_source_id, scope.team_id, scope.cost_tag_id),
+            scope and fold_case(scope.cost_tag_value),
+            self.currency,
+            self.frequency,
+        )
+        return hashlib.sha256(repr((self.channel_id, self.trigger, about)).encode()).hexdigest()
+
+
+_TAKES: Final = {
+    Trigger.BUDGET.value: ("budget", "thresholds", "measure"),
+    Trigger.ANOMALY.value: (
+        "scope",
+        "cost_source",
+        "team",
+        "cost_tag",
+        "cost_tag_value",
+        "minimum_impact",
+        "currency",
+    ),
+    Trigger.DIGEST.value: ("frequency",),
+    Trigger.IMPORT.value: (),
+}
+_ALL: Final = tuple(name for names in _TAKES.values() for name in names)
+
+
+def resolve_draft(draft: SubscriptionDraft) -> ResolvedSubscription:
+    """What a draft means, in the account in scope: three queries at most. Raises UserError for what is missing, unknown
+    (also another account's), out of range, or does not go with the trigger."""
+    takes = _TAKES.get(draft.trigger)
+    if takes is None:
+        raise unknown_value("trigger", str(draft.trigger), list(_TAKES), show=str)
+    for name in _ALL:
+        if name not in takes and _has_value(getattr(draft, name)):
+            raise UserError(
+                f"{name} does not go with trigger {draft.trigger}; leave it out. That takes {', '.join(takes) or 'nothing'}.",
+                field=name,
+            )
+    channel = find_row("channel", draft.channel, AlertChannel, "name")
+    if channel is None:
+        raise UserError(
+            "channel is missing: name the alert channel to send to. listAlertChannels lists them; people make one on "
+            "the page Alerts.",
+            field="channel",
+        )
+    if draft.trigger == Trigger.BUDGET:
+        return _resolve_budget(draft, channel)
+    if draft.trigger == Trigger.IMPORT:
+        return ResolvedSubscription(channel_id=channel, trigger=draft.trigger)
+    return (
+        _resolve_anomalies(draft, channel)
+        if draft.trigger == Trigger.ANOMALY
+        else _resolve_digest(draft, channel)
+    )
+
+
+def _has_value(value: object) -> bool:
+    return value not in (None, "", (), [])
+
+
+def _resolve_budget(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
+    budget = find_row("budget", draft.budget, Budget, "name")
+    if budget is None:
+        raise UserError(
+            "budget is missing: name the budget that the alert is of. listBudgets lists them.", field="budget"
+        )
+    return ResolvedSubscription(
+        channel_id=channel,
+        trigger=draft.trigger,
+        budget_id=budget,
+        thresholds=_thresholds(draft.thresholds),
+        measure=_check_choice("measure", draft.measure or Measure.ACTUAL.value, Measure.values),
+    )
+
+
+def _thresholds(percentages: Sequence[int]) -> tuple[int, ...]:
+    thresholds = sorted(set(percentages or DEFAULT_THRESHOLDS))
+    wrong = [each for each in thresholds if each not in PERCENTS]
+    if wrong:
+        raise UserError(
+            f"thresholds: {wrong[0]} is not a whole percentage from {PERCENTS[0]} to {PERCENTS[-1]} of the budget's amount.",
+            field="thresholds",
+            value=wrong[0],
+        )
+    if len(thresholds) > MAX_THRESHOLDS:
+        raise UserError(
+            f"thresholds: at most {MAX_THRESHOLDS} for one subscription, {len(thresholds)} were given.",
+            field="thresholds",
+        )
+    return tuple(thresholds)
+
+
+def _resolve_anomalies(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
+    scope = ScopeDraft(
+        scope=draft.scope or Scope.ACCOUNT.value,
+        cost_source=draft.cost_source,
+        team=draft.team,
+        cost_tag=draft.cost_tag,
+        cost_tag_value=single_line(draft.cost_tag_value, field="cost_tag_value", longest=MAX_VALUE),
+    )
+    impact, currency = _impact(draft)
+    return ResolvedSubscription(
+        channel_id=channel,
+        trigger=draft.trigger,
+        scope=find_scope(scope, of="an alert"),
+        minimum_impact=impact,
+        currency=currency,
+    )
+
+
+def _impact(draft: SubscriptionDraft) -> tuple[Decimal | None, str]:
+    impact = draft.minimum_impact
+    if impact is None:
+        if draft.currency.strip():
+            raise UserError(
+                "minimum_impact is missing: currency goes with an amount. 0 means every anomaly in that currency.",
+                field="minimum_impact",
+            )
+        return None, ""
+    if not draft.currency.strip():
+        raise UserError(
+            f"currency is missing: say which one the minimum_impact of {impact} is in, such as USD.",
+            field="currency",
+        )
+    currency = currency_code(draft.currency)
+    if not (impact.is_finite() and 0 <= impact < LARGEST_IMPACT) or impact != round(impact, 2):
+        raise UserError(
+            f"minimum_impact: {impact} {currency} is not an amount of 0 or more with up to 2 decimal places.",
+            field="minimum_impact",
+        )
+    return round(impact, 2), currency
+
+
+def _resolve_digest(draft: SubscriptionDraft, channel: int) -> ResolvedSubscription:
+    frequency = _check_choice("frequency", draft.frequency, Frequency.values)
+    return ResolvedSubscription(channel_id=channel, trigger=draft.trigger, frequency=frequency)
+
+
+def _check_choice(field: str, value: str, choices: Sequence[str]) -> str:
+    if not value:
+        raise UserError(f"{field} is missing: {' or '.join(choices)}.", field=field)
+    if value not in choices:
+        raise unknown_value(field, value, choices, show=str)
+    return value

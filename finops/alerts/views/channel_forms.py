@@ -1,0 +1,121 @@
+"""Making, changing and deleting a channel, and the one time that its signing secret is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.alerts import services
+from finops.alerts.forms import ChannelForm
+from finops.alerts.models import AlertChannel
+from finops.alerts.snippets import KINDS, verification_snippets
+from finops.alerts.views.channels import channel_of
+from finops.lib.errors import UserError
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def new(request: AccountRequest) -> HttpResponse:
+    """The kinds to choose from; with `?kind=` its form. A POST makes the channel; a webhook's answer shows its secret."""
+    kind = request.GET.get("kind", "")
+    if kind not in AlertChannel.Kind.values:
+        return render(request, "alerts/channel_kinds.html", {"kinds": list(KINDS.values())})
+    if request.method != "POST":
+        return _form_page(request, ChannelForm(kind))
+    form = ChannelForm(kind, request.POST)
+    if form.is_valid():
+        try:
+            channel, secret = services.create_channel(
+                account=request.account,
+                actor=request.actor,
+                name=form.cleaned_data["name"],
+                kind=kind,
+                target=form.target() or {},
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            return _show_secret_or_redirect(request, channel, secret)
+    return _form_page(request, form, status=422)
+
+
+def _show_secret_or_redirect(request: AccountRequest, channel: AlertChannel, secret: str) -> HttpResponse:
+    if secret:
+        return _secret_page(request, channel, secret)
+    messages.success(request, f"The channel “{channel.name}” is made. Send it a test before you rely on it.")
+    return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def edit(request: AccountRequest, channel_id: int) -> HttpResponse:
+    channel = channel_of(channel_id)
+    if request.method != "POST":
+        return _form_page(request, ChannelForm(channel.kind, channel=channel, initial={"name": channel.name}))
+    form = ChannelForm(channel.kind, request.POST, channel=channel)
+    if form.is_valid():
+        try:
+            services.change_channel(
+                channel=channel, actor=request.actor, name=form.cleaned_data["name"], target=form.target()
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The channel is changed.")
+            return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
+    return _form_page(request, form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+@never_cache
+def secret(request: AccountRequest, channel_id: int) -> HttpResponse:
+    """A new signing secret, in the answer and nowhere else."""
+    channel = channel_of(channel_id)
+    try:
+        new_secret = services.regenerate_signing_secret(channel=channel, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+        return redirect("alert_channel", slug=request.account.slug, channel_id=channel.pk)
+    return _secret_page(request, channel, new_secret, renewed=True)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, channel_id: int) -> HttpResponse:
+    channel = channel_of(channel_id)
+    try:
+        services.delete_channel(channel=channel, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"The channel “{channel.name}” is deleted, and its subscriptions with it.")
+    return redirect("alert_channels", slug=request.account.slug)
+
+
+def _secret_page(
+    request: AccountRequest, channel: AlertChannel, plaintext: str, *, renewed: bool = False
+) -> HttpResponse:
+    context = {
+        "channel": channel,
+        "plaintext": plaintext,
+        "renewed": renewed,
+        "snippets": verification_snippets(plaintext),
+    }
+    return render(request, "alerts/secret_shown.html", context)
+
+
+def _form_page(request: AccountRequest, form: ChannelForm, *, status: int = 200) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "channel": form.channel, "kind": KINDS[form.kind]}
+    return render(request, "alerts/channel_form.html", context, status=status)

@@ -1,0 +1,106 @@
+"""Making a subscription, and changing one. The form asks again, as a GET, when what it offers depends on a field."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.alerts import services
+from finops.alerts.forms import SubscriptionForm, settings_of
+from finops.alerts.models import AlertChannel
+from finops.alerts.queries import SubscriptionRow, one_subscription
+from finops.alerts.subscription_drafts import DEFAULT_THRESHOLDS
+from finops.alerts.views.subscriptions import subscription_of
+from finops.costs.queries import list_dimension_values
+from finops.lib.errors import UserError
+
+SHOWN_VALUES = 50
+FIRST = {
+    "trigger": "budget",
+    "thresholds": ", ".join(map(str, DEFAULT_THRESHOLDS)),
+    "measure": "actual",
+    "scope": "account",
+    "frequency": "weekly",
+}
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    """A form filled from the URL (`?trigger=budget&budget=3`); a POST makes the subscription."""
+    if request.method != "POST":
+        initial_values = {name: value for name, value in request.GET.dict().items() if value}
+        return _form_page(request, SubscriptionForm(initial={**FIRST, **_only_channel(), **initial_values}))
+    form = SubscriptionForm(request.POST)
+    if form.is_valid():
+        try:
+            result = services.create_alert_subscription(
+                account=request.account, actor=request.actor, draft=form.draft()
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The subscription is made.")
+            for note in result.notes:
+                messages.info(request, note)
+            return redirect(
+                "alert_subscription",
+                slug=request.account.slug,
+                subscription_id=result.subscription.pk,
+            )
+    return _form_page(request, form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, subscription_id: int) -> HttpResponse:
+    subscription = subscription_of(subscription_id)
+    row = one_subscription(request.account, subscription_id)
+    if request.method != "POST":
+        form = SubscriptionForm(initial=settings_of(subscription), subscription=subscription)
+        return _form_page(request, form, row=row)
+    form = SubscriptionForm(request.POST, subscription=subscription)
+    if form.is_valid():
+        try:
+            services.change_alert_subscription(
+                subscription=subscription, actor=request.actor, draft=form.draft()
+            )
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The subscription is changed.")
+            return redirect("alert_subscription", slug=request.account.slug, subscription_id=subscription_id)
+    return _form_page(request, form, row=row, status=422)
+
+
+def _only_channel() -> dict[str, int]:
+    """Where there is one channel, nobody needs to choose it."""
+    channel_ids = list(AlertChannel.objects.values_list("pk", flat=True)[:2])
+    return {"channel": channel_ids[0]} if len(channel_ids) == 1 else {}
+
+
+def _form_page(
+    request: AccountRequest, form: SubscriptionForm, *, row: SubscriptionRow | None = None, status: int = 200
+) -> HttpResponse:
+    """`row`: the subscription that is changed."""
+    context = {"form": form, "row": row, "values": _values(request, form)}
+    return render(request, "alerts/subscription_form.html", context, status=status)
+
+
+def _values(request: AccountRequest, form: SubscriptionForm) -> list[str]:
+    """Values of the chosen cost tag to offer, the costliest first."""
+    tag = form.chosen_tag()
+    if tag is None:
+        return []
+    try:
+        answer = list_dimension_values(request.account, f"cost_tag:{tag.key}", limit=SHOWN_VALUES)
+    except UserError:
+        # Only suggestions; the form says what is wrong with a value.
+        return []
+    return [each.value for each in answer.values]

@@ -1,0 +1,86 @@
+"""Amounts of many days shared out by each day's weights, all at once and to the last digit.
+
+The weights of a day stand side by side in one long integer, so that one multiplication shares an amount out among all of
+them (Kronecker substitution). Days are added before anything is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+_GUARD_BITS = 64
+
+
+def allocate_by_day(
+    days: Sequence[tuple[Sequence[int], Mapping[Key, int]]],
+) -> dict[Key, tuple[int, list[int]]]:
+    """For each key the sum of its amounts, and a part of it for each place of the weights.
+
+    A day is its weights (as many on every day, none below 0, one above) and amounts by key. A part is the sum over the
+    days of amount x weight / sum of weights, cut towards 0 once; the last place that got anything gets what is left, so
+    that the parts add up to the sum. Of one day it is what `shared_out` says. Over several, a sum less than 2^-64 of a
+    unit short of a whole one counts as whole. Cost: about 0.02 microseconds for each day, key and place, and 0.5 for
+    each key and place.
+    """
+    if not days:
+        return {}
+    form = _PackedForm.of(days)
+    totals: dict[Key, int] = {}
+    packed: dict[Key, int] = {}
+    for weights, amounts in days:
+        whole, row = sum(weights), form.pack(weights)
+        for key, amount in amounts.items():
+            totals[key] = totals.get(key, 0) + amount
+            packed[key] = packed.get(key, 0) + (amount << form.shift) // whole * row
+    return {key: (total, form.parts(packed[key], total)) for key, total in totals.items()}
+
+
+@dataclass(frozen=True)
+class _PackedForm:
+    """How parts stand side by side: each in `width` bytes, in units of 2^-shift, known to half of 2^-guard."""
+
+    places: int
+    width: int
+    shift: int
+    guard: int
+
+    @classmethod
+    def of(cls, days: Sequence[tuple[Sequence[int], Mapping[Key, int]]]) -> _PackedForm:
+        bits = max(sum(weights) for weights, _amounts in days).bit_length()
+        guard = max(_GUARD_BITS, bits) + 1
+        shift = bits + guard + len(days).bit_length() + 1
+        largest = max((abs(amount) for _weights, amounts in days for amount in amounts.values()), default=0)
+        room = (largest * len(days)).bit_length() + shift + 2
+        return cls(len(days[0][0]), (room + 7) // 8, shift, guard)
+
+    def pack(self, weights: Sequence[int]) -> int:
+        return int.from_bytes(
+            b"".join([weight.to_bytes(self.width, "little") for weight in weights]), "little"
+        )
+
+    @cached_property
+    def halves(self) -> int:
+        """Added to a sum, it leaves no place below 0, so that none borrows from its neighbour."""
+        return self.pack([1 << (8 * self.width - 1)] * self.places)
+
+    def parts(self, packed: int, total: int) -> list[int]:
+        """Whole units, their sum is the total."""
+        half, short = 1 << (8 * self.width - 1), 1 << (self.shift - self.guard)
+        data = (packed + self.halves).to_bytes(self.width * self.places, "little")
+        values = [
+            int.from_bytes(data[start : start + self.width], "little") - half
+            for start in range(0, len(data), self.width)
+        ]
+        parts = [
+            (value + short) >> self.shift if value >= 0 else -((short - value) >> self.shift)
+            for value in values
+        ]
+        last = max((place for place, value in enumerate(values) if value), default=None)
+        if last is not None:
+            parts[last] += total - sum(parts)
+        return parts

@@ -1,0 +1,233 @@
+"""Daily cost of many scopes in few lake queries: one for sources and the whole account, one for teams, one for each
+cost tag. Groupings are shared, so fifty budgets ask no more often than three kinds of scope have dimensions.
+
+Sums are before splits: a budget says what its scope's own lines cost, as the invoices do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import ibis
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounts.models import Account
+from finops.budgets.models import Budget
+from finops.costs.dictionary_encoding import dictionary_encoding_of, fold_case
+from finops.costs.dimensions import Column, Dimension, DimensionContext, registry
+from finops.costs.filters import ResolvedFilter
+from finops.costs.queries.sources import Sources
+from finops.costs.queries.spend_lake import (
+    COST_COLUMNS,
+    NO_CURRENCY,
+    ONE_TIME_FEES,
+    end_of,
+    is_counted,
+    part_of,
+)
+from finops.lake import engine
+from finops.lake.schema import Kind
+from finops.lib.errors import UserError
+from finops.lib.money import exact_sum
+from finops.lib.periods import DateRange
+
+SOURCE: Final = "source"
+TEAM: Final = "team"
+
+ByDay = Mapping[date, Decimal]
+ByCurrency = Mapping[str, ByDay]
+"""Cost by currency and day; a day without lines is not there."""
+
+
+@dataclass(frozen=True)
+class ScopeCosts:
+    """What a scope cost by day, or why that cannot be said."""
+
+    costs: ByCurrency
+    problem: str = ""
+    ends: Mapping[int, ByCurrency] = field(default_factory=dict)
+    """The same by the place of the sources' last complete day in the coverage's `ends`, -1 for none."""
+    one_time: Mapping[int, ByCurrency] = field(default_factory=dict)
+    """What of `ends` are one-time charges; days without any are not there."""
+
+
+@dataclass(frozen=True)
+class CostRequest:
+    """The cost of a budget's scope on these days."""
+
+    budget: Budget
+    days: DateRange
+
+
+def daily_costs(
+    account: Account, requests: Sequence[CostRequest], sources: Sources, *, deadline: float | None = None
+) -> dict[int, ScopeCosts]:
+    """The daily cost of each budget's scope in the account's cost view, by the budget's id.
+
+    A grouping is read once, over all the days that one of its budgets wants; more days than it wanted may come with a
+    budget's. A dimension that is not there any more is that budget's problem alone; errors of the lake are raised.
+    Cost: a lake query for each grouping; PostgreSQL as resolving `team` and `cost_tag:<key>` takes.
+    """
+    context = DimensionContext(account, sources.view.product_key, sources.names, sources.manifest)
+    groups: dict[str, list[CostRequest]] = defaultdict(list)
+    for each in requests:
+        groups[grouping_of(each.budget)].append(each)
+    costs: dict[int, ScopeCosts] = {}
+    for grouping, members in groups.items():
+        costs |= _grouping_costs(context, grouping, members, sources, deadline)
+    return costs
+
+
+def grouping_of(budget: Budget) -> str:
+    """The dimension whose values tell the budget's lines from others; the whole account is all sources together."""
+    if budget.cost_tag is not None:
+        return f"cost_tag:{budget.cost_tag.key}"
+    return TEAM if budget.team is not None else SOURCE
+
+
+def _grouping_costs(
+    context: DimensionContext,
+    grouping: str,
+    members: Sequence[CostRequest],
+    sources: Sources,
+    deadline: float | None,
+) -> dict[int, ScopeCosts]:
+    try:
+        dimension = _dimension(context, grouping)
+    except UserError as error:
+        return {each.budget.pk: ScopeCosts({}, error.message) for each in members}
+    days = DateRange(min(each.days.start for each in members), max(each.days.end for each in members))
+    build = _DailyBuild(
+        dimension,
+        _values(members),
+        sources.view.basis,
+        tuple(sources.view.charge_categories),
+        sources.coverage.ends,
+    )
+    table = engine.run(
+        context.account,
+        Kind.COST,
+        days.start,
+        days.end,
+        build,
+        tag_keys=dimension.tag_keys,
+        allow_rollups=True,
+        manifest=sources.manifest,
+        deadline=deadline,
+    )
+    sums = _read(table, dimension, "amount")
+    one_time = _read(table.filter(pc.field("one_time").is_valid()), dimension, "one_time")
+    return {each.budget.pk: _costs_of(each.budget, sums, one_time) for each in members}
+
+
+def _dimension(context: DimensionContext, grouping: str) -> Dimension:
+    if grouping == SOURCE:
+        return Dimension(name=SOURCE, title="Source", value=Column(SOURCE))
+    return registry.resolve(context, grouping, field="scope")
+
+
+def _values(members: Iterable[CostRequest]) -> tuple[str, ...]:
+    """The values to tell apart, sorted, so that equal questions are equal; none: all of them."""
+    budgets = [each.budget for each in members]
+    if any(budget.scope == Budget.Scope.ACCOUNT for budget in budgets):
+        return ()
+    return tuple(sorted({value_of(budget) for budget in budgets}))
+
+
+def value_of(budget: Budget) -> str:
+    """The value of the budget's grouping that its lines have, in small letters."""
+    if budget.cost_source_id is not None:
+        return str(budget.cost_source_id)
+    return fold_case(budget.team.name if budget.team is not None else budget.cost_tag_value)
+
+
+@dataclass(frozen=True)
+class _DailyBuild:
+    """Sums by value, currency and day; equal for equal questions, so that the lake compiles each once.
+
+    Values come as numbers where those are known (`dictionary_encoding_of`), every line then, as a filter costs more than it saves;
+    else as they are written: small letters are made of a few groups, not of every line.
+    """
+
+    dimension: Dimension
+    values: tuple[str, ...]
+    basis: str
+    categories: tuple[str, ...]
+    ends: tuple[tuple[date, tuple[int, ...]], ...] = ()
+
+    def __call__(self, table: Any) -> Any:
+        lines = table.filter(is_counted(table, self.categories)) if self.categories else table
+        numbers = dictionary_encoding_of(self.dimension.value)
+        if self.values and numbers is None:
+            value_filter = ResolvedFilter(self.dimension, "in", asked=self.values, wanted=self.values)
+            lines = lines.filter(value_filter.condition(lines))
+        amount = lines[COST_COLUMNS[self.basis]]
+        rows = lines.select(
+            "currency",
+            key=numbers.number(lines) if numbers else self.dimension.value(lines),
+            day=lines.charge_date,
+            amount=amount,
+            one_time=ibis.ifelse(part_of(lines, amount) == ONE_TIME_FEES, amount, ibis.null(amount.type())),
+            end=end_of(lines, self.ends) if self.ends else ibis.literal(-1),
+        )
+        return rows.group_by(["key", "currency", "day", "end"]).aggregate(
+            amount=rows.amount.sum(), one_time=rows.one_time.sum()
+        )
+
+
+Sums = Mapping[str, Mapping[int, ByCurrency]]
+"""Cost by value, place of the end, currency and day."""
+
+
+def _read(table: pa.Table, dimension: Dimension, measure: str) -> Sums:
+    numbers = dictionary_encoding_of(dimension.value)
+    names: dict[Any, str] = {}
+    for key in table["key"].unique().to_pylist():
+        text = numbers.text_at(key) if numbers else key
+        names[key] = fold_case(dimension.absent if text is None else text)
+    sums: dict[str, dict[int, dict[str, dict[date, Decimal]]]] = {}
+    columns = (table[name].to_pylist() for name in ("key", "currency", "day", "end", measure))
+    for value, currency, day, end, amount in zip(*columns, strict=True):
+        days = sums.setdefault(names[value], {}).setdefault(end, {}).setdefault(currency or NO_CURRENCY, {})
+        if amount is not None:
+            days[day] = exact_sum([days.get(day, Decimal(0)), amount])
+    return sums
+
+
+def _costs_of(budget: Budget, sums: Sums, one_time: Sums) -> ScopeCosts:
+    by_end = _by_end(budget, sums)
+    return ScopeCosts(
+        _sum_parts(by_end.values()) if len(by_end) != 1 else next(iter(by_end.values())),
+        ends=by_end,
+        one_time=_by_end(budget, one_time),
+    )
+
+
+def _by_end(budget: Budget, sums: Sums) -> Mapping[int, ByCurrency]:
+    if budget.scope != Budget.Scope.ACCOUNT:
+        return sums.get(value_of(budget), {})
+    ends = {end for by_end in sums.values() for end in by_end}
+    return {end: _sum_parts(by_end.get(end, {}) for by_end in sums.values()) for end in ends}
+
+
+def _sum_parts(parts: Iterable[ByCurrency]) -> ByCurrency:
+    days: dict[str, dict[date, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
+    for part in parts:
+        for currency, amounts in part.items():
+            for day, amount in amounts.items():
+                days[currency][day].append(amount)
+    return {
+        currency: {day: exact_sum(amounts) for day, amounts in by_day.items()}
+        for currency, by_day in days.items()
+    }
+
+
+def sum_of_days(costs: ByDay, days: DateRange) -> Decimal:
+    """The exact sum of these days."""
+    return exact_sum(amount for day, amount in costs.items() if days.start <= day <= days.end)

@@ -1,0 +1,163 @@
+"""The answer about many budgets, for assistants."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
+
+from accounts.models import Account
+from finops.budgets.answers import BudgetAnswer, BudgetRow, BudgetsAnswer, BudgetStatus
+from finops.budgets.budgets_query import BudgetsQuery
+from finops.budgets.models import Budget
+from finops.budgets.queries.statuses import budget_statuses
+from finops.budgets.status_rules import EXCEEDED, OK, WARNING
+from finops.costs.answer_warnings import AnswerFacts, warnings_for
+from finops.costs.answers import AccountRef
+from finops.costs.queries.cost_view import view_used
+from finops.costs.queries.sources import Sources, load_sources
+from finops.lib import clock
+from finops.lib.cursors import next_cursor, offset_of
+from finops.lib.money import ratio
+from finops.lib.periods import DateRange, month_start
+from finops.lib.sentences import join_with_and, money, quote, truncate
+
+MAX_NAME = 60
+NAMED = 3
+_WORST_FIRST = {EXCEEDED: 0, WARNING: 1, OK: 2}
+
+
+def list_budgets(account: Account, query: BudgetsQuery, *, deadline: float | None = None) -> BudgetsAnswer:
+    """The budgets that a query asks for, the worst first, page by page. Cost as `budget_statuses`, whatever the page."""
+    question = (sorted(query.status), sorted(query.scope), clock.today())
+    offset = offset_of(query.cursor, *question)
+    sources = load_sources(account).for_planning
+    every = budget_statuses(account, sources=sources, deadline=deadline)
+    matches = sorted(
+        (each for each in every if _matches_query(each, query)),
+        key=lambda each: (_WORST_FIRST[each.status], each.name.casefold()),
+    )
+    page = matches[offset : offset + query.limit]
+    following = offset + len(page)
+    rest = len(matches) - following
+    return BudgetsAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=_summary(account, every, matches),
+        view=view_used(sources.view, basis=None, charge_categories=()),
+        data_through=sources.coverage.complete_through,
+        budgets=[_row(each) for each in page],
+        cursor=next_cursor(following, *question) if rest > 0 else "",
+        truncated=f"{rest} more budgets: ask again with cursor, or filter by status." if rest > 0 else "",
+        warnings=_warnings(account, sources, every),
+        hint=_hint(every, matches, sources.view.basis),
+    )
+
+
+def new_budget_answer(account: Account, budget: Budget, *, deadline: float | None = None) -> BudgetAnswer:
+    """A budget that was just made, as the list shows it. One lake query."""
+    sources = load_sources(account).for_planning
+    (status,) = budget_statuses(account, [budget], sources=sources, deadline=deadline)
+    return BudgetAnswer(
+        account=AccountRef(slug=account.slug, name=account.name),
+        summary=f"Budget {truncate(status.name, MAX_NAME)!r} is made, with id {status.id}. {status.status_reason}",
+        budget=_row(status),
+        view=view_used(sources.view, basis=None, charge_categories=()),
+        data_through=status.data_through,
+        warnings=[
+            *status.warnings,
+            *_warnings(account, sources, [status]),
+        ],
+        hint="create_alert_subscription tells a channel when it is nearly spent; listBudgets says where it stands.",
+    )
+
+
+def _spend_question(status: BudgetStatus, basis: str) -> str:
+    """The cost of a budget by service, as querySpend takes it."""
+    key, _, value = status.scope_name.partition(": ")
+    filters = {
+        "cost_source": [{"dimension": "source", "values": [status.scope_name]}],
+        "team": [{"dimension": "team", "values": [status.scope_name]}],
+        "cost_tag": [{"dimension": f"cost_tag:{key}", "values": [value]}],
+    }.get(status.scope)
+    arguments = {
+        "start_date": status.start_date,
+        "end_date": status.end_date,
+        **({"filters": filters} if filters else {}),
+        "group_by": ["service"],
+        "basis": basis,
+    }
+    return msgspec.json.encode(arguments).decode()
+
+
+def _matches_query(status: BudgetStatus, query: BudgetsQuery) -> bool:
+    return (not query.status or status.status in query.status) and (
+        not query.scope or status.scope in query.scope
+    )
+
+
+def _row(status: BudgetStatus) -> BudgetRow:
+    return BudgetRow(
+        id=status.id,
+        name=truncate(status.name, MAX_NAME),
+        scope=status.scope,
+        scope_name="" if status.scope == "account" else truncate(status.scope_name, MAX_NAME),
+        period=status.period,
+        start_date=status.start_date,
+        end_date=status.end_date,
+        amount=status.amount,
+        currency=status.currency,
+        spent=status.spent,
+        spent_percent=status.spent_percent,
+        forecast=status.forecast,
+        forecast_low=status.forecast_low,
+        forecast_high=status.forecast_high,
+        forecast_reason=status.forecast_reason,
+        status=status.status,
+        status_reason=status.status_reason,
+        crosses_on=status.crosses_on,
+        other_currencies=status.other_currencies,
+        warnings=status.warnings,
+    )
+
+
+def _summary(account: Account, every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus]) -> str:
+    if not every:
+        return f"{quote(account.name)} has no budget."
+    counts = Counter(each.status for each in every)
+    parts = [f"{counts[status]} {status}" for status in (EXCEEDED, WARNING, OK) if counts[status]]
+    noun = "budget" if len(every) == 1 else "budgets"
+    filter_text = "" if len(matches) == len(every) else f"; {len(matches)} asked for"
+    return f"{quote(account.name)} has {len(every)} {noun}: {join_with_and(parts)}{filter_text}{_not_final(matches)}."
+
+
+def _not_final(matches: Sequence[BudgetStatus]) -> str:
+    """A clause on budgets of which a part of what is spent is not final, the one with the largest such share first."""
+    late = sorted(
+        (each for each in matches if each.not_final),
+        key=lambda each: -(ratio(each.not_final, each.amount) or Decimal(0)),
+    )
+    named = [
+        f"{money(each.not_final, each.currency)} of {truncate(each.name, MAX_NAME)!r}"
+        for each in late[:NAMED]
+    ]
+    more = f" and of {len(late) - NAMED} more" if len(late) > NAMED else ""
+    return f"; not final, on days that are not complete: {', '.join(named)}{more}" if late else ""
+
+
+def _warnings(account: Account, sources: Sources, every: Sequence[BudgetStatus]) -> list[str]:
+    if not every:
+        return []
+    today = clock.today()
+    first = min((each.start_date for each in every), default=month_start(today))
+    return warnings_for(AnswerFacts(account, DateRange(first, today), sources.coverage, sources.health))
+
+
+def _hint(every: Sequence[BudgetStatus], matches: Sequence[BudgetStatus], basis: str) -> str:
+    if not every:
+        return "A person makes budgets on the Budgets page, or create_budget does."
+    worst = next((each for each in matches if each.status != OK), None)
+    if worst is not None:
+        return f"What drives {truncate(worst.name, MAX_NAME)!r}: querySpend {_spend_question(worst, basis)}"
+    return "forecastSpend foretells any other scope; querySpend says what a budget's cost is made of."

@@ -1,0 +1,127 @@
+"""Making, changing and deleting a budget. The form asks again, as a GET, when what it offers depends on a field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.doors import AccountRequest, account_page
+from accounts.forms import take_error
+from accounts.models import Role
+from finops.budgets import services
+from finops.budgets.forms import BudgetForm, initial_of
+from finops.budgets.models import Budget
+from finops.budgets.queries import Suggestion, suggestion
+from finops.budgets.views.budget import budget_of
+from finops.costs.queries import list_dimension_values
+from finops.lib.errors import UserError
+
+NEW: Mapping[str, Any] = {"scope": "account", "period": "monthly", "warning_percent": 80}
+SHOWN_VALUES = 50
+SUGGESTED = ("amount", "currency")
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: AccountRequest) -> HttpResponse:
+    """An empty form, or one filled from the URL; a POST makes the budget."""
+    if request.method != "POST":
+        return _page(request, BudgetForm(request.account, initial={**NEW, **_form_data(request)}))
+    form = BudgetForm(request.account, request.POST)
+    if form.is_valid():
+        try:
+            budget = services.create_budget(account=request.account, actor=request.actor, draft=form.draft())
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, f"The budget “{budget.name}” is made.")
+            return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
+    return _page(request, form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: AccountRequest, budget_id: int) -> HttpResponse:
+    budget = budget_of(budget_id)
+    if request.method != "POST":
+        initial = {**initial_of(budget), **_form_data(request)}
+        return _page(request, BudgetForm(request.account, budget=budget, initial=initial))
+    form = BudgetForm(request.account, request.POST, budget=budget)
+    if form.is_valid():
+        try:
+            services.change_budget(budget=budget, actor=request.actor, draft=form.draft())
+        except (UserError, ValidationError) as error:
+            take_error(form, error)
+        else:
+            messages.success(request, "The budget is changed.")
+            return redirect("budget", slug=request.account.slug, budget_id=budget.pk)
+    return _page(request, form, status=422)
+
+
+@account_page(Role.MEMBER)
+@require_POST
+def delete(request: AccountRequest, budget_id: int) -> HttpResponse:
+    budget = budget_of(budget_id)
+    try:
+        services.delete_budget(budget=budget, actor=request.actor)
+    except UserError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"The budget “{budget.name}” is deleted.")
+    return redirect("budgets", slug=request.account.slug)
+
+
+def _form_data(request: AccountRequest) -> dict[str, str]:
+    """What the URL says, but what the form itself has suggested: that follows the scope, the period and the currency."""
+    data = request.GET.dict()
+    for name, value in zip(SUGGESTED, data.get("suggested", "").split(), strict=False):
+        if data.get(name) == value:
+            del data[name]
+    return data
+
+
+def _page(request: AccountRequest, form: BudgetForm, *, status: int = 200) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "budget": form.budget}
+    try:
+        proposal = suggestion(
+            request.account, form.unsaved_row(), currency=form.current_value("currency").upper()
+        )
+    except UserError as problem:
+        context["suggestion_error"] = problem.message
+    else:
+        context["suggestion"] = proposal
+        context["suggested"] = _prefill(form, proposal)
+    context["values"] = _values(request, form)
+    return render(request, "budgets/budget_form.html", context, status=status)
+
+
+def _prefill(form: BudgetForm, proposal: Suggestion) -> str:
+    """Fill a new budget's amount and currency where nothing is said yet; what was filled in."""
+    if form.is_bound or form.budget is not None:
+        return ""
+    filled = []
+    for name, value in zip(SUGGESTED, (proposal.amount, proposal.currency), strict=True):
+        untouched = bool(value) and not form.current_value(name)
+        if untouched:
+            form.initial[name] = value
+        filled.append(str(value) if untouched else "-")
+    return " ".join(filled)
+
+
+def _values(request: AccountRequest, form: BudgetForm) -> list[str]:
+    """Values of the chosen cost tag to offer, the costliest first."""
+    budget: Budget = form.unsaved_row()
+    if budget.cost_tag is None:
+        return []
+    try:
+        values = list_dimension_values(request.account, f"cost_tag:{budget.cost_tag.key}", limit=SHOWN_VALUES)
+    except UserError:
+        # Only suggestions; the form says what is wrong with a value.
+        return []
+    return [each.value for each in values.values]

@@ -1,0 +1,156 @@
+"""A file that has been opened and understood, and the first look at files that need no spool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+
+from finops.costs.focus import columns as spec
+from finops.costs.focus.csvfile import CsvFile
+from finops.costs.focus.errors import BadCell, FocusFileError, display_value, printable
+from finops.costs.focus.findings import Findings
+from finops.costs.focus.formats import FormatChoice, Formats
+from finops.costs.focus.header import Header, import_columns, read_header
+from finops.costs.focus.parquetfile import ParquetFile
+from finops.costs.focus.rows import Columns, split_by_month
+from finops.costs.focus.sniff import Format, sniff
+from finops.costs.focus.tags import Tags
+from finops.lake.schema import EXTENSION_PREFIX
+
+Reader = CsvFile | ParquetFile
+
+
+@dataclass(frozen=True)
+class FocusFile:
+    """A file to import, and what its owner calls it."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file with its columns understood."""
+
+    reader: Reader
+    header: Header
+    formats: Formats
+
+    def columns_to_read(self, *names: str) -> tuple[list[int], list[int]]:
+        """Places of the columns to read, all that are used or just `names`.
+
+        First those with few different values (texts, days, tags), then those without (amounts, resources).
+        """
+        header = self.header
+        dense = [name for column in spec.DENSE for name in spec.TEXTS[column]]
+        plain = {*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS, *dense}
+        columns = [name for name in names or _used_columns(header) if name in header.position]
+        dense_places = dict.fromkeys(header.position[name] for name in columns if name in plain)
+        few = dict.fromkeys(header.position[name] for name in columns if name not in plain)
+        return [place for place in few if place not in dense_places], list(dense_places)
+
+    @property
+    def has_text_numbers(self) -> bool:
+        """Whether numbers of it may be written in more than one way."""
+        if isinstance(self.reader, CsvFile):
+            return True
+        numbers = (*spec.AMOUNTS.values(), *spec.OTHER_AMOUNTS)
+        places = [self.header.position[name] for name in numbers if name in self.header.position]
+        return any(self.reader.is_text(place) for place in places)
+
+
+def _used_columns(header: Header) -> tuple[str, ...]:
+    if header.dataset in spec.DATASETS:
+        return spec.DATASETS[header.dataset].all
+    own = [name for name in header.position if name.startswith(EXTENSION_PREFIX)]
+    return (*import_columns(), *spec.ACTOR_COLUMNS, *own)
+
+
+def open_file(file: FocusFile, defaults: Mapping[str, str], chosen: FormatChoice) -> OpenFile:
+    """FocusFileError for a file that is no FOCUS, or lacks mandatory columns."""
+    name = printable(file.name)
+    format_, head = sniff(file.path, name)
+    reader: Reader
+    if format_ is Format.PARQUET:
+        reader = ParquetFile(file.path, name)
+    else:
+        reader = CsvFile(file.path, name, format_, head)
+    header = read_header(name, reader.names, defaults)
+    return OpenFile(reader, header, Formats(reader, header, chosen))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a first look at Parquet files found: their one billing month, and their tag keys with their rows."""
+
+    month: date
+    tags: Tags
+
+    @property
+    def keys(self) -> list[str]:
+        return self.tags.kept_keys()
+
+    @property
+    def key_rows(self) -> Counter[str]:
+        return self.tags.key_rows
+
+
+def survey(files: Sequence[OpenFile]) -> Survey | None:
+    """A first look at billing period and tags; None for files that are not all Parquet of one billing month."""
+    if not all(
+        isinstance(one.reader, ParquetFile) and one.header.dataset == spec.COST_AND_USAGE for one in files
+    ):
+        return None
+    tags = Tags()
+    months: set[date] = set()
+    for opened in files:
+        if opened.has_text_numbers:
+            opened.formats.number_format()
+        for month in _months(opened, tags):
+            months.add(month)
+            if len(months) > 1:
+                return None
+    return Survey(months.pop(), tags) if months else None
+
+
+def _months(opened: OpenFile, tags: Tags) -> Iterator[date]:
+    before = 0
+    if not opened.columns_to_read(spec.BILLING_PERIOD)[0]:
+        return
+    for batch in opened.reader.batches(*opened.columns_to_read(spec.BILLING_PERIOD, spec.TAGS)):
+        columns = Columns(batch, opened.header, Findings(), tags, opened.formats)
+        try:
+            periods = columns.periods()
+            columns.tags()
+        except BadCell as bad:
+            raise cell_error(bad, opened, before) from bad
+        before += len(periods)
+        yield from (month for month, _ in split_by_month(pa.record_batch([periods], ["period"]), periods))
+
+
+def cell_error(bad: BadCell, opened: OpenFile, before: int) -> FocusFileError:
+    """The error for its owner about a value at a place of a batch that begins after `before` rows."""
+    header, reader = opened.header, opened.reader
+    if bad.column in header.supplied:
+        return FocusFileError(
+            f"The value {display_value(header.supplied[bad.column])} given for {bad.column} {bad.problem}.",
+            field="defaults",
+            value=header.supplied[bad.column],
+        )
+    if bad.index < 0:
+        return FocusFileError(
+            f"{header.name}: column {bad.column} {bad.problem}: {bad.value}.", field=bad.column
+        )
+    where = reader.where(before + bad.index)
+    value = "" if bad.value is None else f" {display_value(bad.value)}"
+    return FocusFileError(
+        f"{header.name}, {where}, column {bad.column}:{value} {bad.problem}. Correct it and import the file again; "
+        "nothing of it was imported.",
+        field=bad.column,
+        value=bad.value,
+    )

@@ -1,0 +1,400 @@
+"""What an import would change: which billing months its files replace, what they add as corrections, and whether a person
+should look before. Pure.
+
+A file replaces the billing months that it carries whole. A stray line of another month, such as a correction of September
+in October's file, is no whole month: it is kept beside that month's own lines as a correction that October's file carries,
+and goes when October is imported again (ADR 0020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from finops.costs.focus.months import NOTHING, MonthInFiles, Sums
+from finops.costs.focus.report import MonthChange, Review
+from finops.lake import segments
+from finops.lib.sentences import join_with_and, money, percent_text
+
+STRAY_SHARE: Final = Decimal("0.1")
+"""Of a month that the source has already, a file with this share of its lines and days or less has stray lines."""
+WHOLE_SHARE: Final = Decimal("0.5")
+"""With this share of its lines or more, the file has the month. In between a person says."""
+STRAY_BESIDE: Final = Decimal("0.02")
+"""Where the source has nothing to compare with: the share of the lines of the next month in the same files."""
+STRAY_DAYS: Final = 2
+"""Stray lines are of so many days at most, whichever share that is."""
+
+ADD: Final = "add"
+REPLACE: Final = "replace"
+WHOLE, STRAY, UNCLEAR = "whole", "stray", "unclear"
+
+
+class ReviewedSums(msgspec.Struct, frozen=True, array_like=True):
+    """What the source had of a month in one currency when somebody decided."""
+
+    month: str
+    currency: str
+    rows: int
+    billed: Decimal
+    effective: Decimal
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person decided about an import that needs review: by month (2026-09) `replace` or `add`."""
+
+    months: dict[str, str] = {}
+    add_all: bool = False
+    """Whether all months that can be added as corrections are (a command decides before it sees them)."""
+    seen: list[ReviewedSums] | None = None
+    """None: whatever the source has."""
+    copies: list[int] = []
+    """Imports whose copy the files are, as was seen."""
+    attempts: int = 0
+    """How often the import was begun before."""
+
+    def covers(self, changes: Sequence[MonthChange], copies: Collection[int] = ()) -> bool:
+        """Whether what would be replaced, and what the files are copies of, is what was seen."""
+        if self.seen is None:
+            return True
+        if not set(copies) <= set(self.copies):
+            return False
+        months = {change.month for change in changes}
+        return {each for each in self.seen if each.month in months} == set(reviewed_sums(changes))
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """From which change on a month needs review: shares, and an amount below which nothing does."""
+
+    fall: Decimal = Decimal("0.2")
+    growth: Decimal = Decimal(1)
+    least: Decimal = Decimal(10)
+
+
+@dataclass(frozen=True)
+class LiveMonth:
+    """What a source has of a month: the month's own lines, or corrections that `carried_by` brought.
+
+    `sums` is None where they cannot be read.
+    """
+
+    month: date
+    carried_by: date | None
+    sums: Mapping[str, Sums] | None
+    days: Collection[date] = ()
+    providers: Collection[str] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(sums.rows for sums in (self.sums or {}).values())
+
+
+@dataclass
+class Parts:
+    """Which months of the files are whole, which are corrections, and of which nobody can tell."""
+
+    whole: set[date] = field(default_factory=set)
+    carried: dict[date, date] = field(default_factory=dict)
+    """Month of the corrections -> month whose file carries them."""
+    unclear: set[date] = field(default_factory=set)
+    """Replaced unless somebody decides otherwise; also in `whole`."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All of what an import would do."""
+
+    parts: Parts
+    changes: list[MonthChange]
+    reviews: list[Review]
+    notes: list[str]
+
+
+def plan_of(
+    files: Mapping[date, MonthInFiles],
+    live: Sequence[LiveMonth],
+    thresholds: Thresholds,
+    decision: Decision | None = None,
+) -> Plan:
+    """What an import of these months would do to what the source has.
+
+    A decision to add whatever can be added holds for the months that would need review without it.
+    """
+    plan = _plan(files, live, thresholds, decision)
+    if decision is not None and decision.add_all:
+        months = {review.month: ADD for review in plan.reviews if review.may_choose}
+        plan = _plan(files, live, thresholds, Decision(months=months))
+    return plan
+
+
+def _plan(
+    files: Mapping[date, MonthInFiles],
+    live: Sequence[LiveMonth],
+    thresholds: Thresholds,
+    decision: Decision | None,
+) -> Plan:
+    parts = parts_of(files, live, decision)
+    replaced = segments.segments_to_replace(live, parts.whole, set(parts.carried.items()))
+    changes = changes_of(files, live, replaced)
+    return Plan(
+        parts,
+        changes,
+        reviews_of(files, parts, live, changes, thresholds),
+        notes_of(files, parts, live, replaced),
+    )
+
+
+def parts_of(
+    files: Mapping[date, MonthInFiles], live: Iterable[LiveMonth], decision: Decision | None = None
+) -> Parts:
+    """How each billing month of the files is taken in. A decision comes first, then what the lines say."""
+    own = {each.month: each for each in live if each.carried_by is None}
+    if not files:
+        return Parts()
+    main = max(files, key=lambda month: (files[month].rows, month))
+    parts = Parts()
+    stray: set[date] = set()
+    for month in sorted(files, reverse=True):
+        following = min((other for other in parts.whole if other > month), default=None)
+        kind = _kind(
+            files[month],
+            own.get(month),
+            is_main=month == main,
+            beside=files[following] if following else None,
+        )
+        can_add = month in own
+        if decision is not None and can_add and decision.months.get(name_of(month)) == REPLACE:
+            kind = WHOLE
+        if decision is not None and can_add and decision.months.get(name_of(month)) == ADD:
+            kind = STRAY
+        if kind == UNCLEAR:
+            parts.unclear.add(month)
+        (stray if kind == STRAY else parts.whole).add(month)
+    for month in sorted(stray):
+        parts.carried[month] = min(
+            (other for other in parts.whole if other > month), default=max(parts.whole, default=month)
+        )
+    return parts
+
+
+def _kind(
+    in_files: MonthInFiles, own: LiveMonth | None, *, is_main: bool, beside: MonthInFiles | None
+) -> str:
+    only_corrections = in_files.corrections == in_files.rows
+    if own is None:
+        if is_main or beside is None:
+            return WHOLE
+        few = in_files.rows <= beside.rows * STRAY_BESIDE and len(in_files.days) <= STRAY_DAYS
+        return STRAY if few or only_corrections else WHOLE
+    if only_corrections:
+        return STRAY
+    if is_main:
+        return WHOLE
+    if in_files.rows >= own.rows * WHOLE_SHARE:
+        return WHOLE
+    few_days = len(in_files.days) <= max(Decimal(STRAY_DAYS), len(own.days) * STRAY_SHARE)
+    return STRAY if in_files.rows <= own.rows * STRAY_SHARE and few_days else UNCLEAR
+
+
+def changes_of(
+    files: Mapping[date, MonthInFiles], live: Sequence[LiveMonth], gone: Sequence[LiveMonth]
+) -> list[MonthChange]:
+    """Sums by month and currency before and after, of every month that the import touches, by month.
+
+    `gone` are those of `live` whose place the import takes.
+    """
+    touched = {*files, *(each.month for each in gone)}
+    before: dict[tuple[date, str], Sums] = {}
+    after: dict[tuple[date, str], Sums] = {}
+    for each in live:
+        for currency, sums in (each.sums or {}).items() if each.month in touched else ():
+            key = each.month, currency
+            before[key] = before.get(key, NOTHING).plus(sums)
+            if not any(each is one for one in gone):
+                after[key] = after.get(key, NOTHING).plus(sums)
+    for month, in_files in files.items():
+        for currency, sums in in_files.sums.items():
+            after[month, currency] = after.get((month, currency), NOTHING).plus(sums)
+    return [
+        _change(
+            month, currency, before.get((month, currency), NOTHING), after.get((month, currency), NOTHING)
+        )
+        for month, currency in sorted({*before, *after})
+    ]
+
+
+def _change(month: date, currency: str, before: Sums, after: Sums) -> MonthChange:
+    return MonthChange(
+        month=name_of(month),
+        currency=currency,
+        rows_before=before.rows,
+        rows_after=after.rows,
+        billed_before=before.billed,
+        billed_after=after.billed,
+        effective_before=before.effective,
+        effective_after=after.effective,
+    )
+
+
+def reviews_of(
+    files: Mapping[date, MonthInFiles],
+    parts: Parts,
+    live: Sequence[LiveMonth],
+    changes: Sequence[MonthChange],
+    thresholds: Thresholds,
+) -> list[Review]:
+    """Why a person should look, by month. A month that the source did not have can only come, so it is not listed."""
+    own = {each.month: each for each in live if each.carried_by is None}
+    compared_months = {each.month for each in live if each.month in own or each.month not in parts.whole}
+    unknown = {each.month for each in live if each.sums is None}
+    reviews: list[Review] = []
+    for month in sorted({month_of(change.month) for change in changes} & compared_months - unknown):
+        unclear = month in parts.unclear
+        reasons = _partial_reason(month, files[month], own[month]) if unclear else []
+        of_month = [change for change in changes if change.month == name_of(month)]
+        # New days bring new cost: what grows is held against the cost of a day too.
+        longer = Decimal(1)
+        if month in parts.whole and month in own and own[month].days:
+            longer = max(longer, Decimal(len(files[month].days)) / len(own[month].days))
+        for change in of_month:
+            reasons.extend(_change_reasons(change, of_month, thresholds, longer))
+        if reasons:
+            reviews.append(
+                Review(
+                    kind="partial" if unclear else "change",
+                    month=name_of(month),
+                    reason=" ".join(reasons),
+                    action=REPLACE if month in parts.whole else ADD,
+                    may_choose=month in files and month in own,
+                )
+            )
+    return reviews
+
+
+def _partial_reason(month: date, in_files: MonthInFiles, own: LiveMonth) -> list[str]:
+    reason = (
+        f"The files have {in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} on {_days(len(in_files.days))} where the"
+        f" source has {own.rows:,} on {_days(len(own.days))}: a part of the month, or the month anew?"
+    )
+    return [reason]
+
+
+def _days(count: int) -> str:
+    return f"{count} day" if count == 1 else f"{count} days"
+
+
+def _change_reasons(
+    change: MonthChange, of_month: Sequence[MonthChange], thresholds: Thresholds, longer: Decimal
+) -> list[str]:
+    """What moves too far: billed cost, or effective cost where billed does not."""
+    amounts = (
+        ("billed", change.billed_before, change.billed_after),
+        ("effective", change.effective_before, change.effective_after),
+    )
+    for word, before, after in amounts:
+        verb = _change_verb(before, after, thresholds, longer)
+        if verb:
+            text = f"{change.month} {verb} from {money(before, change.currency)} to {money(after, change.currency)} {word}"
+            new_currencies = [
+                other.currency for other in of_month if not other.rows_before and other.rows_after
+            ]
+            if new_currencies and not change.rows_after:
+                return [f"{text}; its lines are in {join_with_and(new_currencies)} now."]
+            return [f"{text}."]
+    return []
+
+
+def _change_verb(before: Decimal, after: Decimal, thresholds: Thresholds, longer: Decimal) -> str:
+    """How an amount moves, if further than the account lets pass; else nothing. By its size: more of a credit is growth.
+
+    `longer` is how many times as many days there are as before, at least 1.
+    """
+    if abs(after - before) < thresholds.least:
+        return ""
+    if before and after and (before > 0) != (after > 0):
+        return "changes its sign,"
+    if not before:
+        return "goes"
+    times = abs(after) / abs(before)
+    if 1 - times >= thresholds.fall:
+        return f"falls by {percent_text(1 - times)},"
+    return f"grows by {percent_text(times - 1)}," if times / longer - 1 >= thresholds.growth else ""
+
+
+def notes_of(
+    files: Mapping[date, MonthInFiles], parts: Parts, live: Sequence[LiveMonth], gone: Sequence[LiveMonth]
+) -> list[str]:
+    """What the owner should know though nothing waits for it."""
+    notes = [_correction_note(month, by, files[month]) for month, by in parts.carried.items()]
+    stay = [
+        each
+        for each in live
+        if each.carried_by and each.month in parts.whole and not any(each is one for one in gone)
+    ]
+    notes.extend(
+        f"Corrections of {name_of(each.month)} that the import of {name_of(each.carried_by or each.month)} brought"
+        f" ({_billed_amounts(each.sums or {})}) stay. If these files have them too, they count twice."
+        for each in stay
+    )
+    unread = sorted({name_of(each.month) for each in live if each.sums is None and each.month in files})
+    if unread:
+        notes.append(
+            f"What the source had of {join_with_and(unread)} could not be read, so nothing was held against it."
+        )
+    return [*notes, *_other_providers(files, live)]
+
+
+def _correction_note(month: date, by: date, in_files: MonthInFiles) -> str:
+    what = f"{in_files.rows:,} {_lines(in_files.rows)} of {name_of(month)} ({_billed_amounts(in_files.sums)})"
+    if by == month:
+        return f"Added as corrections: {what}. The month's own lines stay; the corrections go when it is imported whole."
+    return (
+        f"Kept as corrections that {name_of(by)} carries: {what}. The month's own lines stay; the corrections are replaced"
+        f" when {name_of(by)} is imported again."
+    )
+
+
+def _other_providers(files: Mapping[date, MonthInFiles], live: Sequence[LiveMonth]) -> list[str]:
+    providers = {provider for each in live for provider in each.providers}
+    new = {provider for in_files in files.values() for provider in in_files.providers}
+    if not providers or not new or providers & new:
+        return []
+    return [
+        f"These files are of {join_with_and(sorted(new))}, and the source had {join_with_and(sorted(providers))}: is it the right source?"
+    ]
+
+
+def _lines(count: int) -> str:
+    return "line" if count == 1 else "lines"
+
+
+def _billed_amounts(sums: Mapping[str, Sums]) -> str:
+    return join_with_and([money(each.billed, currency) for currency, each in sorted(sums.items())])
+
+
+def reviewed_sums(changes: Iterable[MonthChange]) -> list[ReviewedSums]:
+    """What the source had, as a decision keeps it."""
+    return [
+        ReviewedSums(
+            month=change.month,
+            currency=change.currency,
+            rows=change.rows_before,
+            billed=change.billed_before,
+            effective=change.effective_before,
+        )
+        for change in changes
+    ]
+
+
+def name_of(month: date) -> str:
+    return f"{month:%Y-%m}"
+
+
+def month_of(name: str) -> date:
+    return date.fromisoformat(f"{name}-01")

@@ -1,0 +1,214 @@
+"""The last step of an import: what it would change is said, and then it counts, waits for a person, or is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+from django.db import transaction
+
+from accounts import audit
+from accounts.audit import Actor
+from finops.costs.focus.months import Sums
+from finops.costs.focus.normalise import NormalisedBill
+from finops.costs.focus.report import ImportReport, Review
+from finops.costs.import_plan import Decision, LiveMonth, Plan, Thresholds, month_of, name_of, plan_of
+from finops.costs.models import ClosedMonth, CostImport, ImportReviewSettings
+from finops.costs.queries.closed_months import signed_amount
+from finops.costs.services import claims
+from finops.costs.services.closed_months import restate
+from finops.costs.services.content import Copy, copies_of, lock_contents
+from finops.costs.services.other_datasets import replace_other_datasets
+from finops.lake import segments
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lake.segment_totals import SegmentTotals, totals_of
+from finops.lake.segments import NewSegment
+from finops.lib import clock
+from finops.lib.money import exact_difference
+from finops.lib.sentences import join_with_and
+
+MOVED: Final = "The source has changed since somebody decided about this import, so look again."
+
+AUDITED_MONTHS: Final = 60
+"""Changes of months and currencies that an audit entry has; the import's report has all."""
+
+
+def commit_import(
+    job: CostImport, bill: NormalisedBill, written: Sequence[NewSegment], hashes: Sequence[str]
+) -> bool:
+    """Make the written segments count, in one transaction, or keep what would change for a person. False when they do
+    not count.
+
+    The source is locked from the look at what it has until the swap, so what is compared is what is replaced.
+    """
+    segment_totals = _totals(
+        job, bill, {}
+    )  # before the lock: reading files can take a while, and they never change
+    with transaction.atomic():
+        segments.lock_source(job.account, Kind.COST, job.source_id)
+        live = _live_months(job, bill, _totals(job, bill, segment_totals))
+        decision = decision_of(job)
+        plan = plan_of(bill.file_months, live, thresholds(), decision)
+        lock_contents(job.account)
+        names = [file["name"] for file in job.files]
+        report = _report(bill.report, plan, job, copies_of(job, dict(zip(hashes, names, strict=True))))
+        claims.update(job, content_hashes=list(hashes))
+        copy_ids = [review.import_id for review in report.reviews if review.import_id]
+        if decision is not None and not decision.covers(plan.changes, copy_ids):
+            report.reviews.insert(0, Review(kind="moved", reason=MOVED))
+        if _may_commit(job, report, decision):
+            _finish(job, bill, written, plan, report)
+            return True
+        _hold(job, report)
+        return False
+
+
+def decision_of(job: CostImport) -> Decision | None:
+    """What a person decided about the import, if somebody did."""
+    return msgspec.convert(job.decision, Decision, strict=False) if job.decision else None
+
+
+def thresholds() -> Thresholds:
+    """From which change on an import needs review, as the account in scope wants it."""
+    chosen = ImportReviewSettings.objects.first() or ImportReviewSettings()
+    return Thresholds(
+        fall=Decimal(chosen.fall_percent) / 100,
+        growth=Decimal(chosen.growth_percent) / 100,
+        least=Decimal(chosen.least_amount),
+    )
+
+
+def as_json(struct: Any) -> Any:
+    """What a JSON column holds of it: amounts as text, to the last digit."""
+    return msgspec.to_builtins(struct, builtin_types=())
+
+
+def _may_commit(job: CostImport, report: ImportReport, decision: Decision | None) -> bool:
+    if job.origin == CostImport.Origin.SYNC or not report.reviews:
+        return True
+    return decision is not None and all(review.kind != "moved" for review in report.reviews)
+
+
+def _touched_segments(job: CostImport, bill: NormalisedBill) -> list[LakeSegment]:
+    """The source's segments that the import may touch; without any, its newest, which says whose bill it is."""
+    live = segments.live_of_source(job.account, Kind.COST, job.source_id)
+    carried = {each.month for each in live if each.carried_by in bill.file_months}
+    touched = [each for each in live if each.month in bill.file_months or each.month in carried]
+    return touched or live[-1:]
+
+
+def _totals(
+    job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]
+) -> dict[str, SegmentTotals]:
+    return totals | totals_of(each for each in _touched_segments(job, bill) if each.path not in totals)
+
+
+def _live_months(job: CostImport, bill: NormalisedBill, totals: dict[str, SegmentTotals]) -> list[LiveMonth]:
+    return [_as_live(each, totals.get(each.path)) for each in _touched_segments(job, bill)]
+
+
+def _as_live(segment: LakeSegment, totals: SegmentTotals | None) -> LiveMonth:
+    if totals is None:
+        return LiveMonth(segment.month, segment.carried_by, None)
+    sums = {currency: Sums(*amounts) for currency, amounts in totals.sums.items()}
+    return LiveMonth(segment.month, segment.carried_by, sums, totals.days, totals.providers)
+
+
+def _report(report: ImportReport, plan: Plan, job: CostImport, copies: Sequence[Copy]) -> ImportReport:
+    carried = {name_of(month): name_of(by) for month, by in plan.parts.carried.items()}
+    return msgspec.structs.replace(
+        report,
+        months=[
+            msgspec.structs.replace(month, carried_by=carried.get(month.month, "")) for month in report.months
+        ],
+        changes=plan.changes,
+        reviews=[*(copy.review for copy in copies if copy.source_id != job.source_id), *plan.reviews],
+        notes=[
+            *_restatement_notes(plan),
+            *(copy.note for copy in copies if copy.source_id == job.source_id),
+            *plan.notes,
+        ],
+    )
+
+
+def _restatement_notes(plan: Plan) -> list[str]:
+    """That the import restates months that the account has closed."""
+    changes: dict[str, list[str]] = defaultdict(list)
+    for each in plan.changes:
+        if (each.billed_before, each.effective_before) != (each.billed_after, each.effective_after):
+            changes[each.month].append(
+                signed_amount(exact_difference(each.billed_after, each.billed_before), each.currency)
+            )
+    closed = ClosedMonth.objects.filter(month__in=[month_of(name) for name in changes]).order_by("month")
+    return [
+        f"{row} is closed: its figures stay, and this import restates it by {join_with_and(changes[str(row)])} billed."
+        for row in closed
+    ]
+
+
+def _finish(
+    job: CostImport, bill: NormalisedBill, written: Sequence[NewSegment], plan: Plan, report: ImportReport
+) -> None:
+    """Everything becomes visible here, or nothing."""
+    months = sorted(plan.parts.whole)
+    claims.update(
+        job,
+        status=CostImport.Status.DONE,
+        stage="",
+        bytes_done=job.bytes_total,
+        rows=report.rows,
+        months=[name_of(month) for month in months],
+        report=as_json(report),
+        error="",
+        finished_at=clock.now(),
+    )
+    carried = plan.parts.carried
+    segments.swap_segments(
+        account=job.account,
+        kind=Kind.COST,
+        source_id=job.source_id,
+        months=months,
+        new=[dataclasses.replace(each, carried_by=carried.get(each.month)) for each in written],
+    )
+    replace_other_datasets(job, bill)
+    restate(job.source, plan.changes)
+    _audit(job, "cost_import.finish", report, months)
+
+
+def _hold(job: CostImport, report: ImportReport) -> None:
+    """Nothing counts: an upload waits for somebody's decision, a command is refused."""
+    why = " ".join(review.reason for review in report.reviews)
+    waits = job.origin == CostImport.Origin.UPLOAD
+    claims.update(
+        job,
+        status=CostImport.Status.WAITING if waits else CostImport.Status.FAILED,
+        stage="",
+        bytes_done=job.bytes_total,
+        rows=report.rows,
+        report=as_json(report),
+        decision={},
+        error="" if waits else f"Nothing was imported, because this needs review. {why}",
+        finished_at=None if waits else clock.now(),
+    )
+    _audit(job, "cost_import.wait" if waits else "cost_import.refuse", report, [])
+
+
+def _audit(job: CostImport, action: str, report: ImportReport, months: Sequence[date]) -> None:
+    audit.record(
+        account=job.account,
+        actor=Actor(label=job.actor_label, user=job.actor_user),
+        action=action,
+        target=f"{job.source.name}: {job.file_name}",
+        detail={
+            "rows": report.rows,
+            "months": [name_of(month) for month in months],
+            "changes": [as_json(change) for change in report.changes[:AUDITED_MONTHS]],
+            "reviews": [review.reason for review in report.reviews[:AUDITED_MONTHS]],
+        },
+    )

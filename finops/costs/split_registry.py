@@ -1,0 +1,96 @@
+"""Shared-cost splits as the spend queries know them. The room that keeps splits says here what they move.
+
+splitting.register(allocated_moves)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from accounts.models import Account
+from finops.costs.answers import AppliedSplit, MoneyAmount
+from finops.costs.dimensions import DimensionContext
+from finops.lake.manifest import Manifest
+
+if TYPE_CHECKING:
+    # The queries ask this module, so it cannot import their package first.
+    from finops.costs.queries.spend_lake import SpendPlan, SpendSum
+
+
+@dataclass(frozen=True)
+class ReceivedAmount:
+    """What one target got from a split."""
+
+    target: str
+    amount: Decimal
+    currency: str
+
+
+@dataclass(frozen=True)
+class SplitEffect:
+    """What one split did to the asked days; see `AppliedSplit`. `received` is by target and currency, as named."""
+
+    split_id: int
+    applied: AppliedSplit
+    received: Sequence[ReceivedAmount] = ()
+
+
+@dataclass(frozen=True)
+class SplitResult:
+    """What the splits of a plan do, or spreading its charges. `moves` are added to the plan's sums and add up to 0 where no filter parts them;
+    `brought` are the values that got cost, by dimension."""
+
+    moves: list[SpendSum] = field(default_factory=list)
+    effects: list[SplitEffect] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    brought: Mapping[str, Collection[str]] = field(default_factory=dict)
+    spread: Sequence[MoneyAmount] = ()
+
+    @property
+    def applied(self) -> list[AppliedSplit]:
+        """Those that had a cost to share out."""
+        splits = [effect.applied for effect in self.effects]
+        return [each for each in splits if each.moved or each.stayed]
+
+
+@dataclass(frozen=True)
+class SplitQuestion:
+    """A plan of sums, and with what to ask the lake about it."""
+
+    account: Account
+    plan: SpendPlan
+    context: DimensionContext
+    deadline: float | None
+    manifest: Manifest | None
+
+
+Splitter = Callable[[SplitQuestion], SplitResult]
+
+_splitters: list[Splitter] = []
+
+
+def register(splitter: Splitter) -> None:
+    """Name the one that knows the splits; ValueError when there is one."""
+    if _splitters:
+        raise ValueError("Shared-cost splits are registered twice.")
+    _splitters.append(splitter)
+
+
+def run_splits(question: SplitQuestion) -> SplitResult:
+    """What splits move in the sums of this plan; cost as the splitter says."""
+    return _splitters[0](question) if _splitters else SplitResult()
+
+
+def is_splittable(dimension: str) -> bool:
+    """Whether cost is shared out among values of such a dimension: those of people and products, not of a bill."""
+    return dimension in ("team", "product", "customer", "account") or dimension.startswith(
+        ("tag:", "cost_tag:")
+    )
+
+
+def amounts_of(sums: dict[str, Decimal]) -> list[MoneyAmount]:
+    """Amounts by currency, those that are not 0."""
+    return [MoneyAmount(amount=sums[name], currency=name) for name in sorted(sums) if sums[name]]

@@ -1,0 +1,239 @@
+"""Load the demo: people, accounts, cost, usage, keys. Safe to run twice, and on any later day."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from django.db.models import Max
+
+from accounts.audit import Actor
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.costs.models import Basis, CostSource, CostView
+from finops.costs.services import change_cost_view, change_settle_days, create_cost_source, import_files
+from finops.demo import handout
+from finops.demo.activity import ensure_activity
+from finops.demo.alerts import ensure_alerts, send_alerts
+from finops.demo.anomalies import look_for_anomalies
+from finops.demo.budgets import ensure_budgets
+from finops.demo.company import CUSTOMER_MISSPELT, LABS, SOURCES, Source
+from finops.demo.contracts import write_contracts
+from finops.demo.cost_tags import ensure_cost_tags
+from finops.demo.dashboards import ensure_dashboard
+from finops.demo.generate import MONTHS, first_day, write_source
+from finops.demo.invoices import write_invoices
+from finops.demo.month_close import LATE_SOURCE, close, late_charges, month_to_close
+from finops.demo.people import People, ensure_people, remove_people
+from finops.demo.savings import ensure_savings
+from finops.demo.splits import ensure_splits
+from finops.demo.teams import ensure_teams
+from finops.demo.unit_metrics import ensure_unit_metrics
+from finops.demo.usage_loader import SOURCE_NAME, load_usage
+from finops.lake import queries as lake_queries
+from finops.lake.models import LakeSegment
+from finops.lake.schema import Kind
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+from finops.lib.errors import UserError
+from finops.lib.periods import month_end, month_start
+from finops.unitcosts.models import CustomerAlias, CustomerKey
+from finops.unitcosts.services.customer_key import add_customer_alias, set_customer_key
+
+SAMPLE_NAME = "FOCUS sample (real, anonymised)"
+SAMPLE_FILE = Path(__file__).parent / "data" / "focus_sample.csv.gz"
+LABS_MONTHS = 3
+PRODUCT_KEY = "tag:service"
+CUSTOMER_TAG = "customer"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What a run did: cost lines and usage events added, seconds it took, what it handed out."""
+
+    rows: int
+    events: int
+    seconds: float
+    handout: dict[str, str]
+
+
+def load(say: Say, *, reset: bool = False, if_empty: bool = False, months: int = MONTHS) -> LoadResult:
+    """Bring the demo up to yesterday. `reset` begins from nothing; `if_empty` leaves cost and usage that are there.
+
+    A second run of a day imports nothing and keeps password and keys; on a later day only the months of cost and the
+    days of usage since come.
+    """
+    began = time.monotonic()
+    actor = Actor.command("load_demo")
+    with _load_lock():
+        if reset:
+            say("Removing the demo's accounts and people")
+            remove_people()
+        people = ensure_people(actor, handout.stored_handout().get("password"))
+        # Before the long part: whoever takes up a load that was broken off still knows the password.
+        handed_out = handout.write(people, actor)
+        with account_scope(people.account):
+            skip_cost, skip_usage = (if_empty and _has(kind) for kind in (Kind.COST, Kind.USAGE))
+        rows = 0 if skip_cost else _load_costs(people, actor, say, months)
+        events = 0 if skip_usage else _load_usage(people.account, actor, say, months)
+        _ensure_customer_key(people.account, actor)
+        with account_scope(people.account):
+            ensure_teams(people.account, actor)
+            ensure_cost_tags(people.account, actor)
+            ensure_unit_metrics(people.account, actor)
+            ensure_budgets(people.account, actor)
+            ensure_splits(people.account, actor)
+            ensure_savings(people.account, actor)
+            ensure_dashboard(people.account, actor)
+            ensure_alerts(people.account, actor)
+            ensure_activity(people.account)
+        look_for_anomalies([people.account, people.labs], actor, say)
+        send_alerts(people.account)
+    return LoadResult(rows, events, time.monotonic() - began, handed_out)
+
+
+@contextmanager
+def _load_lock() -> Iterator[None]:
+    """One load at a time, whichever process runs it."""
+    with advisory_lock("demo data") as mine:
+        if not mine:
+            raise UserError("Demo data is being loaded by another process; wait until it has ended.")
+        yield
+
+
+def _has(kind: Kind) -> bool:
+    """Does the account in scope have segments of that kind?"""
+    return LakeSegment.objects.filter(kind=kind, retired_at=None).exists()
+
+
+def _load_costs(people: People, actor: Actor, say: Say, months: int) -> int:
+    today = clock.today()
+    with tempfile.TemporaryDirectory(prefix="finops-demo-") as folder:
+        loader = _Loader(Path(folder), actor, say, today - timedelta(days=1))
+        with account_scope(people.account):
+            _ensure_cost_view(people.account, actor)
+            first = first_day(today, months)
+            # A first load alone, which ends with the sample, closes a month: what people reopen stays open.
+            month = None if loader.has_sample(people.account) else month_to_close(today, first)
+            for vendor in SOURCES.values():
+                loader.bring_up_to_date(people.account, vendor, first, late=late_charges(vendor.key, month))
+            if month:
+                close(people.account, actor, month)
+                loader.restate(people.account, SOURCES[LATE_SOURCE], month)
+            loader.load_sample(people.account)
+        with account_scope(people.labs):
+            loader.bring_up_to_date(people.labs, LABS, first_day(today, min(months, LABS_MONTHS)))
+    return loader.rows
+
+
+def _load_usage(account: Account, actor: Actor, say: Say, months: int) -> int:
+    today, began = clock.today(), time.monotonic()
+    with account_scope(account):
+        events = load_usage(account, actor, first_day(today, months), today - timedelta(days=1))
+    say(
+        f"{account.name}: {SOURCE_NAME}, {events:,} usage events (written in {time.monotonic() - began:.1f} s)"
+    )
+    return events
+
+
+def _ensure_customer_key(account: Account, actor: Actor) -> None:
+    """Cost meets usage by the customer tag; one misspelt customer is mapped, the others wait for somebody to do it."""
+    with account_scope(account):
+        if CustomerKey.objects.exists() or CUSTOMER_TAG not in lake_queries.tag_keys(account):
+            return
+        set_customer_key(account=account, actor=actor, dimension=f"tag:{CUSTOMER_TAG}")
+        mapped = next(iter(CUSTOMER_MISSPELT))
+        if not CustomerAlias.objects.exists():
+            add_customer_alias(
+                account=account, actor=actor, value=CUSTOMER_MISSPELT[mapped], customer_id=mapped
+            )
+
+
+def _ensure_cost_view(account: Account, actor: Actor) -> None:
+    if not CostView.objects.exists():
+        change_cost_view(
+            account=account, actor=actor, basis=Basis.BILLED, charge_categories=(), product_key=PRODUCT_KEY
+        )
+
+
+class _Loader:
+    """Generates and imports into the account in scope, saying how long each took."""
+
+    def __init__(self, folder: Path, actor: Actor, say: Say, end: date) -> None:
+        self.folder, self.actor, self.say, self.end = folder, actor, say, end
+        self.rows = 0
+
+    def bring_up_to_date(
+        self, account: Account, vendor: Source, first: date, *, late: Mapping[date, str] | None = None
+    ) -> None:
+        """Import a vendor's lines from its last loaded month on, or from the first day when there are none."""
+        source = self._source(account, vendor.name)
+        last = _last_day(source)
+        if last is not None and last >= self.end:
+            self.say(f"{account.name}: {vendor.name} is complete up to {last}")
+            return
+        began = time.monotonic()
+        path = self.folder / f"{vendor.key}-through-{self.end}.parquet"
+        start = month_start(last) if last else first
+        written = write_source(vendor.key, path, start, self.end, late=late)
+        generated = time.monotonic()
+        contracts = self.folder / f"{vendor.key}-commitments.csv"
+        invoices = self.folder / f"{vendor.key}-invoices.csv"
+        paths = [path]
+        if write_contracts(vendor.key, contracts, first, self.end):
+            paths.append(contracts)
+        if write_invoices(vendor, invoices, written.billed, self.end):
+            paths.append(invoices)
+        self._import(account, source, paths)
+        self.say(
+            f"{account.name}: {vendor.name}, {written.rows:,} lines up to {self.end} "
+            f"(generated in {generated - began:.1f} s, imported in {time.monotonic() - generated:.1f} s)"
+        )
+        path.unlink()
+
+    def restate(self, account: Account, vendor: Source, month: date) -> None:
+        """Import a vendor's whole billing month again, now with the charges that came late."""
+        path = self.folder / f"{vendor.key}-{month:%Y-%m}.parquet"
+        write_source(vendor.key, path, month, month_end(month))
+        self._import(account, self._source(account, vendor.name), [path])
+        path.unlink()
+
+    def has_sample(self, account: Account) -> bool:
+        return _last_day(self._source(account, SAMPLE_NAME)) is not None
+
+    def load_sample(self, account: Account) -> None:
+        """Import the FOCUS project's sample file, once."""
+        if self.has_sample(account):
+            return
+        source = self._source(account, SAMPLE_NAME)
+        began = time.monotonic()
+        self._import(account, source, [SAMPLE_FILE])
+        self.say(
+            f"{account.name}: {SAMPLE_NAME}, September 2024 (imported in {time.monotonic() - began:.1f} s)"
+        )
+
+    def _source(self, account: Account, name: str) -> CostSource:
+        source = CostSource.objects.filter(name=name).first()
+        if source is None:
+            source = create_cost_source(account=account, actor=self.actor, name=name)
+            # The made-up bills have all of a day on the next one, unlike those of the providers they are named after.
+            change_settle_days(source=source, settle_days=1, actor=self.actor)
+        return source
+
+    def _import(self, account: Account, source: CostSource, paths: list[Path]) -> None:
+        done = import_files(account=account, source=source, paths=paths, actor=self.actor)
+        self.rows += done.rows
+
+
+def _last_day(source: CostSource) -> date | None:
+    """The last charge day that the source has in the lake."""
+    live = LakeSegment.objects.filter(kind=Kind.COST, source_id=source.pk, retired_at=None)
+    last_day: date | None = live.aggregate(last=Max("last_day"))["last"]
+    return last_day

@@ -1,0 +1,197 @@
+"""Which tag keys, and which values of one, mean the same. Pure.
+
+A key's meaning is its letters and digits in small letters, without the prefix of a provider, in the singular, a few
+well-known short forms written out; keys whose values are mostly the same mean the same too. A value's meaning is
+likewise, but keeps what stands between two digits: 1.2 is not 12.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from finops.allocation.rules.document import MAX_VALUE_LENGTH
+from finops.lib.money import exact_sum
+
+Amounts = Mapping[str, Decimal]
+"""By currency."""
+
+PREFIXES = ("user:", "aws:", "azure:", "gcp:", "goog-", "tag:", "label:", "labels/")
+
+KEY_WORDS = {
+    **dict.fromkeys(("env", "environ", "environment", "envname", "environmentname"), "environment"),
+    **dict.fromkeys(("app", "application", "appname", "applicationname"), "application"),
+    **dict.fromkeys(("svc", "service", "servicename"), "service"),
+    **dict.fromkeys(("cc", "costcenter", "costcentre"), "costcenter"),
+    **dict.fromkeys(("team", "teamname"), "team"),
+    **dict.fromkeys(("proj", "project", "projectname"), "project"),
+    **dict.fromkeys(("dept", "department"), "department"),
+    **dict.fromkeys(("bu", "businessunit"), "businessunit"),
+    **dict.fromkeys(("cust", "customer", "customername"), "customer"),
+}
+
+VALUE_WORDS = {
+    **dict.fromkeys(("prod", "prd", "production"), "production"),
+    **dict.fromkeys(("preprod", "preprd", "preproduction"), "preproduction"),
+    **dict.fromkeys(("nonprod", "nonprd", "nonproduction"), "nonproduction"),
+    **dict.fromkeys(("dev", "develop", "development"), "development"),
+    **dict.fromkeys(("stg", "stage", "staging"), "staging"),
+    **dict.fromkeys(("test", "tst", "testing"), "testing"),
+    **dict.fromkeys(("sandbox", "sbx"), "sandbox"),
+}
+
+UNINFORMATIVE_VALUES = frozenset(
+    (
+        "true",
+        "false",
+        "yes",
+        "no",
+        "on",
+        "off",
+        "none",
+        "null",
+        "na",
+        "unknown",
+        "default",
+        "other",
+        "enabled",
+    )
+)
+"""Values that keys of any meaning have in common."""
+
+MANY_VALUES = 200
+"""A key with more is a name or a number of things, whose values are not compared."""
+
+COMMON_VALUES = 2
+COMMON_SHARE = Decimal("0.8")
+"""Keys mean the same when at least so many values, with so much of the cost of either, are in both."""
+
+
+def key_meaning(key: str) -> str:
+    folded = key.strip().casefold()
+    prefix = next((each for each in PREFIXES if folded.startswith(each)), "")
+    bare = re.sub(r"[\W_]+", "", folded.removeprefix(prefix)) or folded
+    return KEY_WORDS.get(bare) or KEY_WORDS.get(_singular(bare)) or _singular(bare)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def value_meaning(value: str) -> str:
+    """Empty when nothing but spaces and signs."""
+    joined = re.sub(r"(?<!\d)[\W_]+|[\W_]+(?!\d)", "", value.casefold())
+    bare = re.sub(r"[\W_]+", "-", joined)
+    return VALUE_WORDS.get(bare, bare)
+
+
+@dataclass(frozen=True)
+class KeyGroup:
+    """Keys that mean the same, that with most cost first. `by_values`: their names alone do not say so."""
+
+    keys: tuple[str, ...]
+    by_values: bool = False
+
+    @property
+    def name(self) -> str:
+        """What stays the same when another becomes the costliest."""
+        return min(key_meaning(key) for key in self.keys)
+
+
+def key_groups(keys: Sequence[str], values: Mapping[str, Mapping[str, Amounts]]) -> list[KeyGroup]:
+    """The keys by meaning, in their order. `values`: the cost of the values of the keys that are compared."""
+    keys_by_meaning: dict[str, list[str]] = {}
+    for key in keys:
+        keys_by_meaning.setdefault(key_meaning(key), []).append(key)
+    names: list[list[str]] = []
+    for name in keys_by_meaning:
+        like = next((each for each in names if _same_values(keys_by_meaning, each[0], name, values)), None)
+        names.append([name]) if like is None else like.append(name)
+    return [
+        KeyGroup(tuple(key for key in keys if key_meaning(key) in each), by_values=len(each) > 1)
+        for each in names
+    ]
+
+
+def _same_values(
+    keys_by_meaning: Mapping[str, Sequence[str]],
+    one: str,
+    other: str,
+    values: Mapping[str, Mapping[str, Amounts]],
+) -> bool:
+    first, second = (by_meaning(sum_over_keys(keys_by_meaning[name], values)) for name in (one, other))
+    if not 0 < len(first) <= MANY_VALUES or not 0 < len(second) <= MANY_VALUES:
+        return False
+    common = {meaning for meaning in first.keys() & second.keys() if _is_distinctive(meaning)}
+    return len(common) >= COMMON_VALUES and _is_majority(common, first) and _is_majority(common, second)
+
+
+def _is_distinctive(meaning: str) -> bool:
+    return meaning not in UNINFORMATIVE_VALUES and not meaning.isdigit() and len(meaning) > 1
+
+
+def _is_majority(common: set[str], amounts: Mapping[str, Amounts]) -> bool:
+    """In every currency that has cost."""
+    whole = total_of(amounts.values())
+    part = total_of(amounts[meaning] for meaning in common)
+    return any(whole.values()) and all(
+        part.get(currency, Decimal(0)) >= COMMON_SHARE * amount for currency, amount in whole.items()
+    )
+
+
+def sum_over_keys(keys: Sequence[str], values: Mapping[str, Mapping[str, Amounts]]) -> dict[str, Amounts]:
+    """The cost of the values of several keys, added up."""
+    by_value: dict[str, list[Amounts]] = {}
+    for key in keys:
+        for value, amounts in values.get(key, {}).items():
+            by_value.setdefault(value, []).append(amounts)
+    return {value: total_of(each) for value, each in by_value.items()}
+
+
+def by_meaning(values: Mapping[str, Amounts]) -> dict[str, Amounts]:
+    costs: dict[str, list[Amounts]] = {}
+    for value, amounts in values.items():
+        if meaning := value_meaning(value):
+            costs.setdefault(meaning, []).append(amounts)
+    return {meaning: total_of(each) for meaning, each in costs.items()}
+
+
+def total_of(amounts: Iterable[Amounts]) -> dict[str, Decimal]:
+    """By currency, exactly."""
+    by_currency: dict[str, list[Decimal]] = {}
+    for each in amounts:
+        for currency, amount in each.items():
+            by_currency.setdefault(currency, []).append(amount)
+    return {currency: exact_sum(parts) for currency, parts in by_currency.items()}
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Spellings of one value, that with most cost first."""
+
+    spellings: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        """What all of them become."""
+        return self.spellings[0].strip()
+
+
+def merges(values: Mapping[str, Amounts], currencies: Sequence[str]) -> list[Merge]:
+    """The values that are spelt in several ways, most cost first. `currencies`: the largest first."""
+    if len(values) > MANY_VALUES:
+        return []
+    groups: dict[str, list[str]] = {}
+    for value in sorted(values, key=lambda each: (rank(values[each], currencies), each)):
+        if len(value) <= MAX_VALUE_LENGTH and (meaning := value_meaning(value)):
+            groups.setdefault(meaning, []).append(value)
+    return [Merge(tuple(spellings)) for spellings in groups.values() if len(spellings) > 1]
+
+
+def rank(amounts: Amounts, currencies: Sequence[str]) -> tuple[Decimal, ...]:
+    """To sort by: the most of the first currency first, then of the next."""
+    return tuple(amounts.get(currency, Decimal(0)).copy_negate() for currency in currencies)

@@ -1,0 +1,127 @@
+"""Local copies of remote segment files: one download a file, checksum verified, bounded, safe over processes."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+LOCK_FILES: Final = 64
+"""Downloads that share a lock wait for each other; lock files are never removed, so there is no race about them."""
+
+IN_USE_SECONDS: Final = 60.0
+"""A file used this recently may be in a running query (20 s at most): it stays even when the cap is exceeded."""
+
+UNUSED_SECONDS: Final = 7 * 24 * 3600.0
+"""What nobody read for a week goes at the daily sweep, so that deleted data does not stay for ever."""
+
+
+class DamagedFile(Exception):
+    """A stored segment is not what was written: its checksum differs."""
+
+
+class FileCache:
+    """Files below `root`, at most `cap` bytes, the least recently used first to go."""
+
+    def __init__(self, root: Path, cap: int) -> None:
+        self.root = root
+        self._files = root / "files"
+        self._locks = root / "locks"
+        self._cap = cap
+
+    def file(self, path: str, checksum: str, download: Callable[[Path], None]) -> Path:
+        """The local copy of `path`, downloaded at most once however many threads and processes ask.
+
+        Raises what `download` raises, and DamagedFile when the bytes do not have `checksum` (SHA-256, hex).
+        """
+        file = self._files / path
+        if self._touch(file):
+            return file
+        with self._lock(path):
+            if not self._touch(file):
+                self._fetch(file, checksum, download)
+        self._evict(self._cap, keep_used_since=time.time() - IN_USE_SECONDS)
+        return file
+
+    def keep(self, written: Path, path: str) -> None:
+        """Take a file just written as the copy of `path`: the writer's machine often reads it next."""
+        file = self._files / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        written.replace(file)
+        self._evict(self._cap, keep_used_since=time.time() - IN_USE_SECONDS)
+
+    def forget(self, path: str) -> None:
+        (self._files / path).unlink(missing_ok=True)
+
+    def trim(self) -> None:
+        """Remove files unused for a week, and unfinished ones that old (a process died while writing them)."""
+        oldest = time.time() - UNUSED_SECONDS
+        self._evict(0, keep_used_since=oldest)
+        for folder in self.root.glob(".*"):
+            for used, _, file in _files_with_use(folder):
+                if used < oldest:
+                    file.unlink(missing_ok=True)
+
+    def _fetch(self, file: Path, checksum: str, download: Callable[[Path], None]) -> None:
+        unfinished = self.root / ".download"
+        unfinished.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=unfinished)
+        os.close(descriptor)
+        try:
+            download(Path(name))
+            _verify(Path(name), checksum, file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            Path(name).replace(file)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+    def _evict(self, cap: int, *, keep_used_since: float) -> None:
+        with self._lock("evict"):
+            files = sorted(_files_with_use(self._files))
+            total = sum(size for _, size, _ in files)
+            for used, size, file in files:
+                if total <= cap or used >= keep_used_since:
+                    return
+                file.unlink(missing_ok=True)
+                total -= size
+
+    @staticmethod
+    def _touch(file: Path) -> bool:
+        """Whether the file is here; it counts as used now (set by hand: most disks are mounted noatime)."""
+        try:
+            os.utime(file)
+        except FileNotFoundError:
+            return False
+        return True
+
+    @contextmanager
+    def _lock(self, name: str) -> Iterator[None]:
+        self._locks.mkdir(parents=True, exist_ok=True)
+        slot = "evict" if name == "evict" else str(zlib.crc32(name.encode()) % LOCK_FILES)
+        # A lock belongs to the open file: threads of one process exclude each other too, and a kill releases it.
+        with (self._locks / slot).open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
+def _verify(written: Path, checksum: str, file: Path) -> None:
+    with written.open("rb") as handle:
+        actual = hashlib.file_digest(handle, "sha256").hexdigest()
+    if actual != checksum:
+        raise DamagedFile(f"Segment {file.name} has checksum {actual}, and the manifest says {checksum}.")
+
+
+def _files_with_use(folder: Path) -> Iterator[tuple[float, int, Path]]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            file = Path(parent, name)
+            with suppress(FileNotFoundError):
+                info = file.stat()
+                yield info.st_mtime, info.st_size, file

@@ -1,0 +1,69 @@
+"""One at a time, whichever process or machine it is.
+
+A lock of PostgreSQL that a transaction holds, on a connection of its own that does nothing else: it ends with the block,
+or with the process, however that ends. A lock of the session would as well, but behind a pooler that gives each
+transaction another connection it would stay with whoever comes next; an open transaction keeps its connection there too.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import Error, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+log = logging.getLogger(__name__)
+
+# Managed servers end transactions that stay idle; this one has nothing to do until its block is over.
+_LOCK = """
+SELECT set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(hashtextextended(%s, 0))
+"""
+
+
+class _HeldLocks(threading.local):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+_held_locks = _HeldLocks()
+
+
+@contextmanager
+def advisory_lock(name: str) -> Iterator[bool]:
+    """Whether nobody else is in a block of this name; then nobody is while this one lasts. It does not wait, and is free
+    to whoever holds it in this thread. Cost: one query, and a second connection of the pool while the block lasts."""
+    if name in _held_locks.names:
+        yield True
+        return
+    lock_connection = connection.copy()
+    try:
+        lock_connection.set_autocommit(False)
+        with lock_connection.cursor() as cursor:
+            cursor.execute(_LOCK, [name])
+            is_acquired = bool(cursor.fetchone()[1])
+        if not is_acquired:
+            lock_connection.rollback()
+            lock_connection.close()
+            yield False
+            return
+        _held_locks.names.add(name)
+        try:
+            yield True
+        finally:
+            _held_locks.names.discard(name)
+            _end(lock_connection, name)
+    finally:
+        lock_connection.close()
+
+
+def _end(lock_connection: BaseDatabaseWrapper, name: str) -> None:
+    """What was done under the lock is done: that the lock went early is worth a line, no failure."""
+    try:
+        lock_connection.rollback()
+    except Error:
+        log.warning(
+            "the connection that held the lock %r broke before its work was done", name, exc_info=True
+        )

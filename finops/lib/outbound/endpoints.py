@@ -1,0 +1,155 @@
+"""A URL that people entered: read, looked up once, and judged."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from finops.lib.errors import UserError
+from finops.lib.outbound.addresses import is_allowed, is_public
+
+MAX_URL: Final = 2_000
+
+Resolver = Callable[[str, int], list[str]]
+"""The addresses of a host's name. Raises OSError when it has none."""
+
+
+class UrlRefused(UserError):
+    """The URL is none that we send to."""
+
+
+class DeliveryTimeout(Exception):
+    """Nothing came back in time; the text says why, and may be shown. Another time it may work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A checked URL. `addresses` are all that its name has, each of them permitted."""
+
+    parts: SplitResult
+    host: str
+    port: int
+    addresses: list[str]
+
+    @property
+    def path(self) -> str:
+        query = f"?{self.parts.query}" if self.parts.query else ""
+        return (self.parts.path or "/") + query
+
+
+@contextmanager
+def use_resolver(resolver: Resolver) -> Iterator[None]:
+    """Inside, names are looked up with this instead of the system's resolver: the seam for tests, and for an operator's
+    own DNS. What it answers is checked as any answer is. Seen by this thread or task alone."""
+    token = _resolver.set(resolver)
+    try:
+        yield
+    finally:
+        _resolver.reset(token)
+
+
+def resolve_endpoint(url: str, field: str, deadline: float) -> Endpoint:
+    """The URL, checked, with its addresses of now. Raises Refused and DeliveryTimeout. `deadline` is of time.monotonic."""
+    parts, host, port = _parse_url(url, field)
+    addresses = _resolve_addresses(host, port, deadline)
+    if all(is_allowed(each) for each in addresses):
+        return Endpoint(parts, host, port, addresses)
+    if not all(is_allowed(each) or is_public(each) for each in addresses):
+        raise UrlRefused(
+            f"{field}: {host} leads into a private or reserved network, where nothing is sent. Enter an address that the "
+            "public internet reaches.",
+            field=field,
+        )
+    if parts.scheme != "https":
+        raise UrlRefused(f"{field}: it must begin with https://.", field=field)
+    return Endpoint(parts, host, port, addresses)
+
+
+def _parse_url(url: str, field: str) -> tuple[SplitResult, str, int]:
+    if len(url) > MAX_URL or not _PLAIN.fullmatch(url):
+        raise UrlRefused(
+            f"{field}: enter a whole URL, beginning with https://, of at most {MAX_URL:,} plain characters. A host in "
+            "other letters is written in its xn-- form.",
+            field=field,
+        )
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise UrlRefused(f"{field}: its host or port is malformed.", field=field) from error
+    if "@" in parts.netloc or "#" in url:
+        raise UrlRefused(f"{field}: it must have no user name, password or #fragment.", field=field)
+    if not _is_host(host):
+        raise UrlRefused(f"{field}: its host must be a name such as hooks.example.com.", field=field)
+    port = (443 if parts.scheme == "https" else 80) if port is None else port
+    if port not in (80, 443) and port < 1024:
+        raise UrlRefused(f"{field}: port {port} belongs to another service than the web.", field=field)
+    return parts, host, port
+
+
+_PLAIN = re.compile(r"https?://[!-\[\]-~]+", re.IGNORECASE)
+# A name whose last label is a number is an address in another spelling: 127.1, 2130706433, 0x7f.0.0.1.
+_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def _is_host(host: str) -> bool:
+    return _literal(host) is not None or (len(host) <= 253 and bool(_NAME.fullmatch(host)))
+
+
+def _literal(host: str) -> str | None:
+    """The host when it is an address. Its one spelling: Python takes no octal, hexadecimal or short forms."""
+    try:
+        return None if "%" in host else str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
+
+
+def _system_resolver(host: str, port: int) -> list[str]:
+    records = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return list(dict.fromkeys(str(each[4][0]) for each in records))
+
+
+_resolver: ContextVar[Resolver] = ContextVar("outbound_resolver", default=_system_resolver)
+# Look-ups that are waited for and those that were left; a stuck one ends with the system's own patience.
+_LOOKUP_SLOTS = threading.BoundedSemaphore(20)
+
+
+def _resolve_addresses(host: str, port: int, deadline: float) -> list[str]:
+    """In a thread of its own, which is left at the deadline: nothing ends a look-up that hangs."""
+    literal = _literal(host)
+    if literal is not None:
+        return [literal]
+    if not _LOOKUP_SLOTS.acquire(blocking=False):
+        raise DeliveryTimeout("Too many names are being looked up in DNS just now.")
+    future: Future[list[str]] = Future()
+    threading.Thread(
+        target=_resolve_in_thread, args=(_resolver.get(), host, port, future), daemon=True
+    ).start()
+    try:
+        addresses = future.result(timeout=max(0.0, deadline - time.monotonic()))
+    except TimeoutError as error:
+        raise DeliveryTimeout(f"DNS did not answer in time for {host}.") from error
+    except (OSError, UnicodeError) as error:
+        raise DeliveryTimeout(f"DNS knows no address of {host}.") from error
+    if not addresses:
+        raise DeliveryTimeout(f"DNS knows no address of {host}.")
+    return addresses
+
+
+def _resolve_in_thread(resolver: Resolver, host: str, port: int, future: Future[list[str]]) -> None:
+    try:
+        future.set_result(resolver(host, port))
+    except Exception as error:  # noqa: BLE001 it is raised in the thread that asked
+        future.set_exception(error.with_traceback(None))
+    finally:
+        _LOOKUP_SLOTS.release()

@@ -1,0 +1,124 @@
+"""Reading a request's body no further than a limit, whether or not its length was announced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import IO, Final
+
+from django.http import HttpRequest, UnreadablePostError
+
+_PART: Final = 1024**2
+
+EXCESS_FACTOR: Final = 4
+"""A body of up to so many times its limit is read to its end before it is refused."""
+EXCESS_SECONDS: Final = 10.0
+
+# Reads at once whose time is limited, each a thread until the client goes on or away: what refusals may cost. Beyond
+# that nothing more is read. Strangers take none of the readers of those who have a key.
+_EXCESS_READERS: Final = threading.BoundedSemaphore(4)
+_TIMED_READERS: Final = threading.BoundedSemaphore(4)
+
+
+class BodyTooLarge(Exception):
+    """The body has, or says that it has, more bytes than the limit."""
+
+
+class ClientDisconnected(Exception):
+    """The client went away within the body."""
+
+
+def read(request: HttpRequest, limit: int) -> bytes:
+    """The whole body. Raises BodyTooLarge and ClientDisconnected."""
+    return b"".join(parts(request, limit))
+
+
+def parts(request: HttpRequest, limit: int) -> Iterator[bytes]:
+    """The body in parts of a MiB at most, read no further than a byte after the limit. Raises BodyTooLarge, before
+    anything is read where the length was announced, and ClientDisconnected."""
+    if _content_length(request) > limit:
+        raise BodyTooLarge
+    stream, remaining = _stream(request), limit + 1
+    try:
+        while part := stream.read(min(_PART, remaining)):
+            remaining -= len(part)
+            yield part
+            if not remaining:
+                raise BodyTooLarge
+    except UnreadablePostError as error:
+        raise ClientDisconnected from error
+
+
+def drain_excess(request: HttpRequest, limit: int, *, keep: bool = False) -> bytes:
+    """Read what is left of a body that is over the limit; with `keep`, the bytes of it.
+
+    Clients such as urllib send everything before they look at the answer: a server that answers and closes before is a
+    broken pipe to them. At most EXCESS times the limit and EXCESS_SECONDS; nothing of a body that says it is longer, or
+    that the client holds back until it is asked for (`Expect`).
+    """
+    content_length = _content_length(request)
+    if content_length > EXCESS_FACTOR * limit or request.META.get("HTTP_EXPECT"):
+        return b""
+    max_bytes = content_length or (EXCESS_FACTOR - 1) * limit
+    return _run_reader(EXCESS_SECONDS, _EXCESS_READERS, _BodyReader(_stream(request), max_bytes, keep))
+
+
+def read_within(request: HttpRequest, limit: int, seconds: float) -> bytes:
+    """A body that is announced as no longer than the limit and comes within the time; else a part of it or nothing."""
+    if not 0 < _content_length(request) <= limit or request.META.get("HTTP_EXPECT"):
+        return b""
+    return _run_reader(seconds, _TIMED_READERS, _BodyReader(_stream(request), limit, keep=True))
+
+
+class _BodyReader(threading.Thread):
+    """Reads from a stream that nobody can be made to stop reading. It ends with the client's connection at the latest."""
+
+    def __init__(self, stream: IO[bytes] | HttpRequest, max_bytes: int, keep: bool) -> None:
+        super().__init__(name="rest of a body", daemon=True)
+        self._stream, self._remaining, self._keep = stream, max_bytes, keep
+        self._chunks: list[bytes] = []
+        self.is_abandoned = False
+        self.on_end: Callable[[], object] = lambda: None
+
+    def run(self) -> None:
+        try:
+            while not self.is_abandoned and (part := self._stream.read(min(_PART // 16, self._remaining))):
+                self._remaining -= len(part)
+                if self._keep:
+                    self._chunks.append(part)
+        except OSError:
+            pass  # the client went away
+        finally:
+            self.on_end()
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._chunks)
+
+
+def _run_reader(seconds: float, readers: threading.BoundedSemaphore, reader: _BodyReader) -> bytes:
+    if not readers.acquire(blocking=False):
+        return b""
+    reader.on_end = readers.release
+    try:
+        reader.start()
+    except RuntimeError:  # no more threads
+        readers.release()
+        return b""
+    reader.join(seconds)
+    reader.is_abandoned = True
+    return reader.data
+
+
+def _content_length(request: HttpRequest) -> int:
+    """The length that the client announces; 0 for none."""
+    text: str = request.META.get("CONTENT_LENGTH") or ""
+    return int(text[:20]) if text.isdecimal() else 0
+
+
+def _stream(request: HttpRequest) -> IO[bytes] | HttpRequest:
+    """Django reads a chunked body as empty; a server that marks the end of its input can be read directly."""
+    if not request.META.get("CONTENT_LENGTH") and request.META.get("wsgi.input_terminated"):
+        chunked: IO[bytes] = request.META["wsgi.input"]
+        return chunked
+    return request

@@ -1,0 +1,88 @@
+"""Amounts, shares and values of others as a sentence says them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+_WIDE = Context(prec=80, rounding=ROUND_HALF_EVEN)
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """`1,234.50 USD`; what would read as 0.00 keeps six places."""
+    places = Decimal("0.01") if amount.copy_abs() >= Decimal("0.005") or not amount else Decimal("0.000001")
+    return f"{amount.quantize(places, context=_WIDE):,} {currency}"
+
+
+def percent_text(share: Decimal) -> str:
+    """`12.3 %`."""
+    return f"{share.scaleb(2, _WIDE).quantize(Decimal('0.1'), context=_WIDE):,} %"
+
+
+def join_with_and(parts: list[str]) -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+Part = tuple[str, Decimal, Decimal | None]
+"""A part of a total: its name, its amount, its share."""
+
+
+def largest_parts(
+    parts: Sequence[Part], count: int, write: Callable[[Decimal], str], *, most: str = "most of it on "
+) -> str:
+    """`most of it on 'A' (60.0 %) and 'B' (40.0 %)`: the largest parts of a total with their shares.
+
+    Where one is below zero, amounts cancel out and shares of the net mislead: the largest by size then stand with
+    their signs, `the largest parts are 'Credits' (-900.00 USD) and 'A' (20.00 USD)`. Empty without parts.
+    """
+    named = sorted(parts, key=lambda part: part[1].copy_abs(), reverse=True)[:count]
+    if any(amount < 0 for _name, amount, _share in named):
+        signed = join_with_and([f"{quote(name)} ({write(amount)})" for name, amount, _share in named])
+        return f"the largest part{' is' if len(named) == 1 else 's are'} {signed}"
+    shares = [
+        quote(name) if share is None else f"{quote(name)} ({percent_text(share)})"
+        for name, _amount, share in named
+    ]
+    return f"{most}{join_with_and(shares)}" if shares else ""
+
+
+def by_currency(values: Sequence[tuple[str, str]]) -> str:
+    """Values, each with its currency: `'EC2'`; of several, which cannot be compared, `'EC2' in USD and 'VMs' in EUR`."""
+    if len(values) == 1:
+        return repr(values[0][0])
+    return join_with_and([f"{value!r} in {currency}" for value, currency in values])
+
+
+SHOWN_LENGTH = 300
+"""Characters of a value that a sentence shows: names of tags and customers may have any length."""
+
+HIDDEN_CHARACTERS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Control characters, line breaks among them, what changes the direction of writing, and what is drawn as nothing."""
+
+
+def escape_hidden(text: str) -> str:
+    """The text with its HIDDEN characters as JSON escapes them, such as backslash, u202e."""
+    return HIDDEN_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+def quote(value: str, length: int = SHOWN_LENGTH) -> str:
+    """A value of others within a sentence of ours: `'EC2'`. It cannot end the quotation, and is cut after `length`.
+
+    Bills, events and clients may say anything in a value; quoted, an assistant reads it as data and no word of ours.
+    """
+    return repr(truncate(value, length))
+
+
+def dimension_text(name: str) -> str:
+    """A dimension within a sentence: `service`, and quoted where a part of it is of others, as in `'tag:env'`."""
+    return name if name.isidentifier() else quote(name)
+
+
+def truncate(text: str, length: int) -> str:
+    """The text, or its beginning and `…`."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"

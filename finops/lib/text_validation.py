@@ -1,0 +1,31 @@
+"""Text that people and assistants send, before it is kept."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from finops.lib.errors import UserError
+
+_FORBIDDEN_CATEGORIES = {
+    "Cc": "a control character",
+    "Cs": "half a surrogate pair",
+    "Zl": "a line break",
+    "Zp": "a line break",
+}
+
+
+def single_line(text: str, *, field: str, longest: int) -> str:
+    """The text without spaces around it. Raises UserError for NUL and other control characters, line breaks, lone
+    surrogates, and more than `longest` characters."""
+    line = text.strip()
+    for char in line:
+        if unicodedata.category(char) in _FORBIDDEN_CATEGORIES:
+            problem = "NUL" if char == "\x00" else _FORBIDDEN_CATEGORIES[unicodedata.category(char)]
+            raise UserError(f"{field} has {problem} in it (U+{ord(char):04X}). Remove it.", field=field)
+    if len(line) > longest:
+        raise UserError(
+            f"{field} has at most {longest} characters; {len(line):,} were given.",
+            field=field,
+            value=line[:longest],
+        )
+    return line

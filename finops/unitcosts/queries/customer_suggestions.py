@@ -1,0 +1,78 @@
+"""What helps a person to match values of cost with customers: the unmatched, and the customers most like them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from accounts.models import Account
+from finops.costs.answers import MoneyAmount
+from finops.costs.queries import MAX_VALUES_LIMIT, list_dimension_values
+from finops.lib.errors import nearest_choices
+from finops.unitcosts.queries.customers import aliases_of, customers_of
+from ingestion.models import Customer
+
+LOOKED_THROUGH = 1_000
+"""Customers compared with each value; comparing one, by id and name, costs about 25 µs."""
+
+SUGGESTED_FOR = 20
+"""Values that get suggestions, the costliest: half a second at most."""
+
+SUGGESTED = 3
+
+
+@dataclass(frozen=True)
+class UnmatchedValue:
+    """A value of the customer key that is no customer, and the ids of customers most like it."""
+
+    value: str
+    label: str
+    amounts: list[MoneyAmount] = field(default_factory=list)
+    suggestions: list[str] = field(default_factory=list)
+
+
+def customer_names(account: Account) -> dict[str, str]:
+    """The first thousand customers by id, with their names. One query."""
+    rows = Customer.objects.filter(account=account).order_by("customer_id")
+    return dict(rows.values_list("customer_id", "name")[:LOOKED_THROUGH])
+
+
+def suggestions(value: str, names: Mapping[str, str]) -> list[str]:
+    """The ids of the customers whose id or name is most like the value, best first."""
+    by_text = {name: customer_id for customer_id, name in names.items() if name}
+    by_text |= {customer_id: customer_id for customer_id in names}
+    customer_ids = [by_text[text] for text in nearest_choices(value[:100], by_text, limit=2 * SUGGESTED)]
+    return list(dict.fromkeys(customer_ids))[:SUGGESTED]
+
+
+def unmatched_values(account: Account, key: str, names: Mapping[str, str]) -> list[UnmatchedValue]:
+    """Values of cost in the last 365 days with data that are no customer, of the 200 largest. One lake query."""
+    answer = list_dimension_values(account, key, limit=MAX_VALUES_LIMIT)
+    aliases = aliases_of(account)
+    values = [each.value for each in answer.values]
+    customers = customers_of(account, values, aliases, ())
+    unmatched = [
+        each for each in answer.values if customers.id_of(each.value) is None and not _is_absent(each.value)
+    ]
+    return [
+        UnmatchedValue(
+            each.value, each.label, each.amounts, _suggestions_at(place, each.label or each.value, names)
+        )
+        for place, each in enumerate(unmatched)
+    ]
+
+
+ABSENT = ("(none)", "(untagged)", "(unknown)")
+
+
+def _is_absent(value: str) -> bool:
+    return value in ABSENT
+
+
+def suggestions_by_value(values: Sequence[str], names: Mapping[str, str]) -> dict[str, list[str]]:
+    """`suggestions` of the first values."""
+    return {value: suggestions(value, names) for value in values[:SUGGESTED_FOR]}
+
+
+def _suggestions_at(place: int, value: str, names: Mapping[str, str]) -> list[str]:
+    return suggestions(value, names) if place < SUGGESTED_FOR else []

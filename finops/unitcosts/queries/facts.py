@@ -1,0 +1,137 @@
+"""What a unit cost is made from: the cost, and the usage of the same days."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from accounts.models import Account
+from finops.costs.queries.cost_sums import CostSums, read_costs
+from finops.costs.queries.sources import load_sources
+from finops.lib.periods import DateRange
+from finops.unitcosts.queries.customers import (
+    aliases_of,
+    customers_of,
+    require_customer_key,
+)
+from finops.unitcosts.queries.join import Customers, Quantity
+from finops.unitcosts.queries.usage_metric import match_metric, notes_of, why_unused
+from finops.unitcosts.queries.usage_scope import UsageScope, usage_scope
+from finops.unitcosts.unit_cost_query import UnitCostQuery, cost_question
+from ingestion.models import UsageMetric
+from ingestion.queries import MetricQuery, MetricUsage, metrics_of
+from ingestion.queries.resolution import find_customers
+from ingestion.queries.usage import read_metric
+
+NO_METRIC = "sum"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that was read for one question. `customers` None: nothing was joined."""
+
+    account: Account
+    query: UnitCostQuery
+    metric: str
+    label: str
+    key: str
+    cost: CostSums
+    usage: MetricUsage
+    unused: str
+    customers: Customers | None = None
+    earlier_usage: MetricUsage | None = None
+    compared_usage: MetricUsage | None = None
+    notes: list[str] = field(default_factory=list)
+    scope: UsageScope = field(default_factory=UsageScope)
+
+    @property
+    def quantities(self) -> Mapping[str, Quantity]:
+        """Usage by customer id."""
+        return {
+            group.value: Quantity(group.quantity, group.buckets) for group in self.usage.groups if group.value
+        }
+
+    @property
+    def used(self) -> Decimal | None:
+        return self.usage.total
+
+
+def read_facts(
+    account: Account,
+    query: UnitCostQuery,
+    deadline: float | None,
+    metrics: list[UsageMetric] | None = None,
+) -> Facts:
+    """See `query_unit_cost`."""
+    metrics = metrics_of(account) if metrics is None else metrics
+    metric = match_metric(metrics, query.usage_metric)
+    only, strange = find_customers(account, query.customers)
+    by_customer = query.mode == "per_customer"
+    key = require_customer_key(account, why=_key_reason(query)) if by_customer or only else ""
+    sources = load_sources(account).for_planning
+    cost = read_costs(account, cost_question(query, key), deadline=deadline, together=True, sources=sources)
+    scope = usage_scope(account, metric, query, cost, only, deadline)
+    reader = _UsageReader(account, metric, query, scope, deadline)
+    usage = reader.read(cost.days, granularity=query.granularity, by="customer" if by_customer else "")
+    customers = _customers(account, cost, usage, only) if key else None
+    if customers and only:
+        values = {part.keys[0] or "" for part in cost.sums}
+        cost = cost.only({value for value in values if customers.id_of(value) in only})
+    current, previous = _comparison_ranges(cost)
+    return Facts(
+        account=account,
+        query=query,
+        metric=metric.name if metric else query.usage_metric,
+        label=metric.label if metric else "",
+        key=key,
+        cost=cost,
+        usage=usage,
+        unused=scope.why_unused() or why_unused(metrics, metric, query.usage_metric),
+        customers=customers,
+        compared_usage=usage if current == cost.days else reader.read(current) if current else None,
+        earlier_usage=reader.read(previous) if previous else None,
+        notes=[*notes_of(metric, query.usage_metric), *strange, *scope.notes],
+        scope=scope,
+    )
+
+
+def _customers(account: Account, cost: CostSums, usage: MetricUsage, only: Collection[str]) -> Customers:
+    values = {part.keys[0] or "" for part in cost.sums}
+    usage_ids = {group.value or "" for group in usage.groups}
+    return customers_of(account, values, aliases_of(account), usage_ids | set(only))
+
+
+def _comparison_ranges(cost: CostSums) -> tuple[DateRange | None, DateRange | None]:
+    """The days of both sides of the comparison."""
+    days = cost.comparison
+    if days is None:
+        return None, None
+    return (
+        DateRange(days.start_date, days.end_date),
+        DateRange(days.previous_start_date, days.previous_end_date),
+    )
+
+
+def _key_reason(query: UnitCostQuery) -> str:
+    return "mode per_customer" if query.mode == "per_customer" else "customers"
+
+
+@dataclass(frozen=True)
+class _UsageReader:
+    account: Account
+    metric: UsageMetric | None
+    query: UnitCostQuery
+    scope: UsageScope
+    deadline: float | None
+
+    def read(self, days: DateRange, *, granularity: str = "none", by: str = "") -> MetricUsage:
+        """One lake query; none for a metric that no event has named, or whose events all stay outside the filters."""
+        if self.metric is None:
+            return MetricUsage(self.query.usage_metric, NO_METRIC, None, [], 0, None)
+        if self.scope.nothing:
+            return MetricUsage(self.metric.name, self.metric.aggregation, None, [], 0, None)
+        request = MetricQuery(
+            self.metric.name, days, granularity, by, self.scope.customers, self.scope.dimensions
+        )
+        return read_metric(self.account, self.metric, request, deadline=self.deadline)

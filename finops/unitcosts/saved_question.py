@@ -1,0 +1,104 @@
+"""A saved unit metric and the question that it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from finops.costs.spend_query import BasisName, CostFilter, Splits
+from finops.lib.sentences import join_with_and, truncate
+from finops.unitcosts.models import UnitMetric
+from finops.unitcosts.unit_cost_query import Mode, UnitCostQuery, UsedFilter
+
+SAVED_FIELDS = (
+    "usage_metric",
+    "filters",
+    "usage_filters",
+    "basis",
+    "charge_categories",
+    "splits",
+    "per",
+    "mode",
+)
+"""What of a question a unit metric keeps. Days, granularity, comparison and customers are asked anew each time."""
+
+
+def question_of(metric: UnitMetric) -> UnitCostQuery:
+    """The question that was saved, without any days."""
+    return UnitCostQuery(
+        usage_metric=metric.usage_metric,
+        mode=cast(Mode, metric.mode),
+        filters=msgspec.convert(metric.filters, list[CostFilter]),
+        usage_filters=msgspec.convert(metric.usage_filters, list[UsedFilter]),
+        basis=cast(BasisName, metric.basis) if metric.basis else None,
+        charge_categories=list(metric.charge_categories),
+        splits=cast(Splits, metric.splits),
+        per=metric.per,
+    )
+
+
+def saved_fields(question: UnitCostQuery) -> dict[str, Any]:
+    """The fields of a unit metric that this question gives it."""
+    return {
+        "usage_metric": question.usage_metric.strip(),
+        "filters": msgspec.to_builtins(list(question.filters)),
+        "usage_filters": msgspec.to_builtins(list(question.usage_filters)),
+        "basis": question.basis or "",
+        "charge_categories": list(question.charge_categories),
+        "splits": question.splits or UnitMetric.Splits.BEFORE.value,
+        "per": question.units,
+        "mode": question.mode or UnitMetric.Mode.TOTAL.value,
+    }
+
+
+def is_changed(metric: UnitMetric, question: UnitCostQuery) -> bool:
+    """Whether the question asks something else than the metric."""
+    return any(getattr(metric, name) != value for name, value in saved_fields(question).items())
+
+
+def merge_question(metric: UnitMetric, overrides: UnitCostQuery) -> tuple[UnitCostQuery, str]:
+    """The saved question with what was given beside its name, and a sentence about that, or "".
+
+    What is given wins. A filter replaces the saved ones on its dimension; on any other dimension it narrows the cost.
+    """
+    saved = question_of(metric)
+    dimensions = {_dimension_key(item) for item in overrides.filters}
+    saved_filters = [item for item in saved.filters if _dimension_key(item) not in dimensions]
+    merged = replace(
+        overrides,
+        unit_metric="",
+        filters=[*saved_filters, *overrides.filters],
+        **{
+            name: getattr(overrides, name) or getattr(saved, name)
+            for name in SAVED_FIELDS
+            if name != "filters"
+        },
+    )
+    return merged, _override_text(
+        metric.name, [*_changed_filters(overrides.filters, saved.filters), *_others(merged, saved)]
+    )
+
+
+def _dimension_key(item: CostFilter) -> str:
+    return item.dimension.strip().casefold()
+
+
+def _changed_filters(filters: Sequence[CostFilter], saved: Sequence[CostFilter]) -> list[str]:
+    by_dimension = {_dimension_key(item): item for item in saved}
+    changed = [item.dimension for item in filters if by_dimension.get(_dimension_key(item)) != item]
+    return [f"filters on {truncate(join_with_and(changed), 100)}"] if changed else []
+
+
+def _others(merged: UnitCostQuery, saved: UnitCostQuery) -> list[str]:
+    return [
+        name for name in SAVED_FIELDS if name != "filters" and getattr(merged, name) != getattr(saved, name)
+    ]
+
+
+def _override_text(name: str, changed: list[str]) -> str:
+    if not changed:
+        return ""
+    return f"Beside unit metric {truncate(name, 60)!r} was given, and overrides what it saved: {join_with_and(changed)}."

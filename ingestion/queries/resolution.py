@@ -1,0 +1,145 @@
+"""From the words of a question to what the data has: dimension keys, customers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from accounts.models import Account
+from finops.lake import queries as lake_queries
+from finops.lib.errors import UserError, nearest_choices, unknown_value
+from finops.lib.sentences import dimension_text, quote
+from ingestion.models import Customer
+from ingestion.usage_query import CUSTOMER, UsageFilter
+
+PREFIX = "dimension:"
+CUSTOMER_NAMES = ("customer", "customers", "customer_id", "customer_name")
+MAX_WARNINGS = 3
+MAX_SUGGESTIONS = 5
+MAX_CANDIDATES = 2_000
+"""Customers looked through for one whose name is spelt alike; the first by id."""
+
+SHOWN_LENGTH = 100
+
+
+@dataclass
+class EventDimensions:
+    """What the account's events have. One query for the dimension keys, when first asked."""
+
+    account: Account
+
+    @cached_property
+    def keys(self) -> list[str]:
+        return lake_queries.dimension_keys(self.account)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """A part of a question as the data has it, and what to say about how it was read."""
+
+    value: str
+    warning: str = ""
+
+
+def find_group(event_dimensions: EventDimensions, name: str) -> Resolution:
+    """`customer` or `dimension:<key>`, kindly read (`Customers`, `region`). Raises UserError with the nearest."""
+    plain = name.strip()
+    if not plain or plain.casefold() in CUSTOMER_NAMES:
+        return Resolution(CUSTOMER if plain else "")
+    prefix, colon, key = plain.partition(":")
+    if colon and key and prefix.strip().casefold() in ("dimension", "dim"):
+        resolution = find_key(event_dimensions, key.strip())
+        return Resolution(f"{PREFIX}{resolution.value}", resolution.warning)
+    if plain in event_dimensions.keys:
+        return Resolution(f"{PREFIX}{plain}")
+    choices = [CUSTOMER, *(f"{PREFIX}{key}" for key in event_dimensions.keys)]
+    raise unknown_value("group_by", plain[:100], choices, listed_by="getAccountContext", show=dimension_text)
+
+
+def find_key(event_dimensions: EventDimensions, name: str) -> Resolution:
+    """The dimension key as the data has it: as written, else the only one that differs in case."""
+    key = name if name in event_dimensions.keys else name.removeprefix(PREFIX)
+    if key in event_dimensions.keys:
+        return Resolution(key)
+    case_variants = [one for one in event_dimensions.keys if one.strip().casefold() == key.strip().casefold()]
+    if len(case_variants) == 1:
+        return Resolution(
+            case_variants[0], f"Dimension {key!r} was read as {case_variants[0]!r}, as the events have it."
+        )
+    suggestions = case_variants or nearest_choices(key, event_dimensions.keys)
+    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in suggestions)}." if suggestions else ""
+    return Resolution(key, f"No event has dimension {key[:100]!r}.{advice} getAccountContext lists them.")
+
+
+def find_filters(
+    event_dimensions: EventDimensions, filters: Sequence[UsageFilter]
+) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], list[str]]:
+    """Keys with values, and warnings."""
+    resolutions = [(find_key(event_dimensions, item.dimension), tuple(item.values)) for item in filters]
+    return (
+        tuple((key.value, values) for key, values in resolutions),
+        [key.warning for key, _values in resolutions if key.warning],
+    )
+
+
+def find_customers(account: Account, names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The ids of customers named by id, or by name in any case; and warnings about those that are neither.
+
+    Two customers of one name are both meant. Raises UserError for what no id can hold. One query, and up to two
+    more for each unknown of the first three.
+    """
+    if not names:
+        return (), []
+    if any("\x00" in value for value in names):
+        raise UserError("customers: no customer has a NUL character in its id. Remove it.", field="customers")
+    by_id, by_name = _customers(account, names)
+    ids: list[str] = []
+    unknown = []
+    for value in names:
+        matching_ids = [value] if value in by_id else by_name.get(value.strip().lower(), [])
+        ids += matching_ids or [value]
+        unknown += [] if matching_ids else [value]
+    warnings = [_unknown_customer_warning(account, value) for value in unknown[:MAX_WARNINGS]]
+    if len(unknown) > MAX_WARNINGS:
+        warnings.append(f"{len(unknown) - MAX_WARNINGS} more of the customers asked for are not known.")
+    return tuple(dict.fromkeys(ids)), warnings
+
+
+def customer_names(account: Account, ids: Sequence[str]) -> dict[str, str]:
+    """The names of those customers that have one which can be seen. One query."""
+    rows = Customer.objects.filter(account=account, customer_id__in=ids).exclude(name="")
+    return {
+        customer_id: name for customer_id, name in rows.values_list("customer_id", "name") if name.strip()
+    }
+
+
+def _customers(account: Account, names: Sequence[str]) -> tuple[set[str], dict[str, list[str]]]:
+    lower_names = [value.strip().lower() for value in names]
+    rows = Customer.objects.filter(account=account).annotate(folded=Lower("name"))
+    by_id: set[str] = set()
+    by_name: dict[str, list[str]] = {}
+    matching_rows = rows.filter(Q(customer_id__in=names) | Q(folded__in=lower_names))
+    for customer_id, lower_name in matching_rows.order_by("customer_id").values_list("customer_id", "folded"):
+        by_id.add(customer_id)
+        by_name.setdefault(lower_name, []).append(customer_id)
+    return by_id, by_name
+
+
+def _unknown_customer_warning(account: Account, value: str) -> str:
+    part = value.strip()
+    rows = Customer.objects.filter(account=account)
+    similar_rows = rows.filter(Q(customer_id__icontains=part) | Q(name__icontains=part)).order_by(
+        "customer_id"
+    )
+    ids = list(similar_rows.values_list("customer_id", flat=True)[:MAX_SUGGESTIONS]) if part else []
+    if not ids:
+        candidates = rows.order_by("customer_id").values_list("customer_id", "name")[:MAX_CANDIDATES]
+        ids = nearest_choices(
+            part[:SHOWN_LENGTH], [text for row in candidates for text in row if text.strip()]
+        )
+    advice = f" Nearest: {', '.join(quote(one, SHOWN_LENGTH) for one in ids)}." if ids else ""
+    return f"No customer has the id or name {value[:100]!r}.{advice}"

@@ -1,0 +1,159 @@
+"""Storing a piece of an uploaded file: its events, its refused lines, and that it is done, in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from django.db import connection, transaction
+from msgspec import structs
+
+from finops.lib import clock
+from finops.lib.jobs import JobCanceled
+from ingestion.csvfile import Chunk
+from ingestion.models import RejectedLine, UsageUpload
+from ingestion.parsing import Batch, Rejection, check_batch
+from ingestion.services import dimension_keys, event_ids
+from ingestion.services.accept import store_events
+from ingestion.services.event_ids import DedupResult
+from ingestion.services.ledger import EXCERPT
+from ingestion.services.voiding import chunk_ids
+
+MAX_REJECTED_LINES: Final = 10_000
+"""Refused lines of an upload that its report has one by one."""
+
+MAX_REASONS: Final = 50
+OTHER_REASONS: Final = "other reasons"
+
+
+class AttemptSuperseded(Exception):
+    """Another process has taken this upload up; this one must leave no effect."""
+
+
+@transaction.atomic
+def store_chunk(*, job: UsageUpload, chunk: Chunk) -> None:
+    """Store a piece under the rules of a push; `job` says afterwards how far the upload is.
+
+    Raises Lost when the upload is not this attempt's any more, Canceled when a person canceled it. Locks: the upload's row, then as a push does.
+    """
+    _fence(job)
+    batch = check_batch(chunk.body)
+    excerpts = _excerpts(batch, chunk)
+    by_line = Batch(
+        events=[structs.replace(event, position=chunk.lines[event.position]) for event in batch.events],
+        names=batch.names,
+        event_ids=batch.event_ids,
+        rejected=[Rejection(chunk.lines[one.index], one.error) for one in batch.rejected],
+        rounded=[chunk.lines[at] for at in batch.rounded],
+    )
+    by_line, _keys = dimension_keys.admit(account_id=job.account_id, source_id=job.source_id, batch=by_line)
+    chunk_id = chunk_ids(job.batch, job.pieces + 1)[-1]
+    dedup_result = event_ids.deduplicate(account_id=job.account_id, batch=by_line, batch_id=chunk_id)
+    rejections = sorted([*((one.index, one.error) for one in dedup_result.rejected), *chunk.rejections])
+    store_events(
+        account=job.account,
+        source_id=job.source_id,
+        batch=job.batch,
+        received_at=clock.now(),
+        dedup_result=dedup_result,
+    )
+    _write_ledger(job, dedup_result, len(rejections))
+    _keep_lines(job, rejections, excerpts)
+    _move_on(job, chunk, dedup_result, rejections)
+
+
+def _fence(job: UsageUpload) -> None:
+    # Unscoped: a worker names the row itself.
+    rows = UsageUpload.objects.unscoped().select_for_update()
+    mine = rows.filter(pk=job.pk, status=UsageUpload.Status.RUNNING, attempts=job.attempts, rows=job.rows)
+    row = mine.values_list("cancel_requested_at").first()
+    if row is None:
+        raise AttemptSuperseded
+    if row != (None,):
+        raise JobCanceled
+
+
+def check_cancellation(job: UsageUpload) -> None:
+    """Raise Canceled as `store_chunk` does, without storing anything."""
+    # Unscoped: a worker names the row itself.
+    if UsageUpload.objects.unscoped().filter(pk=job.pk).exclude(cancel_requested_at=None).exists():
+        raise JobCanceled
+
+
+def _excerpts(batch: Batch, chunk: Chunk) -> dict[int, str]:
+    """By line; also of events whose id may turn out to be another's."""
+    places = sorted({one.index for one in batch.rejected} | _positions_with_ids(batch))
+    return dict(zip((chunk.lines[at] for at in places), batch.excerpts(places, EXCERPT), strict=True))
+
+
+def _positions_with_ids(batch: Batch) -> set[int]:
+    pairs = zip(batch.events, batch.event_ids, strict=True)
+    return {event.position for event, name in pairs if name is not None}
+
+
+_LEDGER = """
+INSERT INTO ingestion_usagebatch AS was
+       (id, account_id, source_id, origin, received_at, accepted, rejected, duplicates, first_day, last_day, voided_by_label)
+VALUES (%s, %s, %s, 'upload', %s, %s, %s, %s, %s, %s, '')
+ON CONFLICT (id) DO UPDATE SET
+       accepted = was.accepted + EXCLUDED.accepted,
+       rejected = was.rejected + EXCLUDED.rejected,
+       duplicates = was.duplicates + EXCLUDED.duplicates,
+       first_day = least(was.first_day, EXCLUDED.first_day),
+       last_day = greatest(was.last_day, EXCLUDED.last_day)
+"""
+
+
+def _write_ledger(job: UsageUpload, dedup_result: DedupResult, rejected: int) -> None:
+    """The upload's one row grows. It is of the month in which the file was received, however long it runs."""
+    days = [event.event_time.date() for event in dedup_result.events]
+    accepted = len(dedup_result.events) + dedup_result.duplicates
+    values = (
+        *(
+            job.batch,
+            job.account_id,
+            job.source_id,
+            job.created_at,
+            accepted,
+            rejected,
+            dedup_result.duplicates,
+        ),
+        *((min(days), max(days)) if days else (None, None)),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_LEDGER, values)
+
+
+def _keep_lines(job: UsageUpload, rejections: Sequence[tuple[int, str]], excerpts: dict[int, str]) -> None:
+    room = max(0, MAX_REJECTED_LINES - job.rejected)
+    RejectedLine.objects.unscoped().bulk_create(
+        RejectedLine(account=job.account, upload=job, line=line, error=error, excerpt=excerpts.get(line, ""))
+        for line, error in rejections[:room]
+    )
+
+
+def _move_on(
+    job: UsageUpload, chunk: Chunk, dedup_result: DedupResult, rejections: Sequence[tuple[int, str]]
+) -> None:
+    job.rows += chunk.rows
+    job.pieces += 1
+    job.bytes_done = min(chunk.bytes_done, job.bytes_total)
+    job.accepted += len(dedup_result.events) + dedup_result.duplicates
+    job.duplicates += dedup_result.duplicates
+    job.rejected += len(rejections)
+    job.rounded += dedup_result.rounded
+    job.reasons = _count_reasons(job.reasons, rejections)
+    job.save(
+        update_fields=[
+            *("rows", "pieces", "bytes_done", "accepted", "duplicates", "rejected", "rounded", "reasons"),
+        ]
+    )
+
+
+def _count_reasons(reasons: dict[str, int], rejections: Sequence[tuple[int, str]]) -> dict[str, int]:
+    counts = Counter(reasons)
+    for _line, error in rejections:
+        has_room = error in counts or len(counts) < MAX_REASONS
+        counts[error if has_room else OTHER_REASONS] += 1
+    return dict(counts)

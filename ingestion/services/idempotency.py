@@ -1,0 +1,93 @@
+"""Idempotency-Key: the answer to a push is kept, and a retry under the same key gets it again for 24 hours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.db import connection
+
+from finops.lib import clock
+from ingestion.models import PushAnswer
+from ingestion.services.receipts import Receipt
+
+HOURS = 24
+REPLAYED = "Idempotent-Replayed"
+
+
+class IdempotencyKeyReused(Exception):
+    """The key was used for another body within the 24 hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A request that may be one of several tries: the client's key, and the hash of the body as inflated."""
+
+    key: str
+    body_digest: bytes
+
+    @classmethod
+    def of(cls, key: str, body: bytes) -> Retry:
+        return cls(key, sha256(body).digest())
+
+
+# A twin that is under way holds the row: this waits for its end. A row that is too old is as good as none.
+_CLAIM = """
+INSERT INTO ingestion_pushanswer AS known (account_id, key, body_digest, status, answer, headers, created_at)
+VALUES (%(account)s, %(key)s, %(body)s, 200, '', '{}', %(now)s)
+ON CONFLICT (account_id, key) DO UPDATE SET body_digest = EXCLUDED.body_digest, created_at = EXCLUDED.created_at
+ WHERE known.created_at <= %(too_old)s
+"""
+
+
+def claim(*, account_id: int, retry: Retry) -> Receipt | None:
+    """The answer that was given under this key; or None, and the key is the caller's until its transaction ends.
+
+    Raises IdempotencyKeyReused. Cost: one statement, two for a retry.
+    """
+    while True:
+        # Both statements have one time: of a row whose day ends between them each would leave it to the other, for ever.
+        now = clock.now()
+        params: dict[str, int | str | bytes | datetime] = {
+            "account": account_id,
+            "key": retry.key,
+            "body": retry.body_digest,
+            "now": now,
+            "too_old": now - timedelta(hours=HOURS),
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(_CLAIM, params)
+            if cursor.rowcount:
+                return None
+        # None: it was in the way and is gone by now, swept away.
+        if receipt := find(account_id=account_id, retry=retry, now=now):
+            return receipt
+
+
+def find(*, account_id: int, retry: Retry, now: datetime | None = None) -> Receipt | None:
+    """The answer that was given under this key, if any. Raises IdempotencyKeyReused. One statement."""
+    # Unscoped: at the door the account comes from the credential.
+    answers = PushAnswer.objects.unscoped().filter(account_id=account_id, key=retry.key)
+    row = answers.filter(created_at__gt=(now or clock.now()) - timedelta(hours=HOURS)).first()
+    if row is None:
+        return None
+    if bytes(row.body_digest) != retry.body_digest:
+        raise IdempotencyKeyReused
+    return Receipt(bytes(row.answer), {**row.headers, REPLAYED: "true"})
+
+
+def store_answer(*, account_id: int, retry: Retry, receipt: Receipt) -> None:
+    """Keep the answer under a key that was claimed in this transaction. One statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE ingestion_pushanswer SET answer = %s, headers = %s WHERE account_id = %s AND key = %s",
+            [receipt.body, json.dumps(receipt.headers), account_id, retry.key],
+        )
+
+
+def delete_expired() -> int:
+    """Forget answers whose day is over; how many."""
+    old = PushAnswer.objects.unscoped().filter(created_at__lte=clock.now() - timedelta(hours=HOURS))
+    return old.delete()[0]

@@ -1,0 +1,95 @@
+"""Notes each call of a tool or prompt for Assistant activity, whatever came of it.
+
+Here pass those that name a method: what HTTP or the protocol refused before (401, 429, a header that does not fit) was
+not understood as a call.
+"""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from finops.activity.calls import call_record
+from finops.activity.models import Method
+from finops.activity.models import Outcome as CallOutcome
+from finops.activity.recorder import recorder
+from finops.lib import clock
+from mcpserver.context import ToolCall
+from mcpserver.jsonrpc import RpcError
+from mcpserver.results import InsufficientScope, Outcome
+
+
+class CallRecorder:
+    """Around one call: times it, and notes it when it is left, by an exception too."""
+
+    __slots__ = (
+        "_answer_bytes",
+        "_arguments",
+        "_began",
+        "_call",
+        "_came",
+        "_method",
+        "_name",
+        "_page",
+        "_problem",
+    )
+
+    def __init__(self, method: Method, call: ToolCall, name: object, arguments: object) -> None:
+        self._method, self._call = method, call
+        self._name = name if isinstance(name, str) else ""
+        self._arguments = {} if arguments is None else arguments
+        self._came, self._problem, self._page, self._answer_bytes = CallOutcome.OK, "", "", 0
+
+    def __enter__(self) -> CallRecorder:
+        self._began = time.perf_counter()
+        return self
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """What a tool came to."""
+        self._answer_bytes = len(outcome.answer) or len(outcome.problem.encode())
+        if outcome.is_error:
+            self._came = CallOutcome.INCIDENT if outcome.incident else CallOutcome.ERROR
+            self._problem = outcome.problem
+        elif outcome.console_url.startswith(self._call.console):
+            self._page = outcome.console_url[len(self._call.console) :]
+        return outcome
+
+    def refusal(self, outcome: Outcome) -> Outcome:
+        """A tool was not run, since the credential may not call it."""
+        self.outcome(outcome)
+        self._came = CallOutcome.REFUSED
+        return outcome
+
+    def text(self, text: str) -> str:
+        """What a prompt said."""
+        self._answer_bytes = len(text.encode())
+        return text
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        milliseconds = (time.perf_counter() - self._began) * 1_000
+        if error is not None:
+            self._record_exception(error)
+        recorder.note(
+            call_record(
+                credential=self._call.credential,
+                at=clock.now(),
+                method=self._method,
+                name=self._name,
+                arguments=self._arguments,
+                milliseconds=milliseconds,
+                answer_bytes=self._answer_bytes,
+                outcome=self._came,
+                problem=self._problem,
+                console_page=self._page,
+            )
+        )
+
+    def _record_exception(self, error: BaseException) -> None:
+        if isinstance(error, RpcError):
+            self._came, self._problem = CallOutcome.REFUSED, error.message
+        elif isinstance(error, InsufficientScope):
+            self._came, self._problem = CallOutcome.REFUSED, f"{error} needs read/write access."
+        else:
+            self._came, self._problem = CallOutcome.INCIDENT, "It failed on our side."

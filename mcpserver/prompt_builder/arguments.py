@@ -1,0 +1,227 @@
+"""The arguments that several prompts have. All may be left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Final, get_args
+
+from finops.budgets.budgets_query import ScopeName
+from finops.budgets.models import Budget
+from finops.costs.aliases import candidates
+from finops.costs.answers import DimensionValue
+from finops.costs.dimensions import Dimension, registry
+from finops.costs.queries import MAX_VALUES_LIMIT, currencies_of, list_dimension_values
+from finops.costs.spend_query import BasisName
+from finops.insights.savings.savings_query import RuleName
+from finops.lake.engine import LakeTimeout, LakeTooLarge, LakeUnavailable
+from finops.lib.errors import UserError, unknown_value
+from mcpserver.prompt_builder.choices import choice, find_choice, match_choices
+from mcpserver.prompt_builder.prompt_context import Argument, PromptContext
+from mcpserver.prompt_builder.prompt_requests import MAX_VALUE
+from mcpserver.registry import Completion
+
+COMPLETION_SECONDS: Final = 8.0
+"""Somebody types: what takes longer (usual are milliseconds) is not suggested."""
+
+MAX_AMOUNT: Final = Decimal(10) ** 12
+ROUND_AMOUNTS: Final = ("10", "50", "100", "500", "1000", "5000", "10000")
+
+TEAM = choice(
+    "team",
+    "Team",
+    "Only cost of this team.",
+    lambda ctx: ctx.teams,
+    listed_by="listTeams",
+)
+SOURCE = choice(
+    "source",
+    "Cost source",
+    "Only cost of this source, such as an AWS bill.",
+    lambda ctx: ctx.source_names,
+    listed_by="getAccountContext",
+)
+BASIS = choice(
+    "basis",
+    "Basis",
+    "billed or amortized. Left out: the account's cost view.",
+    lambda ctx: get_args(BasisName),
+)
+CURRENCY = choice(
+    "currency",
+    "Currency",
+    "Only amounts of this currency. Left out: all, each by itself.",
+    lambda ctx: currencies_of(ctx.account, ctx.sources, _completion_deadline(ctx)),
+    listed_by="getAccountContext",
+)
+RULE = choice(
+    "rule",
+    "Kind of saving",
+    "Only savings of this kind. Left out: all.",
+    lambda ctx: get_args(RuleName),
+)
+SCOPE = choice(
+    "scope",
+    "Scope",
+    "Only budgets of this scope. Left out: all.",
+    lambda ctx: get_args(ScopeName),
+)
+
+# Dimensions
+
+
+def _dimension_names(ctx: PromptContext) -> Iterator[str]:
+    """What cost can be grouped by here; not by what it is narrowed to already."""
+    for kind in registry.kinds():
+        if not kind.is_family and not ctx.argument_texts.get(kind.name):
+            yield kind.name
+    yield from (f"cost_tag:{key}" for key in ctx.cost_tags)
+    yield from (f"tag:{key}" for key in ctx.dimensions.tag_keys)
+
+
+def dimension(name: str, title: str, description: str) -> Argument[Dimension]:
+    """An argument for a dimension that the account's cost has."""
+
+    def read(ctx: PromptContext, text: str) -> Dimension:
+        return registry.resolve_in_data(ctx.dimensions, text, field=name)
+
+    def complete(ctx: PromptContext, typed: str) -> Completion:
+        return match_choices(_dimension_names(ctx), typed)
+
+    return Argument(name=name, title=title, description=description, read=read, complete=complete)
+
+
+GROUP_BY = dimension("group_by", "Group by", "service, account, team, tag:env … Left out: service.")
+FILTER_BY = dimension(
+    "filter_by", "Filter by", "Only cost of one value of this dimension, such as region; with value."
+)
+
+# Values of dimensions
+
+
+def _read_value(ctx: PromptContext, text: str) -> str:
+    filter_dimension = ctx.value(FILTER_BY)
+    if filter_dimension is None:
+        raise UserError("value: say in filter_by which dimension it is of, such as region.", field="value")
+    return _value_of(ctx, filter_dimension, "value", text)
+
+
+def _complete_value(ctx: PromptContext, typed: str) -> Completion:
+    filter_dimension = ctx.value(FILTER_BY)
+    return _suggest_values(ctx, filter_dimension.name, typed) if filter_dimension else Completion()
+
+
+VALUE = Argument(
+    name="value",
+    title="Value",
+    description="The value of filter_by, such as eu-central-1.",
+    read=_read_value,
+    complete=_complete_value,
+)
+PROVIDER = Argument(
+    name="provider",
+    title="Provider",
+    description="Only this provider, such as AWS.",
+    read=lambda ctx, text: _value_of(ctx, registry.resolve(ctx.dimensions, "provider"), "provider", text),
+    complete=lambda ctx, typed: _suggest_values(ctx, "provider", typed),
+)
+
+
+def _value_of(ctx: PromptContext, filter_dimension: Dimension, name: str, text: str) -> str:
+    """The value or label that the text is; as it stands where the lake cannot say, and the tools will.
+
+    Raises UserError with the nearest. One lake query, two for a value that is not there.
+    """
+    if text.casefold() == filter_dimension.absent:
+        return filter_dimension.absent
+    try:
+        answer = list_dimension_values(
+            ctx.account,
+            filter_dimension.name,
+            search=text,
+            limit=MAX_VALUES_LIMIT,
+            deadline=ctx.call.deadline,
+        )
+        names = _names(answer.values)
+        names_by_key = {each.casefold(): each for each in names}
+        if text.casefold() in names_by_key:
+            return names_by_key[text.casefold()]
+        if answer.total_values > len(names) or {
+            each.casefold() for each in candidates(filter_dimension.name, text)
+        } & set(names_by_key):
+            return text
+        every = list_dimension_values(
+            ctx.account, filter_dimension.name, limit=MAX_VALUES_LIMIT, deadline=ctx.call.deadline
+        )
+    except (LakeTimeout, LakeTooLarge, LakeUnavailable):
+        return text
+    raise unknown_value(name, text, [*names, *_names(every.values)], listed_by="listDimensionValues")
+
+
+def _suggest_values(ctx: PromptContext, name: str, typed: str) -> Completion:
+    """The values with the largest cost first."""
+    answer = list_dimension_values(
+        ctx.account, name, search=typed, limit=100, deadline=_completion_deadline(ctx)
+    )
+    names = [each.label or each.value for each in answer.values]
+    return Completion(
+        values=list(dict.fromkeys(each for each in names if len(each) <= MAX_VALUE)),
+        total=answer.total_values,
+    )
+
+
+def _names(values: Sequence[DimensionValue]) -> list[str]:
+    return list(dict.fromkeys(name for each in values for name in (each.value, each.label) if name))
+
+
+def _completion_deadline(ctx: PromptContext) -> float:
+    return min(ctx.call.deadline, time.monotonic() + COMPLETION_SECONDS)
+
+
+# Amounts
+
+
+def amount(name: str, title: str, description: str) -> Argument[int | float]:
+    """An argument for an amount of money, without a currency: a JSON number for a call."""
+
+    def read(ctx: PromptContext, text: str) -> int | float:
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not (number.is_finite() and 0 <= number < MAX_AMOUNT):
+            raise UserError(
+                f"{name}: {text!r} is no amount. Write a number from 0 on without its currency, such as 100 or 99.50.",
+                field=name,
+                value=text,
+            )
+        return int(number) if number == number.to_integral_value() else float(number)
+
+    def complete(ctx: PromptContext, typed: str) -> Completion:
+        return match_choices((each for each in ROUND_AMOUNTS if each.startswith(typed)), typed)
+
+    return Argument(name=name, title=title, description=description, read=read, complete=complete)
+
+
+# Budgets
+
+
+def _budget_names(ctx: PromptContext) -> list[str]:
+    """Of the scope that was given, else all."""
+    scope = ctx.argument_texts.get("scope", "").casefold()
+    return [each.name for each in ctx.budgets if scope in ("", each.scope)]
+
+
+def _read_budget(ctx: PromptContext, text: str) -> Budget:
+    name = find_choice("budget", text, _budget_names(ctx), listed_by="listBudgets")
+    return next(each for each in ctx.budgets if each.name == name)
+
+
+BUDGET: Argument[Budget] = Argument(
+    name="budget",
+    title="Budget",
+    description="Only this budget, by its name. Left out: all.",
+    read=_read_budget,
+    complete=lambda ctx, typed: match_choices(_budget_names(ctx), typed),
+)

@@ -1,0 +1,93 @@
+"""What a client gave to a prompt, checked whatever the prompt is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from finops.lib.errors import UserError, nearest_choices
+from mcpserver.context import ToolCall
+from mcpserver.jsonrpc import Code, RpcError
+from mcpserver.registry import Completion, Prompt, PromptArgument, Registry
+
+MAX_VALUE = 300
+"""Characters of an argument: as long as the name of a dimension or a value may be."""
+
+_MAX_NAME_SHOWN = 64
+
+
+def find_prompt(registry: Registry, name: str) -> Prompt:
+    """Raises RpcError with the nearest names."""
+    prompt = registry.get_prompt(name)
+    if prompt is None:
+        valid_names = [each.name for each in registry.prompts()]
+        raise _invalid(f"Unknown prompt: {_unknown(name, valid_names)} prompts/list has them all.")
+    return prompt
+
+
+def render(prompt: Prompt, argument_texts: Mapping[str, Any], call: ToolCall) -> str:
+    """The prompt's text. Raises RpcError that says which argument is wrong, and what it could be."""
+    values = _values(prompt, argument_texts)
+    missing = [each.name for each in prompt.arguments if each.required and each.name not in values]
+    if missing:
+        raise _invalid(f"{prompt.name} needs {', '.join(missing)}.")
+    try:
+        return prompt.render(call, values)
+    except UserError as problem:
+        raise _invalid(problem.message) from problem
+
+
+def complete(
+    prompt: Prompt, name: str, typed: str, argument_texts: Mapping[str, Any], call: ToolCall
+) -> Completion:
+    """Values that fit what was typed. Raises RpcError for an argument that the prompt does not have. What else was given
+    may be wrong, as it is while somebody types: nothing is suggested then."""
+    argument = _argument(prompt, name)
+    if argument.complete is None or len(typed) > MAX_VALUE:
+        return Completion()
+    valid_names = {each.name for each in prompt.arguments}
+    others = {
+        key: text.strip() for key, text in argument_texts.items() if key in valid_names and _is_value(text)
+    }
+    try:
+        return argument.complete(call, typed.strip(), {key: text for key, text in others.items() if text})
+    except UserError:
+        return Completion()
+
+
+def _values(prompt: Prompt, argument_texts: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments given, without edge spaces; forms send what nobody filled in as null or nothing."""
+    values = {}
+    for key, value in argument_texts.items():
+        _argument(prompt, key)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise _invalid(f"{key} of {prompt.name} is a text; arguments of prompts are.")
+        if not _is_value(value):
+            raise _invalid(f"{key} of {prompt.name} has at most {MAX_VALUE} characters, none of them NUL.")
+        if value.strip():
+            values[key] = value.strip()
+    return values
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_VALUE and "\x00" not in value
+
+
+def _argument(prompt: Prompt, name: str) -> PromptArgument:
+    for argument in prompt.arguments:
+        if argument.name == name:
+            return argument
+    valid_names = [each.name for each in prompt.arguments]
+    takes = f"It takes {', '.join(valid_names)}." if valid_names else "It takes no arguments."
+    raise _invalid(f"{prompt.name} has no argument {_unknown(name, valid_names)} {takes}")
+
+
+def _unknown(name: str, valid_names: list[str]) -> str:
+    close = nearest_choices(name[:_MAX_NAME_SHOWN], valid_names)
+    return f"{name[:_MAX_NAME_SHOWN]}.{' Nearest: ' + ', '.join(close) + '.' if close else ''}"
+
+
+def _invalid(message: str) -> RpcError:
+    return RpcError(Code.INVALID_PARAMS, message)

@@ -1,0 +1,49 @@
+"""Puts a prompt into the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mcpserver.context import ToolCall
+from mcpserver.execution import call_transaction
+from mcpserver.prompt_builder.prompt_context import Argument, PromptContext
+from mcpserver.prompt_builder.script import Script, render_script
+from mcpserver.registry import Completion, Prompt, PromptArgument, registry
+
+Writer = Callable[[PromptContext], Script]
+
+
+def prompt(
+    *, name: str, title: str, description: str, arguments: Sequence[Argument[Any]]
+) -> Callable[[Writer], Writer]:
+    """Registers the function below as a prompt and returns it unchanged. It runs in the account's scope, READ ONLY."""
+
+    def register(writer: Writer) -> Writer:
+        def render(call: ToolCall, argument_texts: Mapping[str, str]) -> str:
+            with call_transaction(call, read_only=True):
+                ctx = PromptContext(call, argument_texts)
+                return render_script(writer(ctx), ctx, registry)
+
+        registry.add_prompt(
+            Prompt(
+                name=name,
+                title=title,
+                description=description,
+                render=render,
+                arguments=tuple(_registry_argument(each) for each in arguments),
+            )
+        )
+        return writer
+
+    return register
+
+
+def _registry_argument(argument: Argument[Any]) -> PromptArgument:
+    def complete(call: ToolCall, typed: str, argument_texts: Mapping[str, str]) -> Completion:
+        with call_transaction(call, read_only=True):
+            return argument.complete(PromptContext(call, argument_texts), typed)
+
+    return PromptArgument(
+        name=argument.name, title=argument.title, description=argument.description, complete=complete
+    )

@@ -1,0 +1,307 @@
+"""When accounts are evaluated, at what cost, and that a firing and its delivery stand or fall together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Account
+from accounts.scoping import account_scope
+from finops.alerts import services, tasks
+from finops.alerts.models import AlertDelivery, AlertEvaluation, AlertFiring, AlertSubscription
+from finops.alerts.services import evaluation_runs
+from finops.allocation.models import CostTag, Team, TeamKey
+from finops.budgets.budgets_query import BudgetsQuery
+from finops.budgets.queries import list_budgets
+from finops.insights.services import detect_if_due
+from finops.lake import engine
+from finops.lib import clock
+from finops.lib.advisory_lock import advisory_lock
+from tests.cast import Cast, make_cast
+from tests.finops.alerts.world import ACTOR, channel, of_anomalies, of_budget, subscribe, told
+from tests.finops.budgets.world import daily, make, of_source, of_tag, of_team
+from tests.finops.costs.conftest import NOON
+from tests.finops.costs.rows import add_source, cost, put
+from tests.waiting import someone_waits_for_us, threads, wait_until
+
+ONE = pytest.mark.django_db
+COMMITTED = pytest.mark.django_db(transaction=True)
+YESTERDAY = date(2026, 3, 19)
+
+
+def at_noon(function: Callable[..., Any], *args: Any) -> Any:
+    """A thread's clock is its own."""
+    with clock.frozen(NOON):
+        return function(*args)
+
+
+@pytest.fixture
+def overspent() -> Account:
+    """Acme, committed, with a budget that is spent and the channel Ops subscribed to it."""
+    account = make_cast().account
+    with account_scope(account), clock.frozen(NOON):
+        channel(account)
+        add_source(account, [cost(YESTERDAY, 500)])
+        make(account, "Cloud", 400)
+        of_budget(account, "Cloud", 80, 100)
+    return account
+
+
+def counts(account: Account) -> tuple[int, int]:
+    """Firings and deliveries."""
+    with account_scope(account):
+        return AlertFiring.objects.count(), AlertDelivery.objects.count()
+
+
+@COMMITTED
+def test_of_two_workers_at_once_the_second_waits_and_finds_it_done(overspent: Account) -> None:
+    with threads(1) as call:
+        with transaction.atomic():
+            first = at_noon(services.evaluate, overspent)
+            second = call(at_noon, services.evaluate, overspent)
+            wait_until(someone_waits_for_us)
+        assert (len(first), second.result()) == (1, [])
+
+    assert counts(overspent) == (2, 1)
+
+
+@COMMITTED
+def test_of_many_workers_at_once_one_tells(overspent: Account) -> None:
+    with threads(4) as call:
+        futures = [call(at_noon, services.evaluate, overspent) for _ in range(8)]
+        sent_counts = [len(each.result()) for each in futures]
+
+    assert sum(sent_counts) == 1
+    assert counts(overspent) == (2, 1)
+
+
+@COMMITTED
+def test_a_worker_that_is_killed_between_firing_and_delivery_has_done_neither(overspent: Account) -> None:
+    with threads(1) as call:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE alerts_alertdelivery IN EXCLUSIVE MODE")
+            worker = call(at_noon, services.evaluate, overspent)
+            wait_until(someone_waits_for_us)
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = "
+                "ANY(pg_blocking_pids(pid))"
+            )
+            with pytest.raises(DatabaseError):
+                worker.result()
+        assert counts(overspent) == (0, 0)
+
+        assert len(call(at_noon, services.evaluate, overspent).result()) == 1
+
+    assert counts(overspent) == (2, 1)
+
+
+@COMMITTED
+def test_a_subscription_that_is_paused_meanwhile_is_not_told(overspent: Account) -> None:
+    with account_scope(overspent):
+        subscription = AlertSubscription.objects.get()
+    with threads(1) as call:
+        with transaction.atomic():
+            services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
+            worker = call(at_noon, services.evaluate, overspent)
+            wait_until(someone_waits_for_us)
+        assert worker.result() == []
+
+    assert counts(overspent) == (0, 0)
+
+
+@ONE
+def test_a_delivery_that_cannot_be_recorded_takes_its_firing_back(acme: Account) -> None:
+    add_source(acme, [cost(YESTERDAY, 500)])
+    make(acme, "Cloud", 400)
+    of_budget(acme, "Cloud", 80, 100)
+    refuse = "ALTER TABLE alerts_alertdelivery ADD CONSTRAINT refuses CHECK (false) NOT VALID"
+
+    with connection.cursor() as cursor:
+        cursor.execute(refuse)
+        with pytest.raises(IntegrityError):
+            services.evaluate(acme)
+        assert not AlertFiring.objects.exists()
+        cursor.execute("ALTER TABLE alerts_alertdelivery DROP CONSTRAINT refuses")
+
+    assert told(acme) == ["budget 'Cloud' is at 125.0 %"]
+
+
+def subscribed_budgets(account: Account, count: int) -> None:
+    """Budgets of every kind of scope and period, each with a subscription."""
+    TeamKey.objects.create(account=account, dimension="tag:squad")
+    Team.objects.create(account=account, name="Core")
+    CostTag.objects.create(account=account, key="ring", rules=[], default_value="All")
+    scopes = [{}, {"scope": of_source("Bill")}, {"scope": of_team("Core")}, {"scope": of_tag("ring", "All")}]
+    for number in range(count):
+        period = ("monthly", "quarterly", "yearly")[number % 3]
+        make(account, f"Budget {number}", 10**7, period=period, **scopes[number % 4])
+        of_budget(account, f"Budget {number}", 80, 100, measure=("actual", "forecast")[number % 2])
+
+
+@ONE
+def test_fifty_budgets_cost_the_lake_queries_of_their_list(acme: Account) -> None:
+    add_source(acme, daily(date(2025, 11, 1), YESTERDAY, 10, tags={"squad": "core"}))
+    subscribed_budgets(acme, 50)
+    spies = [patch.object(engine, "run", wraps=engine.run) for _ in range(2)]
+
+    with spies[0] as listing:
+        list_budgets(acme, BudgetsQuery())
+    with spies[1] as evaluation, CaptureQueriesContext(connection) as queries:
+        assert told(acme) == []
+
+    assert (evaluation.call_count, listing.call_count) == (3, 3)
+    assert len(queries) <= 15
+
+
+@ONE
+def test_queries_do_not_grow_with_subscriptions(acme: Account) -> None:
+    source = add_source(acme, daily(date(2025, 11, 1), YESTERDAY, 10))
+    make(acme, "Cloud", 10**7)
+
+    def count() -> int:
+        put(acme, source, daily(date(2026, 3, 1), YESTERDAY, 10))
+        with CaptureQueriesContext(connection) as queries:
+            assert told(acme) == []
+        return len(queries)
+
+    of_budget(acme, "Cloud", 1000)
+    of_anomalies(acme)
+    before = count()
+    for percent in range(500, 540):
+        of_budget(acme, "Cloud", percent)
+    for number in range(10):
+        add_source(acme, [], name=f"Source {number}")
+        of_anomalies(acme, scope="cost_source", cost_source=f"Source {number}")
+
+    assert count() == before
+
+
+@ONE
+def test_budgets_that_nobody_subscribed_to_are_not_read(acme: Account) -> None:
+    add_source(acme, [cost(YESTERDAY, 10)])
+    make(acme, "Cloud", 1)
+    of_anomalies(acme)
+    subscribe(acme)
+
+    with patch.object(engine, "run", wraps=engine.run) as run_spy:
+        told(acme)
+
+    assert run_spy.call_count == 0
+
+
+def is_due(account: Account) -> bool:
+    """Evaluates when it is."""
+    listed = account.pk in services.due_accounts()
+    assert services.evaluate_if_due(account) == listed
+    return listed
+
+
+@ONE
+def test_an_account_without_subscriptions_is_never_due(acme: Account) -> None:
+    add_source(acme, [cost(YESTERDAY, 10)])
+
+    assert not is_due(acme)
+
+
+@ONE
+def test_an_account_is_due_after_each_change_and_every_hour(acme: Account) -> None:
+    source = add_source(acme, [cost(YESTERDAY, 10)])
+    subscription = subscribe(acme)
+    assert is_due(acme)
+    assert not is_due(acme)
+
+    put(acme, source, [cost(YESTERDAY, 11)])
+    assert is_due(acme)
+    detect_if_due(acme)
+    assert is_due(acme)
+    of_anomalies(acme)
+    assert is_due(acme)
+    assert not is_due(acme)
+    with clock.frozen(NOON + timedelta(minutes=59)):
+        assert not is_due(acme)
+    with clock.frozen(NOON + timedelta(minutes=60)):
+        assert is_due(acme)
+        assert not is_due(acme)
+        services.pause_alert_subscription(subscription=subscription, actor=ACTOR)
+        is_due(acme)
+        services.resume_alert_subscription(subscription=subscription, actor=ACTOR)
+        assert is_due(acme)
+
+
+@ONE
+def test_cost_of_another_account_makes_nobody_due(acme: Account, cast: Cast) -> None:
+    subscribe(acme)
+    is_due(acme)
+    with account_scope(cast.other_account):
+        add_source(cast.other_account, [cost(YESTERDAY, 10)])
+
+    assert not is_due(acme)
+    assert services.due_accounts() == []
+
+
+@ONE
+def test_what_the_lake_could_not_say_is_asked_again_ten_minutes_later(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anomalies need no lake: they are told meanwhile."""
+    source = add_source(acme, daily(date(2025, 9, 1), YESTERDAY, 10))
+    make(acme, "Cloud", 100)
+    of_budget(acme, "Cloud", 100)
+    of_anomalies(acme)
+    put(acme, source, [*daily(date(2026, 3, 1), date(2026, 3, 18), 10), cost(YESTERDAY, 999)])
+    detect_if_due(acme)
+    monkeypatch.setattr(evaluation_runs, "DEADLINE", -1.0)
+
+    assert is_due(acme)
+    assert "took longer" in AlertEvaluation.objects.get().error
+    assert AlertDelivery.objects.count() == 1
+    monkeypatch.setattr(evaluation_runs, "DEADLINE", 60.0)
+    assert not is_due(acme)
+    with clock.frozen(NOON + timedelta(minutes=11)):
+        assert is_due(acme)
+
+    assert AlertEvaluation.objects.get().error == ""
+    assert AlertDelivery.objects.count() == 2
+
+
+@ONE
+def test_the_worker_evaluates_what_is_due(acme: Account) -> None:
+    add_source(acme, [cost(YESTERDAY, 500)])
+    make(acme, "Cloud", 400)
+    of_budget(acme, "Cloud", 100)
+
+    tasks.evaluate(acme.pk)
+    tasks.evaluate(acme.pk)
+
+    assert AlertDelivery.objects.count() == 1
+
+
+@COMMITTED
+def test_while_one_worker_evaluates_another_leaves_the_account_alone(overspent: Account) -> None:
+    with advisory_lock(f"alerts {overspent.pk}") as mine, threads(1) as call:
+        assert mine
+        assert call(at_noon, services.evaluate_if_due, overspent).result() is False
+
+    assert at_noon(services.evaluate_if_due, overspent) is True
+
+
+@ONE
+def test_a_message_keeps_its_place_beside_firing_and_subscription(acme: Account) -> None:
+    add_source(acme, [cost(YESTERDAY, 500)])
+    make(acme, "Cloud", 400)
+    subscription = of_budget(acme, "Cloud", 80, 100)
+
+    (sent,) = services.evaluate(acme)
+
+    firings = list(AlertFiring.objects.order_by("key"))
+    assert {firing.subscription_id for firing in firings} == {subscription.pk}
+    assert all(firing.message == sent.message for firing in firings)
+    assert sent.firing is not None
+    assert sent.firing.key.endswith(":100")
+    assert sent.channel_name == "Ops"
