@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from django.db import connection
 
+SHOWN_LINES = 60
+"""Of a difference, in the message of a failure."""
 DATA = Path(__file__).parent / "data"
 FIRST_ID = 1_000_000
 
@@ -44,7 +48,10 @@ def compare_text(file: str, text: str) -> None:
     if os.environ.get("RECORD"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert path.read_text() == text
+    difference = unified_diff(
+        path.read_text().splitlines(), text.splitlines(), "recorded", "now", n=1, lineterm=""
+    )
+    assert not (shown := "\n".join(islice(difference, SHOWN_LINES))), f"{file}\n{shown}"
 
 
 def compare_folder(folder: str, texts: Mapping[str, str]) -> None:

@@ -127,10 +127,10 @@ class AssociationBuild:
 
     def _of(self, lines: Any, place: int, value: Expression, dimension: str, column: Any) -> Any:
         rows = lines.select(
-            tagged_costs=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
+            neighbor=column, value=value(lines), currency=lines.currency, cost=lines.effective_cost
         )
-        rows = rows.filter(rows.tagged_costs != "")
-        names = ["beside", "value", "currency"]
+        rows = rows.filter(rows.neighbor != "")
+        names = ["neighbor", "value", "currency"]
         sums = rows.group_by(names).aggregate(cost=rows.cost.sum(), lines=rows.count())
         return _most_lines(sums, names, ASSOCIATED_ROWS).mutate(
             subject=ibis.literal(place, "int64"), dimension=ibis.literal(dimension)

@@ -98,7 +98,7 @@ class Reader:
             parts.setdefault((row["subject"], row["dimension"]), []).append(row)
         return [
             read_tagged_costs(
-                (dimension, row["beside"], row["value"], row["currency"], row["cost"] or Decimal(0))
+                (dimension, row["neighbor"], row["value"], row["currency"], row["cost"] or Decimal(0))
                 for (subject, dimension), part in parts.items()
                 if subject == place and len(part) < ASSOCIATED_ROWS
                 for row in part
