@@ -65,9 +65,10 @@ LANE_OF: Final[dict[str, Lane]] = {
     "insights.find_anomalies": ANALYSIS,
     "costs.refresh_completeness": ANALYSIS,
     "costs.find_due_overlaps": ANALYSIS,
-    "lake.summarise": ANALYSIS,
     "ingestion.void_asked": ANALYSIS,
     "lake.merge_usage": MERGES,
+    # Of an account with a bill of tens of millions of lines it takes longer than an analysis may, and would never end.
+    "lake.summarise": MERGES,
     "ingestion.tidy_usage": MAINTENANCE,
     "lake.sweep": MAINTENANCE,
     "accounts.delete_account": MAINTENANCE,
