@@ -1,7 +1,7 @@
 """The steps of flush, merge and void, and a way to be there before and after each.
 
     with watching(lambda step: …):
-        flush_usage(account)          # calls it with "before taken", "after taken", "before new_file", …
+        flush_usage(account)          # calls it with "before _take_chunk", "after _take_chunk", "before new_file", …
 
 Only calls of the thread that watches count.
 """

@@ -75,7 +75,7 @@ def test_a_flush_killed_at_any_step_moves_all_or_nothing(cast: Cast, worker_make
         assert counted(cast.account) == expected(*batches)
 
     steps = every_step(kill, check)
-    assert {"after _taken", "before replace", "after replace", "before _commit", "after _commit"} <= set(
+    assert {"after _take_chunk", "before replace", "after replace", "before _commit", "after _commit"} <= set(
         steps
     )
     assert steps.count("after put") == 2
@@ -104,7 +104,13 @@ def test_a_merge_killed_at_any_step_counts_as_a_whole_or_not_at_all(
         assert counted(cast.account) == expected(*batches, count=2)
 
     steps = every_step(kill, check)
-    assert {"after _due", "after _rows", "after put", "after retire", "after name_usage"} <= set(steps)
+    assert {
+        "after _due_segments",
+        "after _rows",
+        "after put",
+        "after retire",
+        "after insert_usage_rows",
+    } <= set(steps)
     tidy_usage(cast.account)
     check()
     no_trace(cast.account)
