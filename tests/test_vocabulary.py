@@ -71,7 +71,14 @@ def only_falls(figure: str, count: int, examples: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("rows_found", True), ("Judged", True), ("_said", True), ("is_closed", False), ("seed", False), ("send", False)],
+    [
+        ("rows_found", True),
+        ("Judged", True),
+        ("_said", True),
+        ("is_closed", False),
+        ("seed", False),
+        ("send", False),
+    ],
 )
 def test_the_rule_of_participles_sees_what_it_must(name: str, expected: bool) -> None:
     assert is_participle(name) is expected
@@ -110,7 +117,8 @@ def test_the_glossary_has_the_words_of_each_model() -> None:
     glossary = set(re.findall(r"[a-z]+", (ROOT / "docs" / "glossary.md").read_text().lower()))
     models = [model for model in apps.get_models() if model.__module__.split(".")[0] in PACKAGES]
     missing = {
-        model.__name__: [word for word in words_of(model.__name__) if word not in glossary] for model in models
+        model.__name__: [word for word in words_of(model.__name__) if word not in glossary]
+        for model in models
     }
 
     assert {name: words for name, words in missing.items() if words} == {}

@@ -15,7 +15,9 @@ from finops.heartbeat import ENDS_WITH_SUPERVISOR
 from finops.supervisor import Backoff, Program, Supervisor
 from tests.waiting import wait_until
 
-BEATING = "from finops.heartbeat import HeartbeatThread; heart = HeartbeatThread('it'); heart.start(); heart.join()"
+BEATING = (
+    "from finops.heartbeat import HeartbeatThread; heart = HeartbeatThread('it'); heart.start(); heart.join()"
+)
 
 
 @pytest.fixture
