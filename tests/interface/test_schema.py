@@ -37,12 +37,19 @@ UNION ALL
 SELECT format('EXTENSION %s', extname) FROM pg_extension
 """
 _PARTITION = re.compile(r"_of_\d+")
+_CASTS = re.compile(r"::(?:character varying|text)(?:\[\])?|[()]")
+"""A list of choices is written one way by a migration and another way after a dump was restored."""
 
 
 @pytest.mark.django_db
 def test_every_table_is_as_recorded() -> None:
     with connection.cursor() as cursor:
         cursor.execute(_LINES)
-        lines = [" ".join(_PARTITION.sub("_of_N", line).split()) for (line,) in cursor.fetchall()]
+        lines = [_plain(line) for (line,) in cursor.fetchall()]
 
     recorded.compare_text("interface/schema.txt", "".join(f"{line}\n" for line in sorted(set(lines))))
+
+
+def _plain(line: str) -> str:
+    text = " ".join(_PARTITION.sub("_of_N", line).split())
+    return _CASTS.sub("", text) if " CHECK " in text or " WHERE " in text else text
