@@ -10,7 +10,7 @@ from finops.lib import clock
 
 
 @pytest.mark.parametrize(
-    ("said", "contact"),
+    ("text", "contact"),
     [
         ("", "mailto:security@finops.example.com"),
         ("sec@example.com", "mailto:sec@example.com"),
