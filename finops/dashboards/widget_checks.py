@@ -27,7 +27,7 @@ from finops.dashboards.configs import (
     UsageConfig,
 )
 from finops.dashboards.widget_context import WidgetContext
-from finops.dashboards.widget_data import known_budgets
+from finops.dashboards.widget_data import check_budgets_exist
 from finops.insights.spend_change.spend_change_query import spend_question
 from finops.lib.currencies import currency_code
 from finops.lib.errors import UserError, unknown_value
@@ -89,7 +89,7 @@ def unit_cost(account: Account, config: UnitCostConfig, context: CheckContext) -
 
 
 def budget_status(_account: Account, config: BudgetStatusConfig, _context: CheckContext) -> None:
-    known_budgets(list(config.budgets))
+    check_budgets_exist(list(config.budgets))
 
 
 def anomalies(_account: Account, config: AnomaliesConfig, _context: CheckContext) -> None:

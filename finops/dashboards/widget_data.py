@@ -138,7 +138,7 @@ def text(context: WidgetContext[TextConfig]) -> WidgetData:
     return {"text": context.config.text}
 
 
-def known_budgets(ids: list[int]) -> None:
+def check_budgets_exist(ids: list[int]) -> None:
     """Raises UserError for a budget that the account in scope does not have."""
     names_by_id = dict(Budget.objects.values_list("pk", "name"))
     missing_ids = [pk for pk in ids if pk not in names_by_id]

@@ -108,8 +108,8 @@ def cursors_of(token: str) -> Iterator[str]:
             yield content["cursor"]
 
 
-def known_values(cast: Cast, twice: Twice) -> list[str]:
-    """What a client of Acme knows, and could say to Elsewhere."""
+def values_of_first_account(cast: Cast, twice: Twice) -> list[str]:
+    """What a client of Acme has seen and could send to Elsewhere."""
     source = CostSource.objects.unscoped().get(account=cast.account)
     connection = OAuthConnection.objects.unscoped().filter(account=cast.account).get()
     ids = [cast.account.pk, source.pk, connection.pk, cast.account.slug, cast.account.name]
@@ -123,7 +123,7 @@ def test_no_argument_reaches_the_other_account(cast: Cast, twice: Twice, tool: T
 
     answers = [
         call(twice.elsewhere.access, tool.name, {**example, name: value})
-        for value in known_values(cast, twice)
+        for value in values_of_first_account(cast, twice)
         for example in (tool.examples or [{}])[:1]
         for name in [*texts, "account", "account_id"]
     ]

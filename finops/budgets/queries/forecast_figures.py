@@ -158,13 +158,13 @@ def _series(outlook: Outlook, span: Span, granularity: str) -> tuple[Series, Ser
     for bucket in buckets_of(granularity, span.period, span.coverage):
         days = DateRange(max(bucket.start, span.period.start), min(bucket.end, span.period.end))
         band, name = band_of(outlook, days), bucket.start.isoformat()
-        expected[name] = band.mean if band else _known_cost(outlook, span, bucket, days)
+        expected[name] = band.mean if band else _actual_cost(outlook, span, bucket, days)
         if band:
             lower[name], upper[name] = band.lower, band.upper
     return expected, lower, upper
 
 
-def _known_cost(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
+def _actual_cost(outlook: Outlook, span: Span, bucket: Bucket, days: DateRange) -> Decimal | None:
     spent = sum_of_days(outlook.costs_with_late, DateRange(days.start, min(days.end, span.today)))
     return spent if spent or bucket.has_data else None
 

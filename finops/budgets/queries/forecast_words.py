@@ -58,8 +58,8 @@ def warnings_of(
     totals: Sequence[ForecastTotal],
     rows: Sequence[ForecastRow],
 ) -> list[str]:
-    known_facts = replace(facts, plan=replace(facts.plan, days=_known_days(span)))
-    sentences = spend_answer.warnings_of(known_facts, [], [])
+    facts_to_date = replace(facts, plan=replace(facts.plan, days=_days_to_date(span)))
+    sentences = spend_answer.warnings_of(facts_to_date, [], [])
     if len(totals) > 1:
         names = ", ".join(total.currency for total in totals)
         sentences.append(
@@ -71,7 +71,7 @@ def warnings_of(
     return list(dict.fromkeys(sentences))
 
 
-def _known_days(span: Span) -> DateRange:
+def _days_to_date(span: Span) -> DateRange:
     """The period's days so far; of a period that begins after the data, from the data's last day on."""
     last, days = span.coverage.last_day, span.so_far
     return DateRange(min(days.start, last), days.end) if last is not None else days

@@ -35,12 +35,12 @@ def _check_value(account: Account, dimension: str, value: str) -> None:
     matches = list_dimension_values(account, dimension, search=value, limit=MAX_VALUES_LIMIT)
     if value.casefold() in {each.value.casefold() for each in matches.values}:
         return
-    known_values = [
+    valid_values = [
         each.value for each in list_dimension_values(account, dimension, limit=MAX_VALUES_LIMIT).values
     ]
-    if value.casefold() in map(str.casefold, known_values):
+    if value.casefold() in map(str.casefold, valid_values):
         return  # the name of no value, which a search does not find
-    close = nearest_choices(value, known_values) or known_values[:NAMED]
+    close = nearest_choices(value, valid_values) or valid_values[:NAMED]
     raise UserError(
         f"cost_tag_value: no cost has {dimension} {quote(value, SHOWN_LENGTH)}. Nearest: "
         f"{', '.join(quote(each, SHOWN_LENGTH) for each in close)}. listDimensionValues lists the values.",

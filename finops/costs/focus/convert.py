@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finops.costs.focus.columns import ENUMERATIONS, fold
-from finops.costs.focus.errors import BadCell
+from finops.costs.focus.errors import CAST_ERRORS, UNSUPPORTED_CAST, BadCell
 from finops.costs.focus.findings import Findings
 from finops.costs.focus.formats import Formats
 from finops.costs.focus.values import (
@@ -64,7 +64,7 @@ def dense_text(values: pa.Array, column: str, findings: Findings) -> pa.Array:
     plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     try:
         plain = plain.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # pyarrow's class: no such cast
+    except CAST_ERRORS as error:
         raise BadCell(column, -1, values.type, "does not hold text") from error
     blank = _blank(plain)
     if blank is None:
@@ -96,7 +96,7 @@ def _encode(values: pa.Array, column: str) -> pa.DictionaryArray:
         return values.cast(pa.string()).dictionary_encode()
     except pa.ArrowInvalid as error:
         raise BadCell(column, -1, values.type, "holds text that is not UTF-8") from error
-    except pa.ArrowNotImplementedError as error:  # pyarrow's class: no such cast
+    except UNSUPPORTED_CAST as error:
         raise BadCell(column, -1, values.type, "does not hold text") from error
 
 

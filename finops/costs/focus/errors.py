@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import pyarrow as pa
 
 from finops.lib.errors import UserError
 
+UNSUPPORTED_CAST: Final = pa.ArrowNotImplementedError
+"""pyarrow raises it for types between which it has no cast; ArrowInvalid for a value that does not fit."""
+CAST_ERRORS: Final = (pa.ArrowInvalid, UNSUPPORTED_CAST)
 SHOWN = 80
 """Characters of a value that a message repeats."""
 

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finops.costs.focus.errors import BadCell
+from finops.costs.focus.errors import CAST_ERRORS, BadCell
 from finops.costs.focus.findings import Findings
 from finops.lake.schema import MAX_KEYS
 
@@ -222,7 +222,7 @@ def _as_text(values: pa.Array, column: str) -> pa.DictionaryArray:
         return values
     try:
         return values.cast(pa.string()).dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # pyarrow's class: no such cast
+    except CAST_ERRORS as error:
         raise BadCell(column, -1, type_, "does not hold tags") from error
 
 
