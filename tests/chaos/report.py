@@ -76,7 +76,8 @@ class Comparison(NamedTuple):
 @dataclass
 class Report:
     answers: Sequence[Answer]
-    rest: Window = (0.0, 0.0)
+    rests: list[Window] = field(default_factory=list)
+    """Before the first fault and after the last: the data grow meanwhile, and what a question costs with them."""
     spans: list[Span] = field(default_factory=list)
     books: dict[str, dict[str, Any]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
@@ -188,7 +189,10 @@ class Report:
         lines = [
             "| fault | times | well after, s | not answered | refused | p99 push | p99 question | p99 page |",
             "|---|---|---|---|---|---|---|---|",
-            self._fault_row("at rest", "", "", [self.rest]),
+            *(
+                self._fault_row(name, "", "", [rest])
+                for name, rest in zip(("at rest, before", "at rest, after"), self.rests, strict=False)
+            ),
         ]
         for name in dict.fromkeys(span.fault.name for span in self.spans):
             spans = [span for span in self.spans if span.fault.name == name]
@@ -248,12 +252,12 @@ class Report:
 
 
 def _at_rest(report: Report, answer: Answer) -> bool:
-    begin, end = report.rest
-    return begin <= answer.begin and answer.at <= end
+    return any(begin <= answer.begin and answer.at <= end for begin, end in report.rests)
 
 
 def _in_run(report: Report, answer: Answer) -> bool:
-    return answer.begin > report.rest[1] and not _overlaps(answer, report.away(answer.kind))
+    (_, begin), (end, _) = report.rests
+    return begin < answer.begin < end and not _overlaps(answer, report.away(answer.kind))
 
 
 def _overlaps(answer: Answer, windows: Sequence[Window]) -> bool:

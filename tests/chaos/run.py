@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.chaos.faults import FAULTS, Fault
-from tests.chaos.report import WELL_SECONDS, Report, Span
+from tests.chaos.report import WELL_SECONDS, Report, Span, Window
 from tests.chaos.services import World, running, wait_for
 from tests.chaos.tenants import BILL_TOTAL, Answers, Tenant
 
@@ -22,9 +22,9 @@ SETTLED_SECONDS = 120.0
 
 
 def run(*, seconds: float, seed: int = 0) -> Report:
-    """A sixth of the time at rest, then every fault in an order by chance, again and again."""
-    rest = seconds / 6
-    faults = by_chance(random.Random(seed), seconds - rest - WARM_UP_SECONDS)
+    """A tenth of the time at rest, then every fault in an order by chance, again and again, then a tenth at rest."""
+    rest = seconds / 10
+    faults = by_chance(random.Random(seed), seconds - 2 * rest - WARM_UP_SECONDS)
     with running(seed=seed) as world:
         return run_in(world, faults, tenants=TENANTS, rest=rest)
 
@@ -56,14 +56,14 @@ def run_in(
     for client in clients:
         client.start()
     time.sleep(warm_up)
-    report.rest = (time.monotonic(), time.monotonic() + rest)
-    time.sleep(rest)
+    report.rests.append(_rest(rest))
     for fault in faults:
         if fault.needs_disk and world.disk is None:
             report.omitted.add(fault.name)
             continue
         report.spans.append(_span(world, clients, fault, report))
         time.sleep(between)
+    report.rests.append(_rest(rest))
     ended.set()
     for client in clients:
         client.join()
@@ -73,6 +73,12 @@ def run_in(
     report.settled_seconds = time.monotonic() - (report.spans[-1].end if report.spans else begin)
     report.check_answers()
     return report
+
+
+def _rest(seconds: float) -> Window:
+    begin = time.monotonic()
+    time.sleep(seconds)
+    return begin, time.monotonic()
 
 
 def _span(world: World, tenants: list[Tenant], fault: Fault, report: Report) -> Span:
